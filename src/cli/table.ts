@@ -103,7 +103,8 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 
-/** `on` and `off`, in colours. */
-export function state(enabled: boolean): Cell {
+/** `on`, `off` and `quiet`, in colours. @param isQuiet whether it takes lines away, instead of letting them out */
+export function state(enabled: boolean, isQuiet = false): Cell {
+  if (isQuiet) return { text: 'quiet', style: 'yellow' };
   return enabled ? { text: 'on', style: 'green' } : { text: 'off', style: 'dim' };
 }

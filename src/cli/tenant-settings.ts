@@ -1,19 +1,28 @@
+import type { Level } from '../protocol/constants.ts';
 import type { DiscoveredActivation, DiscoveredCategory, TenantSettings } from '../protocol/messages.ts';
-import { partText } from '../protocol/target-text.ts';
+import { isQuiet, levelText, partText } from '../protocol/target-text.ts';
 import { remaining } from './times.ts';
 
 /**
- * A state of a category, and for whom or how long: `4m 59s`, `acme, 4m 59s`, `3 tenants`, `user.id=42, 4m 59s`; `-` for everybody
- * without an end.
+ * A state of a category, and for whom or how long: `4m 59s`, `acme, 4m 59s`, `3 tenants`, `user.id=42, 4m 59s`, `4m 59s, from info
+ * up`; `-` for everybody without an end.
  */
 export interface ShownState {
   readonly enabled: boolean;
+  /** Whether it takes lines of loggers away, instead of letting them out. @default false */
+  readonly quiet?: boolean;
   readonly whom: string;
 }
 
 type Category = Pick<
   DiscoveredCategory,
-  'enabled' | 'temporary' | 'otelrdcp_expiresAt' | 'otelrdcp_settings' | 'otelrdcp_activations' | 'otelrdcp_recorder'
+  | 'enabled'
+  | 'temporary'
+  | 'otelrdcp_expiresAt'
+  | 'otelrdcp_level'
+  | 'otelrdcp_settings'
+  | 'otelrdcp_activations'
+  | 'otelrdcp_recorder'
 >;
 
 /**
@@ -29,12 +38,16 @@ export function statesOf(category: Category, now: number): readonly [ShownState,
 }
 
 function settingsOf(category: Category, now: number): readonly [ShownState, ...ShownState[]] {
-  const { enabled, otelrdcp_settings: settings } = category;
-  const everybody = { enabled, whom: timeLeft(category, now) };
+  const { enabled, otelrdcp_settings: settings, otelrdcp_level: level } = category;
+  const everybody = { enabled, whom: withLevel(timeLeft(category, now), level), ...quietness(level) };
   if (settings === undefined) return [everybody];
   const on = settings.temporary + settings.permanent;
   const off = settings.tenants.length + settings.more - on;
-  if (!enabled) return [on === 0 ? everybody : { enabled: true, whom: tenantsWith(true, on, settings, now) }];
+  if (!enabled) {
+    const [first, ...others] = settings.tenants.filter((tenant) => tenant.enabled);
+    const alone = others.length === 0 ? quietness(first?.level) : {};
+    return [on === 0 ? everybody : { enabled: true, whom: tenantsWith(true, on, settings, now), ...alone }];
+  }
   return off === 0 ? [everybody] : [everybody, { enabled: false, whom: tenantsWith(false, off, settings, now) }];
 }
 
@@ -46,7 +59,17 @@ export function isOn(category: Category): boolean {
 function tenantsWith(enabled: boolean, count: number, { tenants }: TenantSettings, now: number): string {
   const first = tenants.find((tenant) => tenant.enabled === enabled);
   if (count > 1 || first === undefined) return `${count} tenants`;
-  return `${first.id}, ${first.expiresAt === undefined ? 'permanent' : remaining(first.expiresAt, now)}`;
+  const time = first.expiresAt === undefined ? 'permanent' : remaining(first.expiresAt, now);
+  return `${first.id}, ${withLevel(time, first.level)}`;
+}
+
+function withLevel(whom: string, level: Level | undefined): string {
+  if (level === undefined) return whom;
+  return whom === '-' ? levelText(level) : `${whom}, ${levelText(level)}`;
+}
+
+function quietness(level: Level | undefined): Pick<ShownState, 'quiet'> {
+  return level !== undefined && isQuiet(level) ? { quiet: true } : {};
 }
 
 function activationsWith(

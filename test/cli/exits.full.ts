@@ -104,6 +104,7 @@ describe('exit codes of every command', () => {
     ['request', 'EXITS', '--for', '1s', '--tail'],
     ['enable', 'EXITS', ...SURE],
     ['disable', 'EXITS', ...SURE],
+    ['quieten', 'EXITS', ...SURE],
     ['reset', 'EXITS', ...SURE],
     ['end', 'EXITS', ...SURE],
   ];
@@ -117,6 +118,8 @@ describe('exit codes of every command', () => {
     { args: ['enable', 'EXITS', ...SOME, ...FAILED, ...SURE] },
     ...PROCESSES.map((part) => ({ args: ['enable', 'EXITS', ...part, ...SURE] })),
     { args: ['enable', 'EXITS', '--unlimited', '--reason', 'because'] },
+    { args: ['enable', 'EXITS', '--level', 'info', '--permanent', ...SURE] },
+    { args: ['quieten', 'EXITS', '--above', 'error', '--for', '1m', ...SURE] },
     { args: ['disable', 'EXITS', '--for', '1m', ...SURE] },
     { args: ['toggle', 'EXITS', '--for', '1m', ...BUDGET, ...SURE] },
     { args: ['toggle', 'EXITS', '--unlimited', ...SURE] },

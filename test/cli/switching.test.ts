@@ -53,6 +53,46 @@ describe('switching categories from the command line', () => {
     });
   }
 
+  it('--level says from which level up, and that categories of the application have debug lines alone', async () => {
+    const { stdout, stderr } = await rdcp(['enable', 'CLI_POOL', '--level', 'info', '--for', '10m']);
+    assert.match(stdout, /^CLI_POOL on from info up for 10m, until/m);
+    assert.equal(stderr, 'CLI_POOL: no levels, but debug lines alone; none of them come out at info.\n');
+    assert.deepEqual([(await audit())[0].otelrdcp_level, on()], ['info', []]);
+    assert.match((await rdcp(['list', '--on'])).stdout, /^CLI_POOL +on +\d+m \d+s, from info up /m);
+    assert.match((await rdcp(['status'])).stdout, /^CLI_POOL +on +from info up$/m);
+    const all = await rdcp(['enable', 'CLI_POOL', '--level', 'trace', '--permanent']);
+    assert.equal(all.stderr, 'CLI_POOL: no levels, but debug lines alone; all of them come out at trace.\n');
+    assert.deepEqual(on(), ['CLI_POOL']);
+    await reset();
+    const unseen = await rdcp(['enable', 'CLI_POOL', '--level', 'trace'], { env: { RDCP_API_KEY: blind.key } });
+    assert.deepEqual([unseen.code, unseen.stderr], [0, '']);
+    await reset();
+    for (const level of ['warn', 'fatal', '3']) {
+      const { code, stderr: said } = await rdcp(['enable', 'CLI_POOL', '--level', level]);
+      assert.deepEqual([code, said], [2, 'rdcp: --level must be one of silly, trace, debug, info\n']);
+    }
+  });
+
+  it('quieten is for a while, is listed, and ends with end', async () => {
+    const { code, stdout } = await rdcp(['quieten', 'CLI_POOL', '--for', '1h', '--reason', 'noisy']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^CLI_POOL +off +quiet +/m);
+    assert.match(stdout, /^CLI_POOL quiet below warn for 1h, until/m);
+    const [entry] = await audit();
+    assert.deepEqual([entry.action, entry.otelrdcp_level, entry.reason], ['enable', 'warn', 'noisy']);
+    assert.match((await rdcp(['list'])).stdout, /^CLI_POOL +quiet +\S+ \S+, quiet below warn /m);
+    assert.match((await rdcp(['list', '--on'])).stdout, /^CLI_POOL +quiet/m);
+    assert.equal((await rdcp(['end', 'CLI_POOL'])).code, 0);
+    assert.doesNotMatch((await rdcp(['list'])).stdout, /quiet/);
+    const usual = await rdcp(['quieten', 'CLI_POOL', '--above', 'error', '--dry-run']);
+    assert.match(usual.stdout, /^CLI_POOL would be quiet below error for 15m, until/m);
+    for (const above of ['fatal', 'info']) {
+      const refused = await rdcp(['quieten', 'CLI_POOL', '--above', above]);
+      assert.deepEqual([refused.code, refused.stderr], [2, 'rdcp: --above must be one of warn, error\n']);
+    }
+    assert.equal((await rdcp(['quieten', 'CLI_POOL', '--permanent'])).code, 2);
+  });
+
   it('a budget ends with the time as well', async () => {
     const { stdout } = await rdcp(['enable', 'CLI_POOL', '--calls', '5', '--for', '10m']);
     assert.match(stdout, /CLI_POOL on for 10m, until/);

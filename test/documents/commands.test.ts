@@ -68,14 +68,15 @@ const isCommand = /^(?:RDCP_API_KEY=\$KEY |docker exec -it shop |npx )?\S*rdcp (
 /** What each command shows; one that runs until it is interrupted is ended when it has. */
 const SHOWN_BY_COMMAND: Readonly<Record<string, RegExp>> = {
   login: /Logged in to .*; profile shop/,
-  list: /^(?:shop +)?D(?:ATABASE|B_POOL) +o/m,
+  list: /^(?:shop +)?(?:D(?:ATABASE|B_POOL) +o|NOISY +quiet)/m,
   forecast: /^DATABASE /m,
   tail: /(?:DATABASE|ORDERS) query done/,
   request: /^curl -H 'baggage: rdcp\.debug=/m,
-  enable: / on for /,
+  enable: / on (?:from \w+ up )?for /,
+  quieten: /^NOISY quiet below warn for 1h/m,
   disable: /^DATABASE .*off/m,
   reset: /DATABASE/,
-  end: /DATABASE/,
+  end: /DATABASE|NOISY/,
   watch: /^\S+ D\w+ on/m,
   approve: /No change waits/,
   audit: / enable /,
@@ -130,7 +131,7 @@ describe('shell code of the documents, page by page and in the order of the page
       tenancy: { isolation: 'organization' },
       security: { apiKeys: [operator.record] },
     });
-    const categories = ['DATABASE', 'DB_POOL', 'CACHE', 'ORDERS'].map((name) => service.category(name));
+    const categories = ['DATABASE', 'DB_POOL', 'CACHE', 'ORDERS', 'NOISY'].map((name) => service.category(name));
     emitting = setInterval(() => {
       for (const tenant of ['acme', 'other'])
         runWithAttributes({ 'user.id': 42, 'url.path': '/checkout' }, () =>

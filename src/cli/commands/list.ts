@@ -87,7 +87,7 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
 /** A row for the category, and one for each further state that it has. */
 function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
   const [first, ...others] = statesOf(category, now);
-  const more = others.map(({ enabled, whom }): Cell[] => [category.name, state(enabled), whom]);
+  const more = others.map(({ enabled, whom, quiet }): Cell[] => [category.name, state(enabled, quiet), whom]);
   return [shown.map(({ cell }) => cell(category, first)), ...more];
 }
 
@@ -156,7 +156,7 @@ function columns(
   const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
   return [
     { name: 'CATEGORY', cell: ({ name }) => name },
-    { name: 'STATE', cell: (_, { enabled }) => state(enabled) },
+    { name: 'STATE', cell: (_, { enabled, quiet }) => state(enabled, quiet) },
     { name: 'FOR', cell: (_, { whom }) => whom },
     { name: 'CALLS', cell: ({ metrics }) => String(metrics.callsTotal) },
     { name: 'CALLS/S', cell: (category) => rate(category, measured) },

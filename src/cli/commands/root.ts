@@ -20,6 +20,7 @@ export const root: Group = {
     console: async () => (await import('./console.ts')).consoleCommand,
     enable: async () => (await import('./switch.ts')).enable,
     disable: async () => (await import('./switch.ts')).disable,
+    quieten: async () => (await import('./switch.ts')).quieten,
     toggle: async () => (await import('./switch.ts')).toggle,
     reset: async () => (await import('./switch.ts')).reset,
     end: async () => (await import('./switch.ts')).end,

@@ -12,17 +12,22 @@ export const status: Command = ofServices({
   run: async (terminal, values) => {
     const answer = await (await connectToRead(terminal, values)).status();
     present(terminal, values, answer, () => {
-      const { otelrdcp_settings: settings, otelrdcp_activations: activations } = answer;
+      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
       const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
         const category = {
           enabled: on,
           temporary: false,
+          ...(levels?.[name] && { otelrdcp_level: levels[name] }),
           ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
           ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
         };
-        return statesOf(category, terminal.now()).map(({ enabled, whom }) => [name, state(enabled), whom]);
+        return statesOf(category, terminal.now()).map(({ enabled, whom, quiet }) => [
+          name,
+          state(enabled, quiet),
+          whom,
+        ]);
       });
-      terminal.table(['CATEGORY', 'STATE', ...(settings || activations ? ['FOR'] : [])], rows);
+      terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows);
       const { totalCalls, callsPerSecond } = answer.performance;
       terminal.out(`\n${totalCalls} debug calls so far, ${callsPerSecond.toFixed(1)} per second now`);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');

@@ -1,14 +1,21 @@
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
-import { type ControlAction, EVERYBODY, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../protocol/constants.ts';
-import type { ControlResponse } from '../../protocol/messages.ts';
+import {
+  type ControlAction,
+  EVERYBODY,
+  LEVELS,
+  type Level,
+  MAX_BUDGET_RATE,
+  MAX_BUDGET_TOTAL,
+} from '../../protocol/constants.ts';
+import type { ControlResponse, DiscoveredCategory } from '../../protocol/messages.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
-import { partText } from '../../protocol/target-text.ts';
+import { isQuiet, levelText, partText } from '../../protocol/target-text.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, wholeNumber } from '../option-values.ts';
+import { duration, oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
@@ -30,6 +37,11 @@ const BUDGET = {
   bytes: { value: 'N', help: 'end after N bytes' },
   unlimited: { help: 'no limit on calls (needs admin)' },
 } as const satisfies Record<string, Option>;
+const LEVEL = {
+  level: { value: 'info', help: 'only lines from this level up, of loggers with levels: silly, trace, debug or info' },
+} as const satisfies Record<string, Option>;
+const QUIET_LEVELS = LEVELS.filter(isQuiet);
+const LETTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 const FOR: Option = { value: '5m', help: 'duration, after which the change ends (default: permanent)' };
 const ALL: Option = { help: 'every category' };
 const COMMON = {
@@ -51,6 +63,7 @@ export const enable = ofServices(
       ...BUDGET,
       ...SELECTION_OPTIONS,
       ...OUTCOME_OPTIONS,
+      ...LEVEL,
       forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
     },
     examples: [
@@ -58,6 +71,7 @@ export const enable = ofServices(
       'rdcp enable DATABASE -m user.id=42',
       'rdcp enable DATABASE --one',
       'rdcp enable DATABASE --on-error --for 24h',
+      'rdcp enable DATABASE --level info',
       "rdcp enable 'DB_*' --rate 20 --calls 5000",
     ],
   }),
@@ -71,6 +85,20 @@ export const disable = ofServices(
       'the category then stays off for that tenant when it is switched on for everybody.',
     ],
     examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
+  }),
+);
+export const quieten = ofServices(
+  switching('quieten', {
+    summary: `hold back lines of loggers that write too much, for ${LEASE} unless another time is given`,
+    options: {
+      above: { value: 'warn', help: 'the least urgent level that still comes out: warn or error (default: warn)' },
+      for: { value: '1h', help: `duration, after which the loggers write as before (default: ${LEASE})` },
+    },
+    notes: [
+      'Errors always come out. It is for loggers with levels (pino, winston, Nest, OpenTelemetry scopes, those given to adopt()),',
+      "is never permanent, and ends with 'rdcp end'. To hold back what is below info: 'rdcp disable'.",
+    ],
+    examples: ["rdcp quieten NOISY --above warn --for 1h --reason 'fills the disk'", 'rdcp end NOISY'],
   }),
 );
 export const toggle = switching('toggle', {
@@ -98,8 +126,10 @@ export const end = ofServices(
   }),
 );
 
-/** `end` is a reset of temporary settings alone. */
-type Verb = Exclude<ControlAction, 'status'> | 'end';
+/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away. */
+type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten';
+
+const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable' };
 
 function switching(
   verb: Verb,
@@ -124,14 +154,15 @@ function switching(
       }
       if (settings.otelrdcp_dryRun === true) await assertKnowsDryRuns(client);
       const command: ControlCommand = {
-        action: verb === 'end' ? 'reset' : verb,
+        action: ACTIONS[verb] ?? (verb as ControlAction),
         ...(categories !== 'all' && { categories }),
         ...(Object.keys(settings).length > 0 && { options: settings }),
       };
       const answer = await suggesting(client, () => client.control(command));
       const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? []);
       show(terminal, values, answer, pending);
-      if (verb !== 'enable') await noteStillOn(terminal, client, verb, answer);
+      if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
+      else await noteStillOn(terminal, client, verb, answer);
       if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
       if (answer.status === 'failed') return EXIT.refused;
       if (answer.status !== 'partial') return EXIT.done;
@@ -166,7 +197,9 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
     throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
   }
-  const leased = verb === 'enable' || verb === 'toggle';
+  const level =
+    verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
+  const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
   const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
   return {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
@@ -175,6 +208,7 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
     ...(target !== undefined && { otelrdcp_target: target }),
     ...(filter !== undefined && { otelrdcp_filter: filter }),
     ...(when !== undefined && { otelrdcp_when: when }),
+    ...(level !== undefined && { otelrdcp_level: level }),
     ...(id !== undefined && { otelrdcp_id: id }),
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
     ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
@@ -268,10 +302,10 @@ function showChanges(
   { changes }: ControlResponse,
   { wide, now }: { readonly wide: boolean; readonly now: number },
 ): void {
-  const rows = changes.map(({ category, previousState, newState, expiresAt }) => [
+  const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
     category,
     state(previousState),
-    state(newState),
+    state(newState, level !== undefined && isQuiet(level)),
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
@@ -292,6 +326,33 @@ function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: Contr
     return undefined;
   const stays = `${some(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
   return `${stays}; 'rdcp reset ${some(off, ' ')} --tenant ${tenant.id}' removes the setting`;
+}
+
+function stateText(level: Level): string {
+  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
+}
+
+/** Sources whose loggers have levels. */
+const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
+
+/** Names the categories for which a level means all or nothing: they have debug lines alone. */
+async function noteWithoutLevels(
+  terminal: Terminal,
+  client: RdcpClient,
+  { categories }: ControlResponse,
+  level: Level | undefined,
+): Promise<void> {
+  if (level === undefined) return;
+  const ask = async (): Promise<readonly DiscoveredCategory[]> => (await client.discovery()).categories ?? [];
+  // Not every credential may ask.
+  const known = await ask().catch(() => []);
+  const flat = known.filter(
+    ({ name, otelrdcp_source }) => categories.includes(name) && !LEVELED.has(otelrdcp_source?.kind),
+  );
+  if (flat.length === 0) return;
+  const which = LEVELS.indexOf(level) > LEVELS.indexOf('debug') ? 'none' : 'all';
+  const names = some(flat.map(({ name }) => name));
+  terminal.note(`${names}: no levels, but debug lines alone; ${which} of them come out at ${level}.`);
 }
 
 /** Names the categories that are still on after `end`. */
@@ -318,10 +379,11 @@ async function noteStillOn(terminal: Terminal, client: RdcpClient, verb: Verb, a
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
 function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
   const names = new Map<string, string[]>();
-  for (const { category, newState, effectiveAt, expiresAt } of changes) {
+  for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
     if (expiresAt === undefined) continue;
     const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const ending = `${dryRun === true ? 'would be ' : ''}${newState ? 'on' : 'off'} ${time}`;
+    const state = level === undefined ? (newState ? 'on' : 'off') : stateText(level);
+    const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
   return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);

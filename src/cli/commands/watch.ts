@@ -147,9 +147,9 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
 }
 
 function sentence({ category, who }: Change, now: number): string {
-  const states = statesOf(category, now).map(({ enabled, whom }) => {
+  const states = statesOf(category, now).map(({ enabled, whom, quiet }) => {
     const everybodyOff = !enabled && !category.enabled;
-    return `${enabled ? 'on' : 'off'}${whom === '-' || everybodyOff ? '' : ` for ${whom}`}`;
+    return `${quiet ? 'quiet' : enabled ? 'on' : 'off'}${whom === '-' || everybodyOff ? '' : ` for ${whom}`}`;
   });
   const by = who === '' ? '' : ` by ${who}`;
   return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${states.join(' and ')}${by}`;
@@ -218,9 +218,9 @@ function remainder(left: readonly DiscoveredCategory[]): string {
 /** One for everybody, and one for tenants with another state. */
 function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[][] {
   const { name, metrics } = category;
-  return statesOf(category, now).map(({ enabled, whom }, at) => [
+  return statesOf(category, now).map(({ enabled, whom, quiet }, at) => [
     name,
-    state(enabled),
+    state(enabled, quiet),
     whom,
     ...(at === 0 ? [metrics.callsPerSecond.toFixed(1), (enabled && who.get(name)) || '-'] : []),
   ]);

@@ -1,4 +1,5 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../protocol/messages.ts';
+import { levelText } from '../../protocol/target-text.ts';
 import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
@@ -17,8 +18,21 @@ export function Who({ control }: { readonly control: DiscoveredControl | undefin
   );
 }
 
-/** The end of the present setting; the first one, where a category is on for some tenants or some work alone. */
+/**
+ * The end of the present setting, and its level; of the first one, where a category is on for some tenants or some work
+ * alone.
+ */
 export function Until({ category }: { readonly category: DiscoveredCategory }) {
+  const { otelrdcp_level: level } = category;
+  return (
+    <>
+      <End category={category} />
+      {level !== undefined && <span class="muted"> {levelText(level)}</span>}
+    </>
+  );
+}
+
+function End({ category }: { readonly category: DiscoveredCategory }) {
   const { enabled, temporary, otelrdcp_origin: origin } = category;
   const until = endOf(category);
   if (until !== undefined) return <TimeLeft until={until} />;
