@@ -22,6 +22,7 @@ const CHANGES = Number(process.env.FLEET_CHANGES ?? 30);
 /** Joining at once is for a crash of everything; a deployment takes its time. */
 const JOIN_MS = Number(process.env.FLEET_JOIN_SECONDS ?? 5) * 1000;
 const IDLE_MS = Number(process.env.FLEET_IDLE_SECONDS ?? 10) * 1000;
+const SETTLE_MS = 15_000;
 const PAUSE_MS = 250;
 
 /** What a server has done so far, and holds. */
@@ -126,8 +127,8 @@ async function measure(name: 'redis' | 'postgres', size: number) {
     while ((await author.fleet.summary())?.instances !== size) await sleep(200);
     const joined = server.counters();
 
-    // The first announcements come at their own rate, and what the server does to join has ended.
-    await sleep(3000);
+    // A member learns the size of the fleet with its tenth announcement, and those that joined first make more of them.
+    await sleep(SETTLE_MS);
     const idleFrom = server.counters();
     const idleAt = performance.now();
     await sleep(IDLE_MS);

@@ -147,7 +147,7 @@ export function createFleet(options: FleetOptions): Fleet {
     const now = clock.monotonic();
     if (now >= beatAt) {
       announce();
-      beatAt = beatMs === BEAT_MS ? now : now + beatMs * (0.8 + 0.2 * Math.random()) - BEAT_MS;
+      beatAt = beatMs === BEAT_MS ? now : now + beatMs * (0.8 + 0.2 * Math.random()) - BEAT_MS / 2;
     }
     wake();
   }

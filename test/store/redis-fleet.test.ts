@@ -69,6 +69,20 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     assert.deepEqual([(await author.fleet.count!('author')).applied, heard], [2, 1]);
   });
 
+  test('what was applied is said by four commands within a script', async () => {
+    const [author, b] = [await open(), await open()];
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    await author.store.commit(change('acme', 0, {}));
+    await until(() => b.fleet.position()?.revision === 1, 'the change');
+    // The first one brings the script.
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    await author.store.commit(change('acme', 1, {}));
+    await until(() => b.fleet.position()?.revision === 2, 'the second change');
+    assert.deepEqual(await commandsOf(() => b.fleet.announce(instance('b'), b.fleet.position())), {
+      ...{ evalsha: 1, hmget: 1, zadd: 1, zcount: 1, zcard: 1, publish: 1 },
+    });
+  });
+
   test('an announcement that says nothing new costs two commands, and one that Redis has forgotten is whole', async () => {
     const { fleet } = await open();
     const announce = () => fleet.announce(instance('a'), fleet.position());
@@ -113,6 +127,31 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     server.command('ZADD', key('lost'), String(now() - 6 * 60_000), 'a');
     assert.deepEqual((await fleet.look()).instances, []);
     assert.equal((await fleet.categories!.read(['a'])).size, 0);
+  });
+
+  test('one that is gone is not counted for what it applies, before it has announced itself as a whole', async () => {
+    const [author, b] = [await open(), await open()];
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    await author.fleet.announce(instance('late'), undefined);
+    const counts = async () => {
+      const { instances, applied } = await author.fleet.count!('nobody');
+      return [instances, applied];
+    };
+    const cases: readonly (readonly [forget: () => string, instances: number])[] = [
+      [() => '', 2],
+      // Another process has found it silent for too long.
+      [() => server.command('ZADD', key('seen'), String(now() - 1000), 'b'), 2],
+      [() => server.command('DEL', key('seen'), key('applied'), key('fleet')), 1],
+      [() => server.command('HSET', key('meta'), 'counted', 'another'), 1],
+    ];
+    for (const [index, [forget, instances]] of cases.entries()) {
+      await author.store.commit(change('acme', index, {}));
+      await until(() => b.fleet.position()?.revision === index + 1, `change ${index}`);
+      forget();
+      await counts();
+      await b.fleet.announce(instance('b'), b.fleet.position());
+      assert.deepEqual(await counts(), [instances, 1], `${index}`);
+    }
   });
 
   test('what was applied of another history is not counted', async () => {

@@ -1,7 +1,7 @@
 import { type AnnouncedInstance, BEAT_MS, type FleetStore, goneAfter, type Position } from '../fleet-store.ts';
 import { Listeners } from '../listeners.ts';
 import type { StoredValues } from '../stored-values.ts';
-import { ANNOUNCE, COUNT, FLEET, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
+import { ACKNOWLEDGE, ANNOUNCE, COUNT, FLEET, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
 
 /** An announcement that repeats the last one is a whole one every tenth time: it reads the time and the size of the fleet. */
 const WHOLE_EVERY = 10;
@@ -40,7 +40,11 @@ export interface RedisFleet extends FleetStore {
 
 /** The announcement that Redis has. */
 interface Announced {
-  readonly content: string;
+  readonly id: string;
+  /** The instance without its id. */
+  readonly json: string;
+  /** History and revision. */
+  readonly position: readonly [string, string];
   /** How often it was repeated. */
   readonly repeats: number;
 }
@@ -81,6 +85,12 @@ export function createRedisFleet({
     return Number(added) === 0;
   }
 
+  /** Says what was applied since; false if Redis has forgotten the instance. */
+  async function acknowledge(id: string, position: readonly [string, string], channels: readonly string[]) {
+    const keys = [key('seen'), key('applied'), key('meta')];
+    return Number(await evaluate(ACKNOWLEDGE, keys, [id, ...position, ...channels])) === 1;
+  }
+
   return {
     channel: channelOf(writer),
 
@@ -96,28 +106,29 @@ export function createRedisFleet({
     onMoved: (listener) => moved.add(listener),
 
     async announce({ id, ...instance }, applied) {
-      const authors = waiting;
+      const channels = applied === undefined ? [] : [...waiting].map(channelOf);
       waiting = new Set();
       const { history = '', revision = 0 } = applied ?? {};
-      const announcement = [id, history, String(revision), JSON.stringify(instance)];
-      const content = announcement.join(' ');
+      const position = [history, String(revision)] as const;
+      const json = JSON.stringify(instance);
       const before = last;
-      last = undefined;
       const now = redisTime();
-      if (before?.content === content && before.repeats < WHOLE_EVERY - 1 && authors.size === 0 && now !== undefined) {
-        if (await repeat(id, now)) {
-          last = { ...before, repeats: before.repeats + 1 };
+      last = undefined;
+      if (before?.id === id && before.json === json && before.repeats < WHOLE_EVERY - 1 && now !== undefined) {
+        const hasMoved = before.position.join() !== position.join();
+        const isKept = hasMoved ? await acknowledge(id, position, channels) : await repeat(id, now);
+        if (isKept) {
+          last = { ...before, position, repeats: before.repeats + Number(!hasMoved) };
           return;
         }
       }
-      const channels = applied === undefined ? [] : [...authors].map(channelOf);
       const sentAt = performance.now();
-      const reply = (await evaluate(ANNOUNCE, keysOf('meta'), [...announcement, ...channels])) as unknown[];
-      const [epoch, version, head, time, beat] = reply;
+      const reply = await evaluate(ANNOUNCE, keysOf('meta'), [id, ...position, json, ...channels]);
+      const [epoch, version, head, time, beat] = reply as unknown[];
       beatMs = Math.max(BEAT_MS, Number(beat));
       noteTime(Number(time), sentAt);
       compare([epoch, version, head], beatMs);
-      last = { content, repeats: 0 };
+      last = { id, json, position, repeats: 0 };
     },
 
     beatMs: () => beatMs,
