@@ -67,6 +67,18 @@ const ARROWS: Record<string, readonly string[]> = {
     'work/outcomes.ts',
     'work/uncaught.ts',
   ],
+  pull: [
+    'protocol',
+    'errors.ts',
+    'time',
+    'net',
+    'report',
+    'options',
+    'tickets',
+    'control/types.ts',
+    'tenancy/isolation.ts',
+    'version.ts',
+  ],
   auth: ['protocol', 'errors.ts', 'time', 'report', 'options', 'net', 'store/token-store.ts'],
   tenancy: [
     'protocol',

@@ -60,6 +60,12 @@ export interface ControlOptions {
    * implementation. @default every line
    */
   readonly otelrdcp_level?: Level;
+  /**
+   * On `enable`: switches nothing. The response has a signed document of the control, `otelrdcp_document`, for processes that
+   * follow one (`pull`), whose categories need not be known here. Needs `security.tokens` of the server. An addition of this
+   * implementation. @default the control is made
+   */
+  readonly otelrdcp_sign?: true;
   /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
   readonly otelrdcp_id?: string;
   /**

@@ -86,6 +86,6 @@ export class ClusteredControl {
 }
 
 /** What uses the store, in the order in which it closes. */
-function usersOf({ streams, alerts, relay, history, choosing, fleet, plane, trail }: State) {
-  return [streams, alerts, relay, history, choosing, fleet, plane, trail];
+function usersOf({ streams, alerts, pulled, relay, history, choosing, fleet, plane, trail }: State) {
+  return [streams, alerts, pulled, relay, history, choosing, fleet, plane, trail];
 }

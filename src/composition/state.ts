@@ -23,6 +23,7 @@ import { Relay } from '../tail/relay.ts';
 import { systemClock, unrefInterval, unrefTimeout } from '../time/clock.ts';
 import type { Closable } from './closing.ts';
 import type { ProcessParts } from './process.ts';
+import { followDocument } from './pulled.ts';
 
 /** How long nothing malformed may be read until the condition ends, in milliseconds. */
 const QUIET_MS = 60_000;
@@ -42,6 +43,8 @@ export interface State {
   /** `undefined` where no lines are kept. */
   readonly history: Closable | undefined;
   readonly alerts: Closable;
+  /** `undefined` without `pull`. */
+  readonly pulled: Closable | undefined;
   readonly app: DeferredApp;
   /** Resolves when the store was read, or that failed. */
   readonly started: Promise<void>;
@@ -201,6 +204,9 @@ export function openState(
   });
   opened.push(alerts);
 
+  const pulled = followDocument(host, { plane, relay });
+  if (pulled !== undefined) opened.push(pulled);
+
   const approvals = new Approvals({ store, trail, clock, randomUUID });
   const checkStore = async () => {
     try {
@@ -242,7 +248,7 @@ export function openState(
   const started = plane.start();
   fleet?.start();
 
-  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, app, started };
+  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
 }
 
 /** @returns a function that reports what a dropped value was meant to be */

@@ -21,6 +21,8 @@ export interface ActivationSources {
   readonly randomUUID: () => string;
   /** Makes the ticket of an activation for one request. @returns its hash */
   readonly ticketFor: (about: Pick<Activation, 'id' | 'categories' | 'expiresAt'>) => string;
+  /** The latest end, in milliseconds since the epoch. @default none but that of the duration */
+  readonly until?: number | undefined;
 }
 
 export function activationOf(

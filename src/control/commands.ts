@@ -16,17 +16,31 @@ import {
   type ScopeKey,
   type StateStore,
 } from '../store/state-store.ts';
-import { type IssuedTicket, issueTicket, type TicketSigner } from '../tickets/issue.ts';
+import { type IssuedTicket, issueDocument, issueTicket, type TicketSigner } from '../tickets/issue.ts';
 import { TICKET_ENTRY, ticketHash } from '../tickets/ticket.ts';
 import type { Clock, Delay } from '../time/clock.ts';
-import { type ActivationSources, auditedActivation, shownActivation } from './activation.ts';
+import {
+  type ActivationSources,
+  activationOf,
+  auditedActivation,
+  describePart,
+  shownActivation,
+} from './activation.ts';
 import { assertMayChange } from './allow.ts';
 import type { Announcer, AnnouncerOptions } from './announcer.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
 import { LocalControls } from './local-controls.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { type Computed, isActivating, MAX_REFUSED_NAMES, nameSome, overlaySeconds, transition } from './transition.ts';
+import {
+  type Computed,
+  isActivating,
+  MAX_REFUSED_NAMES,
+  nameSome,
+  overlaySeconds,
+  transition,
+  UNTICKETED,
+} from './transition.ts';
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
 export interface CommandsOptions {
@@ -76,7 +90,7 @@ export class Commands implements Writer {
     try {
       return await this.#carryOut(request, context);
     } catch (error) {
-      if (isDryRun(request)) throw error;
+      if (isDryRun(request) || isSigning(request)) throw error;
       return this.#afterFailure(request, context, error);
     }
   }
@@ -86,6 +100,7 @@ export class Commands implements Writer {
     const kept = context.replay && this.#localAnswers.get(context.replay.key);
     if (kept !== undefined && kept.expiresAt > clock.now()) return repeat(context, kept);
     if (!follower.reachable) throw storeFailure(undefined);
+    if (isSigning(request)) return this.#sign(request, context);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt >= EAGER_ATTEMPTS) await this.#pause();
       const outcome = await this.#attempt(request, context);
@@ -101,7 +116,7 @@ export class Commands implements Writer {
     binding.sweep();
     if (states.unsettled.size > 0) await this.#reconcile(key);
     const now = clock.now();
-    const snapshot = binding.snapshot(key);
+    const snapshot = { ...binding.snapshot(key), early: context.early };
     let next: Computed;
     let ticket: IssuedTicket | undefined;
     const ticketFor: ActivationSources['ticketFor'] = (about) => {
@@ -111,7 +126,7 @@ export class Commands implements Writer {
       return ticketHash(ticket.value);
     };
     try {
-      next = transition(snapshot, request, now, context.identity, { randomUUID, ticketFor });
+      next = transition(snapshot, request, now, context.identity, { randomUUID, ticketFor, until: context.until });
     } catch (error) {
       return this.#earlierAnswer(context, error);
     }
@@ -138,6 +153,55 @@ export class Commands implements Writer {
     // A ticket is a credential, and not kept with the answer.
     if (ticket !== undefined) return { response: { ...response, otelrdcp_request: shownTicket(ticket) }, ...written };
     return { response, ...written };
+  }
+
+  /**
+   * Signs a control instead of making it, for processes that follow documents. Nothing is written but the entry and the answer.
+   * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` without `security.tokens`
+   */
+  async #sign(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
+    const { binding, clock, ticketSigner } = this.#options;
+    const { allow, identity, scope } = context;
+    if (ticketSigner === undefined) {
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', 'options.otelrdcp_sign needs security.tokens of this service', {
+        details: { field: 'options.otelrdcp_sign' },
+      });
+    }
+    const now = clock.now();
+    const snapshot = binding.snapshot(scope.key);
+    const { categories = [] } = request;
+    const seconds = overlaySeconds(request, snapshot.limits) ?? snapshot.limits.defaultDuration;
+    // Documents say their ends in seconds.
+    const expiresAt = Math.floor(now / 1000 + seconds) * 1000;
+    const activation = activationOf(request, categories, expiresAt, undefined, UNTICKETED);
+    const signed: Computed = {
+      at: timestamp(now),
+      categories,
+      changes: [],
+      settings: snapshot.tenant ?? snapshot.global,
+      activations: [],
+      activation,
+      summary: `Signed ${nameSome(categories)}${describePart(activation, true)} until ${timestamp(expiresAt)}`,
+    };
+    if (allow !== undefined) {
+      assertMayChange(
+        { allow, method: identity.method },
+        { request, tenantId: scope.tenantId, snapshot, next: signed },
+      );
+    }
+    const value = issueDocument(
+      activation,
+      { request, tenantId: scope.tenantId, by: identity.userId },
+      now,
+      ticketSigner,
+    );
+    const response: ControlResponse = {
+      ...controlResponse(request, { ...signed, activation: undefined }, undefined, { ...context, shared: true }),
+      otelrdcp_document: { id: activation.id, value, expiresAt: timestamp(expiresAt) },
+    };
+    const draft: AuditDraft = { ...commandDraft(request, context, signed, 'success'), action: 'sign' };
+    const result = await this.#write({ draft, replay: replayRecord(context, response, now) }, now);
+    return result.outcome === 'replayed' ? repeat(context, result.replay) : { response, replayed: false };
   }
 
   /**
@@ -363,6 +427,11 @@ function shownTicket({ value, expiresAt }: IssuedTicket): RequestTicket {
 /** A dry run computes the answer only: it changes nothing, is not audited, and its answer is not kept for retries. */
 function isDryRun({ options }: ControlRequest): boolean {
   return options?.otelrdcp_dryRun === true;
+}
+
+/** Signs a document for other processes, and changes nothing here. */
+function isSigning({ options }: ControlRequest): boolean {
+  return options?.otelrdcp_sign === true;
 }
 
 /** The answer as stored for retries; `undefined` when the client sent no request id of its own. */

@@ -10,7 +10,7 @@ import type { Activation, Maker, Overlay, Setting, Settings } from '../store/sta
 import { type ActivationSources, activationOf, assertRoomForActivation, describePart } from './activation.ts';
 
 /** For commands that make no ticket. */
-const UNTICKETED: ActivationSources = {
+export const UNTICKETED: ActivationSources = {
   randomUUID: newId,
   ticketFor() {
     throw new Error('no tickets are made here');
@@ -133,6 +133,8 @@ export interface Snapshot extends Layers {
   readonly defaults: ReadonlyMap<string, boolean>;
   /** The store does not say which categories other processes have. @default false */
   readonly alone?: boolean;
+  /** Categories that no process has yet are accepted. @default false */
+  readonly early?: boolean | undefined;
   readonly limits: ControlLimits;
   readonly ended: Ended;
 }
@@ -176,7 +178,8 @@ export function transition(
   const categories = request.categories ?? [...defaults.keys()].sort();
   assertKnown(categories, snapshot);
   const seconds = overlaySeconds(request, limits);
-  const expiresAt = seconds === undefined ? undefined : now + seconds * 1000;
+  const { until = Number.POSITIVE_INFINITY } = sources;
+  const expiresAt = seconds === undefined ? undefined : Math.min(now + seconds * 1000, until);
   const before = snapshot.tenant ?? snapshot.global;
   const at = timestamp(now);
   const { action } = request;
@@ -337,10 +340,10 @@ function replaced(snapshot: Snapshot, settings: Settings): Snapshot {
 /** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` with `details.unknown` */
 export function assertKnown(
   categories: readonly string[],
-  { defaults, alone = false }: Pick<Snapshot, 'defaults' | 'alone'>,
+  { defaults, alone = false, early = false }: Pick<Snapshot, 'defaults' | 'alone' | 'early'>,
 ): void {
   const unknown = categories.filter((category) => !defaults.has(category));
-  if (unknown.length === 0) return;
+  if (unknown.length === 0 || early) return;
   const noun = unknown.length === 1 ? 'category' : 'categories';
   const where = alone ? ' in this process (its store does not show those of others)' : '';
   throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}${where}: ${nameSome(unknown)}`, {
@@ -360,11 +363,12 @@ export function overlaySeconds(
   limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
 ): number | undefined {
   const duration = options?.duration;
-  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_level } = options ?? {};
+  const { otelrdcp_level: level, otelrdcp_sign: sign, ...given } = options ?? {};
+  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when } = given;
   const short =
     temporary === true ||
-    (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) ||
-    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined;
+    (level !== undefined && isQuiet(level)) ||
+    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? sign) !== undefined;
   if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
   if (seconds <= limits.maxDuration) return seconds;

@@ -34,6 +34,10 @@ export interface CommandContext {
   readonly tenantName?: string;
   readonly requestId: string;
   readonly source?: AuditEntry['source'];
+  /** The latest end of what is switched, in milliseconds since the epoch. @default none but that of the duration */
+  readonly until?: number;
+  /** Categories that no process has yet are switched once they are made, instead of being refused. @default false */
+  readonly early?: boolean;
   /** What the credential may change. @default all */
   readonly allow?: Allow | undefined;
   /** Set for a change that another identity has approved. */

@@ -37,6 +37,7 @@ const KINDS: Record<AuditAction, EntryEvent | undefined> = {
   forecast: undefined,
   tail: undefined,
   approval: 'refusal',
+  sign: undefined,
 };
 
 /** The event that an entry is about; `undefined` for housekeeping. */

@@ -346,6 +346,20 @@ const store = z.union(
   { error: STORES },
 );
 
+const SLOWEST_PULL = 3600;
+
+const pull = z
+  .strictObject({
+    file: optionalText,
+    url: optionalText,
+    every: duration.default(30),
+  } satisfies Shape<Options.PullOptions>)
+  .refine(({ file, url }) => (file === undefined) !== (url === undefined), { message: 'must hold one of file and url' })
+  .refine(({ every }) => every <= SLOWEST_PULL, {
+    path: ['every'],
+    message: `must be at most ${formatDuration(SLOWEST_PULL)}`,
+  });
+
 const NOTIFY_EVENTS = ['change', 'expiry', 'refusal', 'budget', 'loss', 'credentials', 'failure.recorded'] as const;
 
 const LOGGER_METHODS = ['info', 'warn', 'error'];
@@ -404,6 +418,7 @@ export const configSchema = z
     tail: z.union([off, tail]).prefault({}),
     recorder: recorder.prefault({}),
     console: z.union([z.boolean(), consolePage]).optional(),
+    pull: pull.optional(),
     store: store.default('memory:'),
     health: z
       .record(
@@ -419,7 +434,11 @@ export const configSchema = z
     adopt: z.union([z.boolean(), adopt]).default(false),
     logger: logger.optional(),
   } satisfies Shape<Options.RdcpConfig>)
-  .superRefine(({ alerts, controls, tenancy, emit }, context) => {
+  .superRefine(({ alerts, controls, tenancy, emit, pull, security }, context) => {
+    if (pull !== undefined && security.tickets === undefined) {
+      const message = 'needs security.tickets: its issuers verify the document';
+      context.addIssue({ code: 'custom', path: ['pull'], message });
+    }
     const redaction = createRedaction(emit.redact);
     for (const [index, { for: duration, tenant, target, filter }] of alerts.entries()) {
       const reject = (path: string[], message: string) =>

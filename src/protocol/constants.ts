@@ -140,6 +140,7 @@ export const AUDIT_ACTIONS = [
   'forecast',
   'tail',
   'approval',
+  'sign',
 ] as const;
 
 /** Maximum size of a request body, in bytes. */

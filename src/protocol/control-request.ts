@@ -85,6 +85,7 @@ const options = z.strictObject({
   otelrdcp_filter: lineFilterSchema.optional(),
   otelrdcp_when: whenSchema.optional(),
   otelrdcp_level: z.enum(LEVELS).optional(),
+  otelrdcp_sign: z.literal(true, 'must be true').optional(),
   otelrdcp_id: z
     .string()
     .min(1, 'must hold at least one character')
@@ -96,6 +97,7 @@ const action = (...names: readonly (typeof CONTROL_ACTIONS)[number][]) => ({ pro
 const without = (...names: readonly string[]) => ({
   properties: { options: { properties: Object.fromEntries(names.map((name) => [name, false])) } },
 });
+const NO_TICKET = { properties: { request: false } };
 /** As JSON Schema, what the schema checks in several fields together. */
 const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 const CONDITIONS = [
@@ -103,12 +105,19 @@ const CONDITIONS = [
   { anyOf: [action('enable', 'disable', 'toggle'), without('temporary', 'duration')] },
   { anyOf: [action('enable', 'toggle'), without('otelrdcp_budget')] },
   { anyOf: [action('reset'), without('otelrdcp_only')] },
-  { anyOf: [action('enable'), without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_level')] },
+  {
+    anyOf: [
+      action('enable'),
+      without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_level', 'otelrdcp_sign'),
+    ],
+  },
+  { anyOf: [without('otelrdcp_sign'), without('otelrdcp_dryRun')] },
+  { anyOf: [without('otelrdcp_sign'), { properties: { options: { properties: { otelrdcp_target: NO_TICKET } } } }] },
   { anyOf: [action('disable', 'reset'), without('otelrdcp_id')] },
   {
     anyOf: [
       { properties: { options: { properties: { temporary: { const: true } } } } },
-      without('duration', 'otelrdcp_budget', 'otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when'),
+      without('duration', 'otelrdcp_budget', 'otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'),
     ],
   },
   {
@@ -122,6 +131,7 @@ const CONDITIONS = [
               otelrdcp_target: false,
               otelrdcp_filter: false,
               otelrdcp_when: false,
+              otelrdcp_sign: false,
             },
           },
         },
@@ -156,7 +166,7 @@ export const controlRequestSchema = z
       reject(['options', 'otelrdcp_only'], `is not allowed for ${request.action}`);
     if (otelrdcp_id !== undefined && request.action !== 'reset' && request.action !== 'disable')
       reject(['options', 'otelrdcp_id'], `is not allowed for ${request.action}`);
-    for (const name of ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when'] as const) {
+    for (const name of ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'] as const) {
       if (request.options?.[name] === undefined) continue;
       if (request.action !== 'enable') reject(['options', name], `is not allowed for ${request.action}`);
       else if (temporary === false) reject(['options', name], 'needs a temporary control');
@@ -164,13 +174,21 @@ export const controlRequestSchema = z
     if (otelrdcp_level !== undefined && request.action !== 'enable')
       reject(['options', 'otelrdcp_level'], `is not allowed for ${request.action}`);
     else if (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) {
-      const { otelrdcp_target, otelrdcp_filter, otelrdcp_when } = request.options ?? {};
+      const { otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_sign } = request.options ?? {};
       if (temporary === false) reject(['options', 'otelrdcp_level'], `needs a temporary control for ${otelrdcp_level}`);
-      if ((otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when) !== undefined) {
+      if ((otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_sign) !== undefined) {
         const lasting = LASTING_LEVELS.join(', ');
-        reject(['options', 'otelrdcp_level'], `must be one of ${lasting} for a part of the work or of the lines`);
+        reject(
+          ['options', 'otelrdcp_level'],
+          `must be one of ${lasting} for a part of the work or of the lines, and for a document`,
+        );
       }
     }
+    const { otelrdcp_sign, otelrdcp_dryRun, otelrdcp_target } = request.options ?? {};
+    if (otelrdcp_sign !== undefined && otelrdcp_dryRun !== undefined)
+      reject(['options', 'otelrdcp_sign'], 'cannot be combined with otelrdcp_dryRun');
+    if (otelrdcp_sign !== undefined && otelrdcp_target?.request !== undefined)
+      reject(['options', 'otelrdcp_target', 'request'], 'cannot be combined with otelrdcp_sign');
     if (temporary === false && otelrdcp_budget !== undefined)
       reject(['options', 'otelrdcp_budget'], 'needs a temporary control');
     if (temporary === false && duration !== undefined) reject(['options', 'duration'], 'contradicts temporary: false');

@@ -328,6 +328,16 @@ export interface CategoryInstances {
   readonly of: number;
 }
 
+/** A signed document of controls, for processes that follow one (`pull`). */
+export interface SignedControls {
+  /** Its id, in the trail of the service that signed it and of the processes that follow it. */
+  readonly id: string;
+  /** The document: a JSON Web Signature in compact form. */
+  readonly value: string;
+  /** When what it switches on ends. */
+  readonly expiresAt: Timestamp;
+}
+
 /** The effect of a control request. */
 export interface ControlResponse extends RdcpAnswer {
   /** The action of the request. */
@@ -346,6 +356,8 @@ export interface ControlResponse extends RdcpAnswer {
   readonly otelrdcp_activation?: DiscoveredActivation;
   /** The ticket of an `enable` for one request. It is not kept: the answer to a retry with the same request id has none. */
   readonly otelrdcp_request?: RequestTicket;
+  /** The document that an `enable` with `otelrdcp_sign` made, and all that it made: `changes` is empty. */
+  readonly otelrdcp_document?: SignedControls;
   /** In the response to a dry run: `changes` says what would change. */
   readonly otelrdcp_dryRun?: true;
   /**

@@ -111,6 +111,11 @@ export const CONDITIONS = {
     oneProblem: true,
     over: 'log records can be exported again',
   },
+  pull: {
+    credentials: false,
+    meanwhile: 'nothing new is switched, and what a document switched on stays until its end',
+    over: 'the document of controls can be used again',
+  },
   notify: {
     credentials: false,
     meanwhile: 'notifications wait in memory or are dropped, and counted in rdcp.notifications',

@@ -1,5 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { RdcpError } from '../errors.ts';
+import type { ControlRequest } from '../protocol/control-request.ts';
 import { signatureOf, type TicketAlgorithm } from './signature.ts';
 import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
 
@@ -18,6 +19,19 @@ export interface IssuedTicket {
   readonly expiresAt: number;
 }
 
+/** A JSON Web Signature in compact form, with the issuer and audience of the signer. */
+export function signed(signer: TicketSigner, type: string, claims: object): string {
+  const { key, header } = signer.current();
+  const parts = [
+    { ...header, typ: type },
+    { iss: signer.issuer, aud: signer.audience, ...claims },
+  ];
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  // The algorithms of `security.tokens` are among those of tickets.
+  const signature = signatureOf(text, key, header.alg as TicketAlgorithm);
+  return `${text}.${signature.toString('base64url')}`;
+}
+
 /**
  * Makes a ticket for an activation. A signed one lasts an hour at most; one without a signature is known to the processes that share
  * the store.
@@ -30,27 +44,61 @@ export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): 
   }
   const iat = Math.floor(now / 1000);
   const exp = Math.min(iat + MAX_TICKET_SECONDS, Math.floor(about.expiresAt / 1000));
-  const { key, header } = signer.current();
-  const parts = [
-    { ...header, typ: TICKET_TYPE },
-    {
-      iss: signer.issuer,
-      aud: signer.audience,
-      jti: about.id,
-      categories: about.categories,
-      ...(about.tenantId !== undefined && { tenant: about.tenantId }),
-      iat,
-      exp,
-    },
-  ];
-  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-  // The algorithms of `security.tokens` are among those of tickets.
-  const signature = signatureOf(text, key, header.alg as TicketAlgorithm);
-  const value = `${text}.${signature.toString('base64url')}`;
+  const value = signed(signer, TICKET_TYPE, {
+    jti: about.id,
+    categories: about.categories,
+    ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+    iat,
+    exp,
+  });
   if (value.length > MAX_TICKET_LENGTH) {
     throw new RdcpError('RDCP_MALFORMED_REQUEST', 'categories are too many for one ticket', {
       details: { field: 'categories' },
     });
   }
   return { value, expiresAt: exp * 1000 };
+}
+
+/** `typ` of a signed document of controls. */
+export const DOCUMENT_TYPE = 'rdcp-controls+jwt';
+/** What a control of a document says beside its categories and its end. */
+export const SIGNED_OPTIONS = [
+  'reason',
+  'otelrdcp_budget',
+  'otelrdcp_target',
+  'otelrdcp_filter',
+  'otelrdcp_when',
+  'otelrdcp_level',
+] as const satisfies readonly (keyof NonNullable<ControlRequest['options']>)[];
+
+/** What a document is made of, beside the activation that it describes. */
+export interface DocumentSource {
+  readonly request: Pick<ControlRequest, 'options'>;
+  readonly tenantId: string | undefined;
+  /** The user who has it signed. */
+  readonly by: string | undefined;
+}
+
+/** Signs a document of one control, for processes that follow documents. */
+export function issueDocument(
+  { id, categories, expiresAt }: Pick<Ticket, 'id' | 'categories' | 'expiresAt'>,
+  { request: { options = {} }, tenantId, by }: DocumentSource,
+  now: number,
+  signer: TicketSigner,
+): string {
+  const exp = Math.floor(expiresAt / 1000);
+  const control = {
+    categories,
+    ...(tenantId !== undefined && { tenant: tenantId }),
+    options: Object.fromEntries(SIGNED_OPTIONS.map((name) => [name, options[name]])),
+    exp,
+  };
+  const iat = Math.floor(now / 1000);
+  return signed(signer, DOCUMENT_TYPE, {
+    jti: id,
+    ...(by !== undefined && { sub: by }),
+    iat,
+    exp,
+    controls: [control],
+  });
 }

@@ -7,7 +7,7 @@ import type { ResolvedConfig } from '../options/config.ts';
 import type { Conditions } from '../report/conditions.ts';
 import { PublishedKeys } from './published-keys.ts';
 import { TicketReader } from './reader.ts';
-import type { TicketIssuer, TicketRefusal } from './verify.ts';
+import type { TicketIssuer, TicketRefusal, TicketRules } from './verify.ts';
 
 type TicketSettings = NonNullable<ResolvedConfig['security']['tickets']>;
 type IssuerSettings = TicketSettings['issuers'][number];
@@ -23,6 +23,8 @@ export interface OpenTicketsOptions extends Pick<RemoteKeysOptions, 'fetch' | 'c
 /** Tickets of other services, as `security.tickets` accepts them. */
 export interface AcceptedTickets {
   readonly reader: TicketReader;
+  /** What tickets and documents of controls are verified by. */
+  readonly rules: TicketRules;
   /** Verifies tickets of this server's own issuer with these keys. */
   useOwnKeys(keys: Pick<SigningKeys, 'find'>): void;
   close(): void;
@@ -67,15 +69,11 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     close();
     throw error;
   }
-  const reader = new TicketReader({
-    issuers,
-    allows: allowing(settings.categories),
-    maxDuration: settings.maxDuration,
-    clock: options.clock,
-    refused: options.refused,
-  });
+  const rules = { issuers, allows: allowing(settings.categories), maxDuration: settings.maxDuration };
+  const reader = new TicketReader({ ...rules, clock: options.clock, refused: options.refused });
   return {
     reader,
+    rules,
     useOwnKeys: (keys) => {
       own = keys;
     },

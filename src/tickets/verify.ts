@@ -46,46 +46,86 @@ export interface UnverifiedTicket {
   isSigned(): boolean;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+/** Claims, of which nothing is known yet. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A JSON Web Signature of a known issuer. */
+export interface UnverifiedToken {
+  readonly claims: Json;
+  readonly issuer: TicketIssuer;
+  /** Finds the key. @returns what checks the signature, or why that cannot be done */
+  verifier(): (() => boolean) | TicketRefusal;
+}
 
 /** Checks everything of a signed ticket but its signature, in the order of what it costs. */
 export function checkClaims(value: string, rules: TicketRules, now: number): UnverifiedTicket | TicketRefusal {
+  const token = checkHeader(value, TICKET_TYPE, rules.issuers);
+  if (typeof token === 'string') return token;
+  const ticket = ticketOf(token.claims, token.issuer, rules, now);
+  if (typeof ticket === 'string') return ticket;
+  const isSigned = token.verifier();
+  return typeof isSigned === 'string' ? isSigned : { ticket, isSigned };
+}
+
+/** Checks that it is a token of that type (`typ`) by one of the issuers, without its claims and its signature. */
+export function checkHeader(
+  value: string,
+  type: string,
+  issuers: TicketRules['issuers'],
+): UnverifiedToken | TicketRefusal {
   if (!COMPACT.test(value)) return 'malformed';
   const [head = '', body = '', signature = ''] = value.split('.');
   const header = parsed(head);
   const claims = parsed(body);
   if (header === undefined || claims === undefined) return 'malformed';
-  if (header.typ !== TICKET_TYPE) return 'wrong_type';
+  if (header.typ !== type) return 'wrong_type';
   // A key that the ticket brings or points to is never used.
   if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) return 'malformed';
   const { alg, kid } = header;
   if (!isTicketAlgorithm(alg)) return 'wrong_algorithm';
   if (kid !== undefined && typeof kid !== 'string') return 'malformed';
-  const issuer = typeof claims.iss === 'string' ? rules.issuers.get(claims.iss) : undefined;
+  const issuer = typeof claims.iss === 'string' ? issuers.get(claims.iss) : undefined;
   if (issuer === undefined) return 'unknown_issuer';
-  const ticket = ticketOf(claims, issuer, rules, now);
-  if (typeof ticket === 'string') return ticket;
-  const key = issuer.key(alg, kid);
-  if (key === undefined) return 'unknown_key';
-  if (!fits(key, alg)) return 'wrong_algorithm';
   const text = value.slice(0, head.length + 1 + body.length);
-  return { ticket, isSigned: () => isSignedBy(key, alg, text, Buffer.from(signature, 'base64url')) };
+  return {
+    claims,
+    issuer,
+    verifier: () => {
+      const key = issuer.key(alg, kid);
+      if (key === undefined) return 'unknown_key';
+      if (!fits(key, alg)) return 'wrong_algorithm';
+      return () => isSignedBy(key, alg, text, Buffer.from(signature, 'base64url'));
+    },
+  };
 }
 
-function ticketOf(claims: Json, issuer: TicketIssuer, rules: TicketRules, now: number): Ticket | TicketRefusal {
-  const { jti, categories, tenant, iat, exp, aud } = claims;
+/** @returns why a token is not in force now, for this process, or has no end within the bound; `undefined` where it is */
+export function checkTimes(
+  { iat, exp, aud }: Json,
+  issuer: TicketIssuer,
+  maxDuration: number,
+  now: number,
+): TicketRefusal | undefined {
   if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return 'malformed';
   const [issued, ends] = [iat as number, exp as number];
   // No tolerance: what a ticket switches ends in time.
   if (ends * 1000 <= now) return 'expired';
   if (issued > now / 1000 + CLOCK_TOLERANCE_SECONDS) return 'not_yet_valid';
-  if (ends - issued > rules.maxDuration) return 'too_lasting';
+  if (ends - issued > maxDuration) return 'too_lasting';
   if (issuer.audience !== undefined && !isFor(aud, issuer.audience)) return 'wrong_audience';
+  return undefined;
+}
+
+function ticketOf(claims: Json, issuer: TicketIssuer, rules: TicketRules, now: number): Ticket | TicketRefusal {
+  const problem = checkTimes(claims, issuer, rules.maxDuration, now);
+  if (problem !== undefined) return problem;
+  const { jti, categories, tenant, exp } = claims;
   if (typeof jti !== 'string' || !isIdentifier(jti) || !isCategoryList(categories)) return 'malformed';
   if (tenant !== undefined && !(typeof tenant === 'string' && isIdentifier(tenant))) return 'malformed';
   const allowed = categories.filter(rules.allows);
   if (allowed.length === 0) return 'category_not_allowed';
-  return { id: jti, categories: allowed, ...(tenant !== undefined && { tenantId: tenant }), expiresAt: ends * 1000 };
+  const expiresAt = (exp as number) * 1000;
+  return { id: jti, categories: allowed, ...(tenant !== undefined && { tenantId: tenant }), expiresAt };
 }
 
 function isFor(aud: unknown, accepted: readonly string[]): boolean {

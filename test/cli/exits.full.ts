@@ -128,6 +128,7 @@ describe('exit codes of every command', () => {
     { args: ['end', '--all', ...SURE] },
     { args: ['end', '--id', '0123456789ab', ...SURE] },
     { args: ['enable', 'EXITS', '--permanent'] },
+    { args: ['enable', 'EXITS', '--print'] },
     { args: ['tail', 'EXITS', '--for', '1s', '--rate', '5', '--lines', '1', '--also-log', ...SOME] },
     { args: ['request', 'EXITS', '--for', '1s', '--tail', '--reason', 'because', '--output', 'json'] },
     { args: ['tail', 'EXITS', '--for', '1s', ...FAILED] },

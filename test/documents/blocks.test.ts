@@ -29,7 +29,7 @@ it('the documents have blocks of these languages alone, so that none is without 
 });
 
 describe('JSON in the documents', () => {
-  const OPTIONS = ['server', 'security', 'controls', 'emit', 'tenancy', 'store', 'adopt', 'notify', 'alerts'];
+  const OPTIONS = ['server', 'security', 'controls', 'emit', 'tenancy', 'store', 'adopt', 'notify', 'alerts', 'pull'];
   const parsed = blocksOf('json').map(({ place, code }) => {
     // A member alone stands for its place in an answer.
     const text = code.trimStart().startsWith('"') ? `{${code}}` : code;

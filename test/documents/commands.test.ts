@@ -25,6 +25,7 @@ rdcp() { '${process.execPath}' '${built('cli/main.js')}' "$@"; }
 npx() { shift; if [ "$1" != start ]; then rdcp "$@"; fi; }
 docker() { shift 4; rdcp "$@"; }
 kubectl() { :; }
+aws() { :; }
 npm() { :; }
 node() { :; }
 `;
@@ -129,7 +130,14 @@ describe('shell code of the documents, page by page and in the order of the page
     service = createRdcp({
       ...{ server: { port: 0 }, announce: false, emit: { to: () => undefined } },
       tenancy: { isolation: 'organization' },
-      security: { apiKeys: [operator.record] },
+      security: {
+        apiKeys: [operator.record],
+        tokens: {
+          issuer: 'https://ops.internal:9465',
+          audience: 'jobs',
+          secret: 'of the documents, for 32 bytes and more',
+        },
+      },
     });
     const categories = ['DATABASE', 'DB_POOL', 'CACHE', 'ORDERS', 'NOISY'].map((name) => service.category(name));
     emitting = setInterval(() => {

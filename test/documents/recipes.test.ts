@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { parseConfig } from '../../src/options/config.ts';
@@ -45,27 +45,38 @@ describe('the recipe for Kubernetes', () => {
     .filter(({ document }) => document === RECIPES)
     .flatMap(({ code }) => parseAllDocuments(code).map((each) => each.toJS()));
   const byKind = Object.fromEntries(resources.map((resource) => [resource.kind, resource]));
+  const configurationOf = (name: string) => {
+    const map = resources.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name);
+    return JSON.parse(map.data['rdcp.json']);
+  };
+  const PODS = { Deployment: byKind.Deployment.spec, CronJob: byKind.CronJob.spec.jobTemplate.spec };
 
-  it('has a configuration, a deployment and a network policy', () => {
-    assert.deepEqual(Object.keys(byKind).sort(), ['ConfigMap', 'Deployment', 'NetworkPolicy']);
+  it('has configurations, a deployment, a job and a network policy', () => {
+    assert.deepEqual(Object.keys(byKind).sort(), ['ConfigMap', 'CronJob', 'Deployment', 'NetworkPolicy']);
   });
 
-  it('configures what the service accepts, and mounts what that names', () => {
-    const [container] = byKind.Deployment.spec.template.spec.containers;
-    const environment = Object.fromEntries(
-      container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
-    );
-    assert.equal(environment.NODE_OPTIONS, REGISTER);
-    for (const name of Object.keys(environment)) assert.ok(!name.startsWith('RDCP_') || KNOWN.includes(name), name);
-    const mounts: string[] = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
-    assert.ok(mounts.includes(environment.RDCP_CONFIG));
-    const configuration = JSON.parse(byKind.ConfigMap.data['rdcp.json']);
-    parseConfig({ ...configuration, store: environment.RDCP_STORE });
-    const { file } = configuration.security.apiKeys;
-    assert.ok(mounts.some((path) => file === `${path}/keys.json`));
-    const volumes = byKind.Deployment.spec.template.spec.volumes.map(({ name }: { name: string }) => name);
-    for (const { name } of container.volumeMounts) assert.ok(volumes.includes(name), name);
-  });
+  for (const [kind, { template }] of Object.entries(PODS)) {
+    it(`configures what the service accepts, and mounts what that names (${kind})`, () => {
+      const [container] = template.spec.containers;
+      const environment = Object.fromEntries(
+        container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+      );
+      assert.equal(environment.NODE_OPTIONS, REGISTER);
+      for (const name of Object.keys(environment)) assert.ok(!name.startsWith('RDCP_') || KNOWN.includes(name), name);
+      const mounts: string[] = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+      assert.ok(mounts.includes(environment.RDCP_CONFIG));
+      const volumes = template.spec.volumes as { name: string; configMap?: { name: string } }[];
+      const configuration = configurationOf(volumes.find(({ name }) => name === 'rdcp')?.configMap?.name ?? '');
+      const { security, pull } = parseConfig({ store: environment.RDCP_STORE, ...configuration });
+      const file = pull?.file ?? (security.apiKeys as { file: string }).file;
+      assert.ok(mounts.some((path) => dirname(file) === path));
+      for (const { name } of container.volumeMounts)
+        assert.ok(
+          volumes.some((volume) => volume.name === name),
+          name,
+        );
+    });
+  }
 
   it('lets others to the port of the application alone', () => {
     const { spec } = byKind.NetworkPolicy;

@@ -90,7 +90,7 @@ test('a level is one of six, for enable alone; one that quietens ends, and is fo
   assert.equal(wrong('enable', { otelrdcp_level: 'trace', ...part }), '');
   assert.equal(
     wrong('enable', { otelrdcp_level: 'error', ...part }),
-    `${level} must be one of silly, trace, debug, info for a part of the work or of the lines`,
+    `${level} must be one of silly, trace, debug, info for a part of the work or of the lines, and for a document`,
   );
 });
 

@@ -65,6 +65,7 @@ export const enable = ofServices(
       ...OUTCOME_OPTIONS,
       ...LEVEL,
       forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
+      print: { help: 'switch nothing: print a signed document, for jobs and functions that follow one (pull)' },
     },
     examples: [
       "rdcp enable DATABASE --for 5m --reason 'slow checkout'",
@@ -73,6 +74,7 @@ export const enable = ofServices(
       'rdcp enable DATABASE --on-error --for 24h',
       'rdcp enable DATABASE --level info',
       "rdcp enable 'DB_*' --rate 20 --calls 5000",
+      'rdcp enable IMPORT --for 1h --print > controls.jwt',
     ],
   }),
 );
@@ -147,12 +149,13 @@ function switching(
       const settings = settingsOf(verb, values);
       const access = accessOf(terminal, values);
       const client = clientOf(terminal, access);
+      if (values.print === true) return printed(terminal, values, client, selection, settings);
       const categories = await confirmed(terminal, values, client, { verb, selection, settings });
       if (categories === undefined) {
         terminal.note('Nothing was changed.');
         return EXIT.refused;
       }
-      if (settings.otelrdcp_dryRun === true) await assertKnowsDryRuns(client);
+      if (settings.otelrdcp_dryRun === true) await assertKnowsOptions(client, 'has no dry run');
       const command: ControlCommand = {
         action: ACTIONS[verb] ?? (verb as ControlAction),
         ...(categories !== 'all' && { categories }),
@@ -170,6 +173,32 @@ function switching(
       return EXIT.partial;
     },
   };
+}
+
+/** Prints the document alone, so that it can go into a file; what it does goes to stderr. */
+async function printed(
+  terminal: Terminal,
+  values: Values,
+  client: RdcpClient,
+  { names = [], patterns = [] }: Partial<Selection> = {},
+  settings: ControlOptions,
+): Promise<number> {
+  const other = ['permanent', 'forecast', 'dry-run'].find((name) => values[name] === true);
+  if (other !== undefined) throw new UsageError(`--print cannot be combined with --${other}`);
+  // The processes that follow it may have other categories than the service that signs.
+  if (patterns.length > 0) throw new UsageError(`--print needs names, not a pattern (${patterns.join(', ')})`);
+  await assertKnowsOptions(client, 'signs no documents');
+  const answer = await client.control({
+    action: 'enable',
+    categories: names,
+    options: { ...settings, otelrdcp_sign: true },
+  });
+  const { otelrdcp_document: document } = answer;
+  if (document === undefined) throw new Error('this service signed no document');
+  present(terminal, values, answer, () => terminal.out(document.value));
+  const time = `for ${settings.duration}, until ${clockTime(document.expiresAt, terminal.now())}`;
+  terminal.note(`Signed document ${document.id}: ${some(names)} on ${time}, where it is followed.`);
+  return EXIT.done;
 }
 
 /** `undefined` for every category. */
@@ -270,10 +299,10 @@ async function agrees(terminal: Terminal, question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
 }
 
-/** Another implementation of the protocol may ignore the option, and make the change. */
-async function assertKnowsDryRuns(client: RdcpClient): Promise<void> {
+/** Another implementation of the protocol may ignore an option of ours, and make the change. */
+async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promise<void> {
   if ((await client.wellKnown()).otelrdcp_endpoints === undefined) {
-    throw new Error('this service has no dry run, so nothing was sent');
+    throw new Error(`this service ${otherwise}, so nothing was sent`);
   }
 }
 

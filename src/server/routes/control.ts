@@ -118,6 +118,7 @@ function fingerprint({ action, categories, options }: ControlRequest, { tenantId
   const { temporary, duration, reason, otelrdcp_budget: budget, otelrdcp_only: only } = options ?? {};
   const limits = budget && [budget.callsPerSecond, budget.calls, budget.bytes];
   const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when, otelrdcp_id: id } = options ?? {};
+  const sign = options?.otelrdcp_sign;
   const part = [
     target?.request,
     Object.entries(target?.match ?? {}).sort(),
@@ -129,6 +130,7 @@ function fingerprint({ action, categories, options }: ControlRequest, { tenantId
     when?.slowerThan,
     id,
     options?.otelrdcp_level,
+    sign,
   ];
   const content = [tenantId, action, categories, temporary, duration, reason, limits, only, part];
   return hash('sha256', JSON.stringify(content), 'hex');
@@ -146,7 +148,7 @@ export async function acknowledged(
   const { otelrdcp_activation: activation, categories } = response;
   const instances = activation?.target?.instances;
   const meant = instances && (() => choosing.chosen({ id: activation?.id ?? '', categories, instances }));
-  if (response.status !== 'success') return response;
+  if (response.status !== 'success' || response.otelrdcp_document !== undefined) return response;
   if (fleet === undefined) return meant?.().length === 0 ? partial(response, NOT_RUNNING) : response;
   const summary = await fleet.acknowledged(position, meant);
   if (summary === undefined) {

@@ -1,0 +1,50 @@
+import type { ControlPlane } from '../control/types.ts';
+import { trustedUri } from '../net/trusted-uri.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import { documentControls } from '../pull/controls.ts';
+import { fileSource } from '../pull/file.ts';
+import { DocumentFollower } from '../pull/follower.ts';
+import type { Source } from '../pull/source.ts';
+import type { Relay } from '../tail/relay.ts';
+import { loadOwn, withoutTracing } from '../telemetry/own-work.ts';
+import { systemClock, unrefTimeout } from '../time/clock.ts';
+import type { Closable } from './closing.ts';
+import type { ProcessParts } from './process.ts';
+
+/**
+ * Follows the document of `pull`. @returns `undefined` without `pull`
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not trusted
+ */
+export function followDocument(
+  { config, conditions, isolation, sink, tickets, report }: ProcessParts,
+  { plane, relay }: { readonly plane: ControlPlane; readonly relay: Relay },
+): Closable | undefined {
+  const { pull, controls } = config;
+  if (pull === undefined || tickets === undefined) return undefined;
+  const { maxDuration } = controls;
+  return new DocumentFollower({
+    source: sourceOf(pull),
+    everyMs: pull.every * 1000,
+    rules: { ...tickets.rules, maxDuration },
+    begin: documentControls({
+      plane,
+      check: (part) => relay.check(part),
+      isolation,
+      configuredRate: sink.budgets.configuredRate,
+      maxDuration,
+      clock: systemClock,
+    }),
+    clock: systemClock,
+    delay: unrefTimeout,
+    condition: conditions.watch('pull'),
+    report,
+  });
+}
+
+/** The client of HTTP is loaded for an address alone. */
+function sourceOf({ file, url = '' }: NonNullable<ResolvedConfig['pull']>): Source {
+  if (file !== undefined) return fileSource(file);
+  const trusted = trustedUri(url, 'pull.url');
+  const opening = loadOwn(async () => (await import('../pull/address.ts')).addressSource(trusted));
+  return { field: 'pull.url', read: async () => withoutTracing((await opening).read) };
+}

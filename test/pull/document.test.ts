@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import { type ControlDocument, readDocument } from '../../src/tickets/document.ts';
+import { DOCUMENT_TYPE, issueDocument, issueTicket } from '../../src/tickets/issue.ts';
+import { TICKET_TYPE } from '../../src/tickets/ticket.ts';
+import fc from '../support/fast-check.ts';
+import { about, forge, hmacSigned, pairs, pemOf, service, signer } from '../tickets/tickets.ts';
+import { claims, document, head, sign } from './documents.ts';
+
+const DAY = 24 * 3600;
+
+function reader(options = {}) {
+  const { rules, now, reader: tickets } = service(options);
+  return { now, tickets, read: (text: string) => readDocument(text, { ...rules, maxDuration: DAY }, now()) };
+}
+
+for (const alg of ['EdDSA', 'ES256', 'RS256'] as const) {
+  test(`a document signed with ${alg} says what is on, for whom, until when and by whom`, () => {
+    const issuers = [{ issuer: signer().issuer, publicKey: pemOf(pairs[alg].publicKey) }];
+    const { read, now } = reader({ issuers });
+    const options = {
+      reason: 'why',
+      otelrdcp_budget: { calls: 5 },
+      otelrdcp_target: { match: { 'user.id': '42' } },
+      otelrdcp_filter: { text: 'query*' },
+      otelrdcp_when: { failed: true as const },
+      otelrdcp_level: 'info' as const,
+    };
+    const source = { request: { options: { ...options, duration: 600 } }, tenantId: 'acme', by: 'ops' };
+    const text = issueDocument(about(now()), source, now(), signer(alg));
+    const { categories, expiresAt, id } = about(now());
+    assert.deepEqual(read(`${text}\n`), {
+      id,
+      issuer: signer().issuer,
+      by: 'ops',
+      issuedAt: Math.floor(now() / 1000),
+      controls: [{ categories, options, tenantId: 'acme', expiresAt }],
+    });
+  });
+}
+
+test('controls that have ended, and categories that are not allowed here, are left out of a document', () => {
+  const { read, now } = reader({ categories: ['DB_*'] });
+  const iat = Math.floor(now() / 1000);
+  const controls = [
+    { categories: ['DB_A', 'HTTP'], exp: iat + 60 },
+    { categories: ['DB_B'], exp: iat },
+    { categories: ['HTTP'], exp: iat + 60 },
+  ];
+  const found = read(sign(head, claims(now(), { controls }))) as ControlDocument;
+  assert.deepEqual(
+    found.controls.map(({ categories }) => categories),
+    [['DB_A']],
+  );
+});
+
+describe('a document is refused', () => {
+  const year = 365 * DAY;
+  const changed: readonly (readonly [
+    what: string,
+    reason: string,
+    header: object,
+    payload: object,
+    control?: object,
+  ])[] = [
+    ['for another audience', 'wrong_audience', {}, { aud: ['billing'] }],
+    ['of an unknown issuer', 'unknown_issuer', {}, { iss: 'https://else.example' }],
+    ['without an issuer', 'unknown_issuer', {}, { iss: undefined }],
+    ['that is a ticket', 'wrong_type', { typ: TICKET_TYPE }, {}],
+    ['that is an access token', 'wrong_type', { typ: 'at+jwt' }, {}],
+    ['of another algorithm than the key', 'wrong_algorithm', { alg: 'RS256' }, {}],
+    ['that is not signed', 'wrong_algorithm', { alg: 'none' }, {}],
+    ['with its own key', 'malformed', { jwk: pairs.EdDSA.publicKey.export({ format: 'jwk' }) }, {}],
+    ['with the address of a key set', 'malformed', { jku: 'http://127.0.0.1:1/keys' }, {}],
+    ['without an id', 'malformed', {}, { jti: undefined }],
+    ['by a user with a line break', 'malformed', {}, { sub: 'ops\nroot' }],
+    ['without controls', 'malformed', {}, { controls: [] }],
+    ['whose controls are no list', 'malformed', {}, { controls: { 0: {} } }],
+    ['with more controls than 16', 'malformed', {}, { controls: Array(17).fill({ categories: ['A'], exp: 1 }) }],
+    ['without an end', 'malformed', {}, { exp: undefined }],
+    ['without a beginning', 'malformed', {}, { iat: undefined }],
+    ['with a control without an end', 'malformed', {}, {}, { exp: undefined }],
+    ['with a control that ends after it', 'malformed', {}, {}, { exp: 4_000_000_000 }],
+    ['with a control that says its own duration', 'malformed', {}, {}, { options: { duration: '1h' } }],
+    ['with a permanent control', 'malformed', {}, {}, { options: { temporary: false } }],
+    [
+      'with a control for the holder of a ticket',
+      'malformed',
+      {},
+      {},
+      { options: { otelrdcp_target: { request: true } } },
+    ],
+    ['with a level that quietens', 'malformed', {}, {}, { options: { otelrdcp_level: 'error' } }],
+    ['with an option that is not known', 'malformed', {}, {}, { options: { onlyOnMondays: true } }],
+    ['with a control with a member that is not known', 'malformed', {}, {}, { action: 'disable' }],
+    ['with a category that is none', 'malformed', {}, {}, { categories: ['DATABASE', 'lower'] }],
+    ['of a tenant that is none', 'malformed', {}, {}, { tenant: 'a b' }],
+    [
+      'with a header that holds credentials in its target',
+      'malformed',
+      {},
+      {},
+      { options: { otelrdcp_target: { match: { 'http.request.header.authorization': 'x*' } } } },
+    ],
+  ];
+  for (const [what, reason, header, payload, control] of changed) {
+    it(what, () => {
+      const { read, now } = reader();
+      assert.equal(read(sign({ ...head, ...header }, claims(now(), payload, control))), reason);
+    });
+  }
+
+  for (const [what, reason, issued, ends] of [
+    ['at its end', 'expired', -600, 0],
+    ['replayed after its end', 'expired', -7200, -3600],
+    ['before its beginning', 'not_yet_valid', 61, 600],
+    ['of next year', 'not_yet_valid', year, year + 600],
+    ['that lasts until next year', 'too_lasting', 0, year],
+    ['that lasts a second longer than a day', 'too_lasting', 0, DAY + 1],
+  ] as const) {
+    it(what, () => {
+      const { read, now } = reader();
+      const at = Math.floor(now() / 1000);
+      const exp = at + ends;
+      assert.equal(read(sign(head, claims(now(), { iat: at + issued, exp }, { exp }))), reason);
+    });
+  }
+
+  it('by another key, by the public key as a secret, and by a key that is not there', () => {
+    const { read, now } = reader();
+    const other = forge({ ...head, alg: 'ES256' }, claims(now()), 'ES256', pairs.ES256.privateKey);
+    assert.equal(read(other), 'wrong_algorithm');
+    const secret = pemOf(pairs.EdDSA.publicKey);
+    assert.equal(read(hmacSigned({ ...head, alg: 'HS256' }, claims(now()), secret)), 'wrong_algorithm');
+    const issuers = [{ issuer: signer().issuer, jwksUri: 'https://keys.example/' }];
+    assert.equal(reader({ issuers }).read(document(now())), 'unknown_key');
+  });
+
+  it('for none of the categories that are allowed here', () => {
+    const { read, now } = reader({ categories: ['HTTP'] });
+    assert.equal(read(document(now())), 'category_not_allowed');
+  });
+
+  it('that is a real ticket, and a ticket that is a real document', () => {
+    const { read, tickets, now } = reader();
+    assert.equal(read(issueTicket(about(now()), now(), signer()).value), 'wrong_type');
+    assert.equal(tickets.read(document(now())), undefined);
+    assert.notEqual(DOCUMENT_TYPE, TICKET_TYPE);
+  });
+
+  it('that is no JWS', () => {
+    const { read } = reader();
+    for (const text of ['', ' ', '{}', 'a.b', 'a.b.c', 'a.b.c.d', '<html></html>', '\0', 'e30.e30.']) {
+      assert.equal(read(text), 'malformed', JSON.stringify(text));
+    }
+  });
+
+  it('in which any character was changed', () => {
+    const { read, now } = reader();
+    const text = document(now());
+    // The last character of a signature has four bits that mean nothing.
+    const place = fc.integer({ min: 0, max: text.length - 2 });
+    fc.assert(
+      fc.property(place, fc.constantFrom(...'AZaz09-_.'), (at, character) => {
+        fc.pre(text[at] !== character);
+        assert.equal(typeof read(text.slice(0, at) + character + text.slice(at + 1)), 'string');
+      }),
+    );
+  });
+});

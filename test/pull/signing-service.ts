@@ -1,0 +1,47 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { ApiKeyRecord, RdcpConfig, TicketIssuerOptions } from '../../src/options/options.ts';
+import { createRdcp } from '../../src/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
+import { send, type TestRequest } from '../support/server.ts';
+import { pemOf } from '../tickets/tickets.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+/** How processes know documents of the service. */
+export const ISSUERS: readonly TicketIssuerOptions[] = [
+  { issuer: 'https://ops.example', audience: 'jobs', publicKey: pemOf(publicKey) },
+];
+
+/** A service that signs documents, and a key for it. Its own category is OWN. */
+export async function signingService(t: TestContext, record: Partial<ApiKeyRecord> = {}, config: RdcpConfig = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-signing-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const signingKeyFile = join(folder, 'signing.pem');
+  writeFileSync(signingKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['control', 'discovery'], ...record });
+  const auditor = makeKey({ id: 'auditor', clientId: 'auditor', scopes: ['admin'] });
+  const { security, ...rest } = config;
+  const rdcp = createRdcp({
+    server: { port: 0 },
+    announce: false,
+    categories: { OWN: {} },
+    ...rest,
+    security: {
+      apiKeys: [ops.record, auditor.record],
+      tokens: { issuer: 'https://ops.example', audience: 'jobs', signingKeyFile },
+      ...security,
+    },
+  });
+  t.after(() => rdcp.close());
+  const { url } = await rdcp.listen();
+  return {
+    env: { RDCP_URL: url, RDCP_API_KEY: ops.key },
+    ask: <T>(path: string, request: TestRequest = {}, key = ops.key) =>
+      send<T>(url + path, { ...request, headers: { 'X-RDCP-API-Key': key, ...request.headers } }),
+    audit: <T>(path: string) => send<T>(url + path, { headers: { 'X-RDCP-API-Key': auditor.key } }),
+  };
+}
