@@ -6,7 +6,7 @@ import { MAX_BYTES, type Source, SourceFault, tooLarge } from './source.ts';
 // A pipe would be waited for.
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Read at once the first time, so that a job that lives for seconds has its lines from the beginning; later in the background. */
+/** Read at once the first time, so that a job that lives for seconds has its lines once it first waits for anything; later in the background. */
 export function fileSource(path: string): Source {
   let read: () => string | Promise<string> = () => {
     read = () => readLater(path);
