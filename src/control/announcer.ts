@@ -1,6 +1,6 @@
 import type { AuditDraft } from '../audit/types.ts';
 import type { Level } from '../protocol/constants.ts';
-import { isQuiet, levelText } from '../protocol/target-text.ts';
+import { levelState } from '../protocol/target-text.ts';
 import { formatDuration } from '../protocol/time.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
@@ -289,6 +289,6 @@ export class Announcer {
 }
 
 function stateOfSetting(enabled: boolean, level: Level | undefined): string {
-  if (level === undefined) return enabled ? 'on' : 'off';
-  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
+  if (level !== undefined) return levelState(level);
+  return enabled ? 'on' : 'off';
 }

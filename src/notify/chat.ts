@@ -1,6 +1,7 @@
 import type { RecordedEntry } from '../audit/types.ts';
 import type { ChangeRecord } from '../protocol/messages.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
+import { levelState } from '../protocol/target-text.ts';
 import { formatDuration, timestamp } from '../protocol/time.ts';
 import type { EntryEvent, EventSource } from './event.ts';
 import type { FailureReport } from './failures.ts';
@@ -58,9 +59,11 @@ function changes(entry: RecordedEntry): string {
   return entry.action === 'reset' ? `${names(entry.categories)} back to default` : states(entry);
 }
 
-/** Such as `CACHE, DATABASE on for 5m; HTTP off`. */
+/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
 function states({ changes: all }: RecordedEntry, after = ''): string {
-  const byState = Map.groupBy(all, (change) => `${change.newState ? 'on' : 'off'}${after}${lasting(change)}`);
+  const stateOf = ({ newState, otelrdcp_level: level }: ChangeRecord) =>
+    level === undefined ? (newState ? 'on' : 'off') : levelState(level);
+  const byState = Map.groupBy(all, (change) => `${stateOf(change)}${after}${lasting(change)}`);
   return [...byState].map(([state, some]) => `${names(some.map(({ category }) => category))} ${state}`).join('; ');
 }
 

@@ -16,6 +16,11 @@ export function levelText(level: Level): string {
   return isQuiet(level) ? `quiet below ${level}` : `from ${level} up`;
 }
 
+/** The state of a category with a level: `on from info up`, `quiet below warn`. */
+export function levelState(level: Level): string {
+  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
+}
+
 /** Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, in one process`, `failures`. */
 export function partText({ tenant, target, filter, when, level }: Part): string {
   const { where, text, sample } = filter ?? {};

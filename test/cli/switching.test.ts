@@ -81,6 +81,8 @@ describe('switching categories from the command line', () => {
     const [entry] = await audit();
     assert.deepEqual([entry.action, entry.otelrdcp_level, entry.reason], ['enable', 'warn', 'noisy']);
     assert.match((await rdcp(['list'])).stdout, /^CLI_POOL +quiet +\S+ \S+, quiet below warn /m);
+    const trail = (await rdcp(['audit'], { env: { RDCP_API_KEY: admin.key } })).stdout;
+    assert.match(trail, / enable, quiet below warn +CLI_POOL /);
     assert.match((await rdcp(['list', '--on'])).stdout, /^CLI_POOL +quiet/m);
     assert.equal((await rdcp(['end', 'CLI_POOL'])).code, 0);
     assert.doesNotMatch((await rdcp(['list'])).stdout, /quiet/);

@@ -217,6 +217,7 @@ test('changes and people in a few words', () => {
   assert.equal(changesText([]), '');
   assert.equal(changesText([change(false, true)]), 'off → on');
   assert.equal(changesText([change(true, true)]), 'stays on');
+  assert.equal(changesText([{ ...change(true, true), otelrdcp_level: 'warn' }]), 'on → quiet below warn');
   assert.equal(changesText([change(false, true), change(false, true)]), '2 × off → on');
   assert.equal(changesText([change(false, true), change(true, false)]), '2 changes');
   assert.equal(whoOf({ action: 'enable', identity: { userId: 'eve', clientId: 'cli' } }), 'eve (cli)');

@@ -53,6 +53,11 @@ test('a change says what, for how long, for which tenant, by whom and why', () =
     'change',
     'HTTP on for 5m, in one process alone until the store is available',
   ]);
+  const levels = [
+    { ...change('NOISY', true, 60), otelrdcp_level: 'warn' as const },
+    { ...change('HTTP', true, 5), otelrdcp_level: 'info' as const },
+  ];
+  assert.deepEqual(told({ changes: levels }), ['change', 'NOISY quiet below warn for 1h; HTTP on from info up for 5m']);
   assert.deepEqual(told({ categories: ['HTTP'] }), ['change', 'enable of HTTP changed nothing']);
 });
 

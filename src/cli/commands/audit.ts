@@ -2,6 +2,7 @@ import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import type { AuditEntry, AuditResponse } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
+import { levelText } from '../../protocol/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
@@ -90,11 +91,12 @@ function rowOf(entry: AuditEntry, wide: boolean): Cell[] {
   const { identity, categories, outcome, error, reason, tenant, source, requestId } = entry;
   const who = identity.userId ?? identity.clientId ?? '-';
   const more = [identity.clientId, identity.method, source?.address, requestId].map((value) => value ?? '-');
+  const level = entry.otelrdcp_level === undefined ? '' : `, ${levelText(entry.otelrdcp_level)}`;
   const result = error === undefined ? outcome : `${outcome} ${error}`;
   return [
     entry.timestamp,
     tenant === undefined ? who : `${who} (${tenant.id})`,
-    entry.action,
+    `${entry.action}${level}`,
     categories.join(',') === '' ? '-' : categories.join(','),
     outcome === 'denied' || outcome === 'failed' ? { text: result, style: 'red' } : result,
     ...(wide ? more : []),

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/constants.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../protocol/messages.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
-import { isQuiet, levelText, partText } from '../../protocol/target-text.ts';
+import { isQuiet, levelState, partText } from '../../protocol/target-text.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -357,10 +357,6 @@ function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: Contr
   return `${stays}; 'rdcp reset ${some(off, ' ')} --tenant ${tenant.id}' removes the setting`;
 }
 
-function stateText(level: Level): string {
-  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
-}
-
 /** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
 
@@ -411,7 +407,7 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
   for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
     if (expiresAt === undefined) continue;
     const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const state = level === undefined ? (newState ? 'on' : 'off') : stateText(level);
+    const state = level === undefined ? (newState ? 'on' : 'off') : levelState(level);
     const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }

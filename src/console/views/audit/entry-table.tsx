@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { AuditEntry, AuditOutcome } from '../../../protocol/audit-messages.ts';
+import { levelState } from '../../../protocol/target-text.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -130,11 +131,11 @@ function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
           nameOf={(category) => <a href={href('categories', category)}>{category}</a>}
           rows={changes
             .slice(0, MOST)
-            .map(({ category, previousState, newState, temporary, expiresAt }) => [
+            .map(({ category, previousState, newState, temporary, expiresAt, otelrdcp_level: level }) => [
               category,
               [
                 stateText(previousState),
-                stateText(newState),
+                level === undefined ? stateText(newState) : levelState(level),
                 expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
               ],
             ])}

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../../protocol/audit-messages.ts';
 import type { ChangeRecord } from '../../../protocol/messages.ts';
+import { levelState } from '../../../protocol/target-text.ts';
 
 /** Who did it: the user, else the client, else the server itself. */
 export function whoOf({ identity, action }: Pick<AuditEntry, 'identity' | 'action'>): string {
@@ -28,7 +29,8 @@ export function changesText(changes: readonly ChangeRecord[]): string {
   return changes.length > 1 ? `${changes.length} × ${only}` : only;
 }
 
-function changeText({ previousState, newState }: ChangeRecord): string {
+function changeText({ previousState, newState, otelrdcp_level: level }: ChangeRecord): string {
+  if (level !== undefined) return `${stateText(previousState)} → ${levelState(level)}`;
   return previousState === newState
     ? `stays ${stateText(newState)}`
     : `${stateText(previousState)} → ${stateText(newState)}`;
