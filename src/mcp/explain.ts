@@ -3,6 +3,7 @@ import { nearest } from '../cli/names.ts';
 import { isRdcpError } from '../errors.ts';
 import type { DiscoveredCategory } from '../protocol/messages.ts';
 import type { CategoryForecast } from '../protocol/streams.ts';
+import { levelState } from '../protocol/target-text.ts';
 import { fitting } from './answer.ts';
 import { selection, state, statesFor } from './look.ts';
 import { type AddTool, type Call, categories, READS, type Service, tenant, tool, withProgress } from './tool.ts';
@@ -79,7 +80,7 @@ async function measure({ client, signal }: Call, names: readonly string[], selec
 }
 
 function reasonsFor(category: DiscoveredCategory, measured: Measured | undefined): string[] {
-  const { name, enabled, metrics, otelrdcp_instances: instances } = category;
+  const { name, enabled, metrics, otelrdcp_instances: instances, otelrdcp_level: level } = category;
   const all = measured?.all[name];
   const part = measured?.part?.[name];
   const rate = all?.callsPerSecond.value;
@@ -101,6 +102,7 @@ function reasonsFor(category: DiscoveredCategory, measured: Measured | undefined
     }
   }
   if (dropped > 0) reasons.push(`Its budget would drop ${dropped.toFixed(1)} calls a second.`);
+  if (enabled && level !== undefined) reasons.push(`It is ${levelState(level)}: other lines of it are not written.`);
   if (!enabled) reasons.push('It is off for those that are asked about: the logs of the service have no line of it.');
   return reasons;
 }

@@ -147,11 +147,13 @@ export function status(service: Service, now: () => number): AddTool {
     run: async (_, { client, signal }) => {
       const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_fleet: fleet } = answer;
+      const { otelrdcp_levels: levels } = answer;
       const on = Object.entries(answer.categories).flatMap(([category, enabled]) => {
-        const [given, active] = [settings?.[category], activations?.[category]];
+        const [given, active, level] = [settings?.[category], activations?.[category], levels?.[category]];
         const shown = {
           enabled,
           temporary: false,
+          ...(level && { otelrdcp_level: level }),
           ...(given && { otelrdcp_settings: given }),
           ...(active && { otelrdcp_activations: active }),
         };

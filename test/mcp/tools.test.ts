@@ -203,6 +203,11 @@ describe('tools for agents', () => {
       ['ORDERS'],
     );
     assert.equal((await ask(client, 'status')).on[0].category, 'ORDERS');
+    await shop.client.enable('ORDERS', { otelrdcp_level: 'warn', reason: 'test' });
+    assert.equal((await ask(client, 'status')).on[0].states[0].whom, 'quiet below warn');
+    const { reasons, states } = (await ask(client, 'explain', { categories: ['ORDERS'] })).categories[0];
+    assert.equal(reasons.at(-1), 'It is quiet below warn: other lines of it are not written.');
+    assert.match(states[0].whom, /, quiet below warn$/);
     await shop.client.reset('ORDERS');
   });
 
