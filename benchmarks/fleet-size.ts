@@ -17,12 +17,12 @@ import { percentile, publish, type Timing, timing, type Verdict, verdict } from 
 const STORES = (process.env.FLEET_STORES ?? 'redis,postgres').split(',');
 const SIZES = process.env.FLEET_SIZES?.split(',').map(Number);
 const DEFAULT_SIZES = { redis: [50, 200, 1000], postgres: [50, 200] };
-const MEMBERS_PER_PROCESS = 500;
+const MEMBERS_PER_PROCESS = 1000;
 const CHANGES = Number(process.env.FLEET_CHANGES ?? 30);
 /** Joining at once is for a crash of everything; a deployment takes its time. */
 const JOIN_MS = Number(process.env.FLEET_JOIN_SECONDS ?? 5) * 1000;
 const IDLE_MS = Number(process.env.FLEET_IDLE_SECONDS ?? 10) * 1000;
-const SETTLE_MS = 15_000;
+const SETTLE_MS = 5000;
 const PAUSE_MS = 250;
 
 /** What a server has done so far, and holds. */
@@ -117,17 +117,20 @@ async function measure(name: 'redis' | 'postgres', size: number) {
   try {
     const empty = server.counters();
     const author = await join(server.url, 'author');
-    for (let first = 1; first < size; first += MEMBERS_PER_PROCESS) {
-      const count = String(Math.min(MEMBERS_PER_PROCESS, size - first));
-      const args = ['members', server.url, String(first), count, String(JOIN_MS)];
+    for (let from = 1; from < size; from += MEMBERS_PER_PROCESS) {
+      const count = String(Math.min(MEMBERS_PER_PROCESS, size - from));
+      const args = ['members', server.url, String(from), count, String(JOIN_MS)];
       children.push(fork(joinPath(import.meta.dirname, 'fleet-size-members.ts'), args, { execArgv: [] }));
     }
     // Any end of a member is a failure, and before it joined it would be waited for in vain.
     await Promise.all(children.map((child) => Promise.race([once(child, 'message'), ended(child)])));
-    while ((await author.fleet.summary())?.instances !== size) await sleep(200);
+    while ((await author.fleet.acknowledged())?.instances !== size) await sleep(500);
     const joined = server.counters();
 
-    // A member learns the size of the fleet with its tenth announcement, and those that joined first make more of them.
+    // With a change, members learn the size of the fleet, which grew while they joined.
+    const first = await author.store.commit(change('acme', 0, {}));
+    if (first.outcome !== 'committed') throw new Error(first.outcome);
+    await author.fleet.acknowledged(first.position);
     await sleep(SETTLE_MS);
     const idleFrom = server.counters();
     const idleAt = performance.now();
@@ -139,7 +142,7 @@ async function measure(name: 'redis' | 'postgres', size: number) {
     const changesAt = performance.now();
     for (let round = 0; round < CHANGES; round += 1) {
       const begun = performance.now();
-      const result = await author.store.commit(change('acme', round, { CHECKOUT: { permanent: round % 2 === 0 } }));
+      const result = await author.store.commit(change('acme', round + 1, { CHECKOUT: { permanent: round % 2 === 0 } }));
       if (result.outcome !== 'committed') throw new Error(result.outcome);
       const summary = await author.fleet.acknowledged(result.position);
       if (summary?.applied !== size)
@@ -156,7 +159,7 @@ async function measure(name: 'redis' | 'postgres', size: number) {
         return ((await answer) as [number[]])[0];
       }),
     );
-    if (revisions.flat().some((revision) => revision !== CHANGES))
+    if (revisions.flat().some((revision) => revision !== CHANGES + 1))
       throw new Error('a member has not applied every change');
     const perChange = {
       commands: Math.round((changed.commands - before.commands - idle.commands * idleSeconds) / CHANGES),

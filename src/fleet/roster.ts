@@ -105,7 +105,7 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
         instances: present.length,
         applied: present.length - pending.length,
         pending: pending.sort(),
-        ...goneLater(Math.max(...present.map(({ goneAfter }) => goneAfter))),
+        ...goneLater(present.reduce((latest, { goneAfter }) => Math.max(latest, goneAfter), 0)),
       };
     },
   };

@@ -115,6 +115,23 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     assert.ok(left > 8000 && left <= 10_500, `${left}`);
   });
 
+  test('in a large fleet, processes take turns to read a change that is too large for a message', async (t) => {
+    const LARGE = Object.fromEntries(
+      Array.from({ length: 3000 }, (_, index) => [`CATEGORY_${index}`, { permanent: true }]),
+    );
+    const [author, b] = [await open(), await open()];
+    const later = String(now() + 60_000);
+    const scores = Array.from({ length: 999 }, (_, index) => [later, `other-${index}`]);
+    server.command('ZADD', key('seen'), ...scores.flat());
+    await b.fleet.announce(instance('b'), b.fleet.position());
+    t.mock.method(Math, 'random', () => 0.6);
+    const begun = performance.now();
+    await author.store.commit(change('acme', 0, LARGE));
+    await until(() => b.fleet.position()?.revision === 1, 'the change');
+    const took = performance.now() - begun;
+    assert.ok(took >= 590, `after ${took} ms`);
+  });
+
   test('one that was silent for too long counts no more, is listed as lost, and later forgotten with its categories', async () => {
     const { store, fleet } = await open();
     await store.commit(change('acme', 0, {}));

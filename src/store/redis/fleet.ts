@@ -34,6 +34,7 @@ export interface RedisFleet extends FleetStore {
   readonly channel: string;
   /** Handles a message of that channel, which anybody may have sent. */
   hear(): void;
+  beatMs(): number;
   /** Notes the author of a change, who waits until it is applied here. */
   changedBy(operation: string): void;
 }
@@ -88,7 +89,9 @@ export function createRedisFleet({
   /** Says what was applied since; false if Redis has forgotten the instance. */
   async function acknowledge(id: string, position: readonly [string, string], channels: readonly string[]) {
     const keys = [key('seen'), key('applied'), key('meta')];
-    return Number(await evaluate(ACKNOWLEDGE, keys, [id, ...position, ...channels])) === 1;
+    const beat = Number(await evaluate(ACKNOWLEDGE, keys, [id, ...position, ...channels]));
+    if (beat > 0) beatMs = beat;
+    return beat > 0;
   }
 
   return {

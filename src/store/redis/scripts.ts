@@ -168,17 +168,18 @@ return { meta[1] or '', meta[2] or '0', meta[3] or '', string.format('%d', now),
 
 /**
  * KEYS: seen applied meta. ARGV: instance, epoch, version, and the channels of the processes to notify if all have applied that
- * version. Raises what an instance has applied, at half the cost of an announcement. Returns 0, and does nothing, if the instance is
- * gone or what it had applied belongs to another history.
+ * version. Raises what an instance has applied, at half the cost of an announcement. Returns the milliseconds between
+ * announcements; or 0, and does nothing, if the instance is gone or what it had applied belongs to another history.
  */
 export const ACKNOWLEDGE = `
 local meta = redis.call('HMGET', KEYS[3], 'epoch', 'counted')
 if meta[1] ~= ARGV[2] or meta[2] ~= ARGV[2] then return 0 end
 if redis.call('ZADD', KEYS[2], 'XX', 'CH', ARGV[3], ARGV[1]) == 0 then return 0 end
-if #ARGV > 3 and redis.call('ZCOUNT', KEYS[2], ARGV[3], '+inf') >= redis.call('ZCARD', KEYS[1]) then
+local size = redis.call('ZCARD', KEYS[1])
+if #ARGV > 3 and redis.call('ZCOUNT', KEYS[2], ARGV[3], '+inf') >= size then
   for index = 4, #ARGV do redis.call('PUBLISH', ARGV[index], '') end
 end
-return 1
+return math.max(${BEAT_MS}, ${BEAT_PER_INSTANCE_MS} * size)
 `;
 
 /** KEYS: fleet seen applied lost categories. ARGV: instance. Removes an instance from the list. */

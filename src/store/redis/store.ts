@@ -60,6 +60,8 @@ type Send = (args: readonly string[]) => Promise<unknown>;
 
 /** A load reads everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
+/** Over how long the processes of a large fleet spread a read that all of them have to make. */
+const SPREAD_MS = 1000;
 /** How long Redis keeps an expired replay record, so that its own clock does not end it early. */
 const REPLAY_SLACK_MS = 60_000;
 
@@ -93,6 +95,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let clockOffset: number | undefined;
   /** An announcement compares what Redis has, as a poll does. */
   let pollAt = 0;
+  /** Until this process reads what a message did not carry. */
+  let turn: NodeJS.Timeout | undefined;
   let operations = 0;
   let closed = false;
 
@@ -233,13 +237,24 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     if (known?.epoch === lineage.epoch && lineage.version <= known.version) return;
     const follows = known?.epoch === lineage.epoch && known.version + 1 === lineage.version && known.head === previous;
     if (!follows || state === undefined) {
-      resync();
+      resyncInTurn();
       return;
     }
     known = lineage;
     notify(scope, state);
     fleet.changedBy(lineage.head);
     moved.call();
+  }
+
+  /** Reads what a message did not carry. In a large fleet all have to at the same moment, and a Redis sends one after the other. */
+  function resyncInTurn(): void {
+    if (fleet.beatMs() === BEAT_MS) resync();
+    else {
+      turn ??= setTimeout(() => {
+        turn = undefined;
+        resync();
+      }, Math.random() * SPREAD_MS).unref();
+    }
   }
 
   /** Skips states older than the answer to a commit. */
@@ -358,6 +373,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       if (closed) return;
       closed = true;
       clearInterval(timer);
+      clearTimeout(turn);
       subscribers.clear();
       resets.clear();
       stored.malformed.clear();
