@@ -16,13 +16,13 @@ const answer = async (summary: unknown, given: ControlOutcome = outcome) => {
 };
 
 test('a change is partial until every process has applied it, and names how many have not', async () => {
-  assert.equal(await answer({ instances: 3, pending: [] }), 'success: DATABASE is on');
+  assert.equal(await answer({ instances: 3, applied: 3 }), 'success: DATABASE is on');
   assert.equal(
-    await answer({ instances: 3, pending: ['a'] }),
+    await answer({ instances: 3, applied: 2 }),
     'partial: DATABASE is on; 1 of 3 processes has not applied it yet',
   );
   assert.equal(
-    await answer({ instances: 3, pending: ['a', 'b'] }),
+    await answer({ instances: 3, applied: 1 }),
     'partial: DATABASE is on; 2 of 3 processes have not applied it yet',
   );
 });
