@@ -23,6 +23,8 @@ export {
   type ControlAction,
   ISOLATION_LEVELS,
   type IsolationLevel,
+  LEVELS,
+  type Level,
   PROTOCOL,
   SCOPES,
   type Scope,

@@ -1,6 +1,8 @@
+export type { Level } from './protocol/constants.ts';
 export type {
   AnnouncedInstance,
   CategoryLists,
+  FleetCount,
   FleetStore,
   FleetView,
   Instance,

@@ -353,7 +353,7 @@ const pull = z
     file: optionalText,
     url: optionalText,
     every: duration.default(30),
-  } satisfies Shape<Options.PullOptions>)
+  } satisfies Shape<NonNullable<Options.RdcpConfig['pull']>>)
   .refine(({ file, url }) => (file === undefined) !== (url === undefined), { message: 'must hold one of file and url' })
   .refine(({ every }) => every <= SLOWEST_PULL, {
     path: ['every'],

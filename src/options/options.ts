@@ -114,7 +114,25 @@ export interface RdcpConfig {
    * `security.tickets` verify it.
    * @default none
    */
-  readonly pull?: PullOptions | undefined;
+  readonly pull?:
+    | {
+        /**
+         * File that holds the document, such as one of a mounted ConfigMap. A file that is not there is no document.
+         * @default none
+         */
+        readonly file?: string | undefined;
+        /**
+         * Address of the document: an https URL, or http on loopback. An answer 404 is no document.
+         * @default none
+         */
+        readonly url?: string | undefined;
+        /**
+         * Time between two reads of the document, from `1s` to `1h`. The first one is at the start.
+         * @default '30s'
+         */
+        readonly every?: number | string | undefined;
+      }
+    | undefined;
   /**
    * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, `postgres://…`, or a store of your own.
    * @default 'memory:'
@@ -433,25 +451,6 @@ export interface TailOptions {
    * @default []
    */
   readonly historyCategories?: readonly string[] | undefined;
-}
-
-/** A signed document of controls that the process follows, for jobs and functions that cannot be called. `file` or `url`. */
-export interface PullOptions {
-  /**
-   * File that holds the document, such as one of a mounted ConfigMap. A file that is not there is no document.
-   * @default none
-   */
-  readonly file?: string | undefined;
-  /**
-   * Address of the document: an https URL, or http on loopback. An answer 404 is no document.
-   * @default none
-   */
-  readonly url?: string | undefined;
-  /**
-   * Time between two reads of the document, from `1s` to `1h`. The first one is at the start.
-   * @default '30s'
-   */
-  readonly every?: number | string | undefined;
 }
 
 /** The console, a page for operators. */
