@@ -17,7 +17,8 @@ describe('two services on one Redis', { skip: whyNoRedis() }, () => {
   /** Starts a process of a service that has the category BOTH and one of its own. */
   function start(t: TestContext, service: string, { url = redis.url, prefix }: { url?: string; prefix?: string } = {}) {
     const config: PartialConfig = {
-      ...configOf(url, { tenancy: false }),
+      // A machine that is busy with other tests may need more than a second for a change.
+      ...configOf(url, { tenancy: false, fleet: { acknowledgeTimeoutSeconds: 10 } }),
       has: ['BOTH', service.toUpperCase()],
       ...(prefix !== undefined && { prefix }),
     };
