@@ -27,6 +27,7 @@ export async function join(url: string, id: string) {
     clock: systemClock,
     schedule: unrefInterval,
     delay: unrefTimeout,
+    random: Math.random,
   });
   fleet.start();
   return { store, fleet, revisions };

@@ -13,7 +13,7 @@ const ARROWS: Record<string, readonly string[]> = {
   'version.ts': [],
   loading: [],
   time: [],
-  net: ['errors.ts'],
+  net: ['errors.ts', 'version.ts'],
   telemetry: ['time', 'version.ts'],
   report: ['protocol', 'telemetry', 'time'],
   options: [
@@ -77,7 +77,6 @@ const ARROWS: Record<string, readonly string[]> = {
     'tickets',
     'control/types.ts',
     'tenancy/isolation.ts',
-    'version.ts',
   ],
   auth: ['protocol', 'errors.ts', 'time', 'report', 'options', 'net', 'store/token-store.ts'],
   tenancy: [
@@ -124,7 +123,6 @@ const ARROWS: Record<string, readonly string[]> = {
     'options/notify.ts',
     'audit/types.ts',
     'emit/recorder.ts',
-    'version.ts',
   ],
   tail: [
     'gate/types.ts',

@@ -5,9 +5,14 @@ import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
 const PATIENCE_MS = 60_000;
 const DEFAULT_CONTROL = 'http://127.0.0.1:9465';
 
-/** Waits until that many processes are on the list and have all there is. */
-export async function allThere(control: string, count: number, key: () => string | undefined): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(100)) {
+/** Waits until that many processes are on the list and have all there is. @throws also when `signal` ends the wait */
+export async function allThere(
+  control: string,
+  count: number,
+  key: () => string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(100, undefined, { signal })) {
     const apiKey = key();
     if (apiKey === undefined) continue;
     const status = await createRdcpClient({ baseUrl: control, apiKey })

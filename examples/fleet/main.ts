@@ -32,7 +32,9 @@ const shops = startShops(
 );
 
 let closing: Promise<void> | undefined;
+const waiting = new AbortController();
 const close = () => {
+  waiting.abort();
   closing ??= shops.close().then(() => store.close());
   return closing;
 };
@@ -40,7 +42,7 @@ process.on('SIGTERM', close);
 process.on('SIGINT', close);
 
 try {
-  await allThere(control, count, devKey);
+  await allThere(control, count, devKey, waiting.signal);
   console.log(guide({ shop: `http://127.0.0.1:${shopPort}`, control, store: store.url, pids: shops.pids() }));
 } catch (error) {
   if (closing === undefined) console.error(error instanceof Error ? error.message : error);

@@ -32,6 +32,9 @@ export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: Foreca
   }
 }
 
+/** How long a forecast measures, unless another time is given. */
+export const USUAL_TIME = '10s';
+
 /** Shows how long a measurement still takes, where a person waits for it. */
 export async function whileMeasuring<T>(terminal: Terminal, time: string, ask: () => Promise<T>): Promise<T> {
   const ends = terminal.now() + (parseDuration(time) ?? 0) * 1000;

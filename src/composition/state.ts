@@ -155,6 +155,7 @@ export function openState(
       clock,
       schedule: unrefInterval,
       delay: unrefTimeout,
+      random: Math.random,
       outage,
     });
   if (fleet !== undefined) opened.push(fleet);

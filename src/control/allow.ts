@@ -77,7 +77,7 @@ export function assertMayChange(holder: Holder, { request, tenantId, snapshot, n
   const { options } = request;
   const { allow } = holder;
   if (request.action === 'status') return;
-  // Lines that would be written are not, so whoever may only enable may not quieten.
+  // Quietening holds back lines that would be written, so a key that may only enable may not do it.
   const quietens = options?.otelrdcp_level !== undefined && isQuiet(options.otelrdcp_level);
   const action = quietens ? 'disable' : request.action;
   assertMay(holder, { action, categories: next.categories, tenantId });

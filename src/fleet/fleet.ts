@@ -56,13 +56,15 @@ export interface FleetOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly schedule: Schedule;
   readonly delay: Delay;
+  /** From 0 to 1: the processes of a large fleet do not all announce themselves at the same moment. */
+  readonly random: () => number;
   /** Holds while the store is unreachable. @default not watched */
   readonly outage?: Condition;
 }
 
 /** Announces this process to its fleet and tracks which changes the others have applied. */
 export function createFleet(options: FleetOptions): Fleet {
-  const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay, outage = UNWATCHED } = options;
+  const { store, self, current, acknowledgeTimeoutMs, clock, schedule, delay, random, outage = UNWATCHED } = options;
   const roster = createRoster({ self, applied, clock });
   const categories = new FleetCategories({
     store: store.categories,
@@ -147,7 +149,7 @@ export function createFleet(options: FleetOptions): Fleet {
     const now = clock.monotonic();
     if (now >= beatAt) {
       announce();
-      beatAt = beatMs === BEAT_MS ? now : now + beatMs * (0.8 + 0.2 * Math.random()) - BEAT_MS / 2;
+      beatAt = beatMs === BEAT_MS ? now : now + beatMs * (0.8 + 0.2 * random()) - BEAT_MS / 2;
     }
     wake();
   }
@@ -239,6 +241,13 @@ export function createFleet(options: FleetOptions): Fleet {
     let target = given;
     /** By the last read; `undefined` before the first. */
     let summarize: ((target: Position) => FleetSummary) | undefined;
+    /** Reads who has applied the change, as far as the store answers. */
+    async function read(): Promise<void> {
+      const tally = counts ? await count(target) : undefined;
+      const { current: newest } = tally ?? (await look());
+      target ??= newest;
+      summarize = tally === undefined ? byNames : (position) => summaryOf(tally, position);
+    }
     let pollInterval = POLL_MS;
     // No other process can have acknowledged yet, and polling would delay them.
     const others = counts ? (counted?.instances ?? 0) : roster.entries().length - 1;
@@ -246,20 +255,12 @@ export function createFleet(options: FleetOptions): Fleet {
     for (;;) {
       if (target !== undefined && clock.monotonic() - foundNoOthersAt <= NO_OTHERS_MS) {
         summarize ??= counts ? (position) => summaryOf(NO_OTHERS, position) : byNames;
-      } else if (counts) {
-        const tally = await count(target).catch(() => undefined);
-        target ??= tally?.current;
-        if (tally !== undefined) summarize = (position) => summaryOf(tally, position);
-      } else {
-        const view = await look().catch(() => undefined);
-        target ??= view?.current;
-        if (view !== undefined) summarize = byNames;
-      }
+      } else await read().catch(() => undefined);
       const nextPoll = clock.monotonic() + pollInterval;
       pollInterval = Math.min(pollInterval * 1.5, MAX_POLL_MS);
       for (;;) {
         const summary = target && summarize?.(target);
-        if (summary?.applied === summary?.instances && summary !== undefined) return summary;
+        if (summary !== undefined && summary.applied === summary.instances) return summary;
         if (remaining() <= 0 || closed) return counts && summary && target ? named(summary, target) : summary;
         const wait = Math.min(remaining(), nextPoll - clock.monotonic());
         if (wait <= 0 || (await nextChange(wait)) === 'announced') break;

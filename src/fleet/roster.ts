@@ -51,12 +51,6 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
   let lost: readonly Entry[] = [];
   let history: string | undefined;
 
-  /** Returns the newer position: an announcement may be newer than a read of the store. */
-  function newest(known: Position | undefined, seen: Position | undefined, current: Position): Position | undefined {
-    if (known?.history !== current.history) return seen;
-    return reached(seen, known) ? seen : known;
-  }
-
   /** Returns the instances to keep after the store lost its list, until they announce themselves or expire. */
   function carriedOver({ current }: FleetView, seen: ReadonlyMap<string, Entry>): Entry[] {
     const now = clock.monotonic();
@@ -81,9 +75,7 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
       const silent: Entry[] = [];
       for (const { applied: announced, silentFor, goneAfter = GONE_MS, ...instance } of view.instances) {
         if (instance.id === self().id) continue;
-        const known = others.get(instance.id);
-        const position = newest(known?.applied, announced, view.current);
-        const entry = { instance, applied: position, heardAt: now - silentFor, goneAfter, carriedOver: false };
+        const entry = { instance, applied: announced, heardAt: now - silentFor, goneAfter, carriedOver: false };
         if (silentFor > goneAfter) silent.push(entry);
         else seen.set(instance.id, entry);
       }

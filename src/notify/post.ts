@@ -1,6 +1,5 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
+import type { IncomingMessage } from 'node:http';
+import { openRequest } from '../net/request.ts';
 
 /** The part of an answer that matters. */
 export interface PostAnswer {
@@ -20,25 +19,15 @@ export interface PostRequest {
 const MAX_BODY_BYTES = 64 * 1024;
 const BODY_MS = 10_000;
 
-/**
- * Sends one POST request and resolves with the status of its answer. Redirects are not followed. Not `fetch`, whose
- * connections keep the process alive while a request is in flight.
- */
+/** Sends one POST request and resolves with the status of its answer. */
 export function post({ url, headers, body, signal }: PostRequest): Promise<PostAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<PostAnswer>();
-  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
   const bytes = Buffer.from(body);
-  const sent = request(url, {
+  const sent = openRequest(url, {
     method: 'POST',
-    headers: {
-      'User-Agent': `${INSTRUMENTATION_NAME}/${VERSION}`,
-      ...headers,
-      'Content-Type': 'application/json',
-      'Content-Length': bytes.length,
-    },
+    headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': bytes.length },
     signal,
   });
-  sent.on('socket', (socket) => socket.unref());
   sent.on('response', (response) => {
     resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
     discard(response);

@@ -98,8 +98,8 @@ const without = (...names: readonly string[]) => ({
   properties: { options: { properties: Object.fromEntries(names.map((name) => [name, false])) } },
 });
 const NO_TICKET = { properties: { request: false } };
-/** As JSON Schema, what the schema checks in several fields together. */
 const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
+/** As JSON Schema, what the schema checks in several fields together. */
 const CONDITIONS = [
   { anyOf: [action('reset', 'status'), { required: ['categories'] }] },
   { anyOf: [action('enable', 'disable', 'toggle'), without('temporary', 'duration')] },

@@ -1,7 +1,6 @@
-import { get as httpGet, type IncomingMessage } from 'node:http';
-import { get as httpsGet } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { failureCode } from '../errors.ts';
-import { INSTRUMENTATION_NAME, VERSION } from '../version.ts';
+import { openRequest } from '../net/request.ts';
 import { MAX_BYTES, type Source, SourceFault, tooLarge } from './source.ts';
 
 /** Longest time for an answer and all of its body, in milliseconds. */
@@ -34,18 +33,16 @@ export function addressSource(url: string): Source {
   };
 }
 
-/** Not by `fetch`, whose connections keep the process alive while a request is in flight. Redirects are not followed. */
 function ask(url: string, etag: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const get = url.startsWith('https:') ? httpsGet : httpGet;
   const headers = {
-    'User-Agent': `${INSTRUMENTATION_NAME}/${VERSION}`,
     Accept: 'application/jwt, text/plain, */*',
     ...(etag !== undefined && { 'If-None-Match': etag }),
   };
-  const request = get(url, { headers, agent: false, signal }, resolve);
-  request.on('socket', (socket) => socket.unref());
+  const request = openRequest(url, { headers, agent: false, signal });
+  request.on('response', resolve);
   request.on('error', (error) => reject(faultOf(error, signal)));
+  request.end();
   return promise;
 }
 

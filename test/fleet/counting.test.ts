@@ -45,6 +45,7 @@ function start({ named = [] }: { named?: readonly { id: string; applied: Positio
     others: () => {},
     current: () => true,
     acknowledgeTimeoutMs: TIMEOUT_MS,
+    random: () => 0,
     ...time,
   });
   fleet.start();

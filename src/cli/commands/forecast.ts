@@ -3,14 +3,13 @@ import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { noteGaps, showForecast, whileMeasuring } from '../forecast-table.ts';
+import { noteGaps, showForecast, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
 import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 
-const USUAL = '10s';
-const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL})` };
+const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL_TIME})` };
 
 export const forecast: Command = ofServices({
   summary: 'measure what categories would emit if they were on, without a line being emitted',
@@ -44,7 +43,7 @@ export const forecast: Command = ofServices({
 });
 
 function timeOf(values: Values): string {
-  const time = duration(values, 'for') ?? USUAL;
+  const time = duration(values, 'for') ?? USUAL_TIME;
   if ((parseDuration(time) ?? 0) > MAX_FORECAST_SECONDS)
     throw new UsageError(`--for must be at most ${MAX_FORECAST_SECONDS}s`);
   return time;

@@ -13,7 +13,7 @@ import { isQuiet, levelState, partText } from '../../protocol/target-text.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { forecastTable, noteGaps, whileMeasuring } from '../forecast-table.ts';
+import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
 import { duration, oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
@@ -283,7 +283,7 @@ async function confirmed(
   const names = await namesOf(terminal, client, selection);
   if (values.forecast === true) {
     const plain = { paint: (text: string) => terminal.paint(text, undefined), screen: terminal.screen };
-    const expected = await whileMeasuring(terminal, '10s', () =>
+    const expected = await whileMeasuring(terminal, USUAL_TIME, () =>
       suggesting(client, () => client.forecast(names, partOf(values))),
     );
     terminal.note(`${forecastTable(plain, expected)}\n`);
