@@ -8,6 +8,9 @@ import {
 } from './client.ts';
 import { connectRedis } from './connection.ts';
 
+/** Until a new connection for commands subscribes too, in milliseconds. */
+const RESUBSCRIBE_MS = 250;
+
 /** Subscriptions that last until they are closed. */
 export interface RedisMessages {
   /** Checks the subscriptions and renews them if needed. Returns at once. */
@@ -41,30 +44,42 @@ export function listenThrough(
   };
 }
 
-/** Subscribes on the connection for commands: the function is called with each one before anything else. */
+/**
+ * Subscribes on the connection for commands: at once on the first one, a little later on those that follow. Redis may end connections
+ * of subscribers alone, as beyond their output buffer limit; what is sent before that is answered all the same.
+ */
 export function listenBeside({ channels, hear, subscribed }: MessagesOptions): {
   readonly messages: RedisMessages;
+  /** Called with each connection before anything else. */
   readonly established: (client: OwnRedisNode) => Promise<void>;
 } {
   let unsubscribed: OwnRedisNode | undefined;
+  let isFirst = true;
+  let timer: NodeJS.Timeout | undefined;
 
   async function subscribe(client: OwnRedisNode): Promise<void> {
     await client.subscribe([...channels], hear);
     if (unsubscribed === client) unsubscribed = undefined;
   }
 
+  function check(): void {
+    if (unsubscribed !== undefined) subscribe(unsubscribed).then(subscribed, () => {});
+  }
+
   return {
     async established(client) {
       unsubscribed = client;
+      clearTimeout(timer);
       // Without the permission to subscribe, commands work all the same, and changes are found by polling.
-      await subscribe(client).catch(() => {});
+      if (isFirst) await subscribe(client).catch(() => {});
+      else timer = setTimeout(check, RESUBSCRIBE_MS).unref();
+      isFirst = false;
     },
     messages: {
-      check() {
-        if (unsubscribed !== undefined) subscribe(unsubscribed).then(subscribed, () => {});
-      },
+      check,
       close() {
         unsubscribed = undefined;
+        clearTimeout(timer);
       },
     },
   };
