@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { eventually, follow, PATIENCE_MS } from './follower.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
@@ -35,7 +36,9 @@ describe('a store by its URL', { skip: whyNoRedis() }, () => {
     server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
     await eventually(() => a.store.commit(change('acme', 1, {})), PATIENCE_MS);
     await until(() => b.heard.get('acme')?.revision === 2, 'the change after the loss');
-    assert.deepEqual(connections('default'), [4, 4]);
+    await until(() => isDeepStrictEqual(connections('default'), [4, 4]), 'both subscriptions');
+    await a.store.commit(change('acme', 2, {}));
+    await until(() => b.heard.get('acme')?.revision === 3, 'a message after the loss');
   });
 
   test('works without the permission to subscribe, and subscribes once it has it', async (t) => {
