@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { switchToWal } from '../store/sqlite/lock.ts';
 
+/** How long opening waits for the other processes that start at the same time, in milliseconds. Blocks the event loop. */
+const OPEN_MS = 5000;
 /** How long a write waits for a lock, in milliseconds. Blocks the event loop. */
 const BUSY_MS = 200;
 /** Process key for the counts of processes that have ended. */
@@ -68,9 +71,10 @@ export interface BoardOptions {
 
 export function openBoard(folder: string, { process: self, pid, isRunning = isAlive }: BoardOptions): Board {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
-  const database: DatabaseSync = new DatabaseSync(join(folder, 'board.sqlite'), { timeout: BUSY_MS });
+  const database: DatabaseSync = new DatabaseSync(join(folder, 'board.sqlite'), { timeout: OPEN_MS });
+  switchToWal(database, OPEN_MS);
   // The data does not outlive the processes, so nothing is synced to disk.
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; ${SCHEMA}`);
+  database.exec(`PRAGMA synchronous = OFF; ${SCHEMA}`);
 
   const writeCalls = database.prepare(
     'INSERT OR REPLACE INTO calls (process, pid, tenant, category, total, rate) VALUES (?, ?, ?, ?, ?, ?)',
@@ -117,6 +121,7 @@ export function openBoard(folder: string, { process: self, pid, isRunning = isAl
       dropCalls.run(String(row.process));
     }
   });
+  database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
 
   return {
     publishCalls(calls) {

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, typ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { isBusy } from '../store/sqlite/lock.ts';
 
 /** Locked by every process of a cluster. The operating system releases it when the process ends. */
 const LOCK_FILE = 'lock';
@@ -11,8 +12,6 @@ const BUSY_MS = 5000;
 const ATTEMPTS = 10;
 /** Folders created within this time may be in any order, in milliseconds. */
 const SETTLE_MS = 20;
-/** Primary result code, https://www.sqlite.org/rescode.html. */
-const SQLITE_BUSY = 5;
 
 /** A private folder shared by the processes of one cluster. */
 export interface Folder {
@@ -121,7 +120,7 @@ function takeExclusiveLock(lock: DatabaseSync): boolean {
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (Reflect.get(Object(error), 'errcode') === SQLITE_BUSY) return false;
+    if (isBusy(error)) return false;
     throw error;
   }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { openBoard } from '../../src/cluster/board.ts';
 
 function folder(t: TestContext): string {
@@ -30,6 +32,23 @@ it('adds up what the others counted; of one that ended the calls remain, and no 
   again.publishCalls(calls(1, 1));
   assert.deepEqual(one.callsOfOthers('').get('ORDERS'), { total: 13, rate: 3 });
   for (const board of [one, two, three, again]) board.close();
+});
+
+it('waits at its start for another process that starts, longer than for a later write', async (t) => {
+  const at = folder(t);
+  const holder = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads');
+     const database = new (require('node:sqlite').DatabaseSync)(workerData);
+     database.exec('BEGIN EXCLUSIVE');
+     parentPort.postMessage('held');
+     setTimeout(() => database.exec('COMMIT'), 600);`,
+    { eval: true, workerData: join(at, 'board.sqlite') },
+  );
+  await once(holder, 'message');
+  const board = openBoard(at, { process: 'one', pid: 1 });
+  board.publishCalls(calls(1, 1));
+  board.close();
+  await once(holder, 'exit');
 });
 
 it('names the addresses of processes that live', (t) => {

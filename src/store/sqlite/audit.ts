@@ -5,7 +5,8 @@ import { LATEST_INSTANT, timestamp } from '../../protocol/time.ts';
 import { countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
-import { isBusy, prepareRead } from './file.ts';
+import { prepareRead } from './file.ts';
+import { isBusy } from './lock.ts';
 
 /** Entries dropped per transaction and turn of the event loop: a few milliseconds. */
 const DROPPED_AT_ONCE = 200;

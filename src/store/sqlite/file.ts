@@ -2,6 +2,7 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { StoreOutage } from '../../errors.ts';
 import { invalidStore } from '../invalid.ts';
+import { primaryCode, SQLITE_BUSY, switchToWal } from './lock.ts';
 
 /** `RDCP` in ASCII marks the file as ours, so that we never write to another application's database. */
 const APPLICATION_ID = 0x52444350;
@@ -145,7 +146,9 @@ function make(path: string): void {
 function prepareFile(database: DatabaseSync): void {
   database.exec(`PRAGMA busy_timeout = ${OPEN_TIMEOUT_MS}`);
   refuseForeignFile(database);
-  switchToWal(database);
+  if (!switchToWal(database, OPEN_TIMEOUT_MS)) {
+    throw new FileRefusal('is on a file system that SQLite cannot share between processes (no write-ahead log)');
+  }
   // FULL syncs the log at every commit, so that commits survive a power loss, not only a crash.
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
   makeTables(database);
@@ -174,20 +177,6 @@ function refuseForeignFile(database: DatabaseSync): void {
   throw new FileRefusal('is the SQLite database of another application');
 }
 
-/** SQLite does not always wait for the lock that this switch needs, so it is retried until the deadline. */
-function switchToWal(database: DatabaseSync): void {
-  const deadline = performance.now() + OPEN_TIMEOUT_MS;
-  for (;;) {
-    try {
-      if (pragma(database, 'journal_mode = WAL') === 'wal') return;
-      throw new FileRefusal('is on a file system that SQLite cannot share between processes (no write-ahead log)');
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-  }
-}
-
 function makeTables(database: DatabaseSync): void {
   if (versionOf(database) === VERSION) return;
   database.exec('BEGIN IMMEDIATE');
@@ -212,8 +201,7 @@ function versionOf(database: DatabaseSync): number {
 
 class FileRefusal extends Error {}
 
-/** Primary result codes, https://www.sqlite.org/rescode.html. */
-const SQLITE_BUSY = 5;
+/** By SQLite's primary result code, or the operating system's. */
 const WRONG_FILE: Readonly<Record<string | number, string>> = {
   [SQLITE_BUSY]: 'is locked by another program',
   8: 'cannot be written',
@@ -229,16 +217,6 @@ const WRONG_FILE: Readonly<Record<string | number, string>> = {
   EROFS: 'is on a file system that is read-only',
   ENOSPC: 'cannot be created: the disk is full',
 };
-
-function primaryCode(error: unknown): number | undefined {
-  const code = error instanceof Error ? Reflect.get(error, 'errcode') : undefined;
-  return typeof code === 'number' ? code & 0xff : undefined;
-}
-
-/** Whether a statement failed because another process holds the lock. */
-export function isBusy(error: unknown): boolean {
-  return primaryCode(error) === SQLITE_BUSY;
-}
 
 function problemOf(error: unknown): string {
   const code = primaryCode(error) ?? (error as NodeJS.ErrnoException).code ?? '';

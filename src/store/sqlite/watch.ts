@@ -1,6 +1,7 @@
 import { type Stats, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { isBusy, pragma } from './file.ts';
+import { pragma } from './file.ts';
+import { isBusy } from './lock.ts';
 
 /** The files of an open connection. SQLite does not notice when they are removed or replaced, and writes on. */
 export interface SqliteWatch {
