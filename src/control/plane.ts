@@ -240,7 +240,7 @@ class Plane implements ControlPlane {
     const waiting = next !== Number.POSITIVE_INFINITY || this.#states.unsettled.size > 0 || this.#follower.doubtful;
     if (!waiting) return;
     const { clock, delay } = this.#options;
-    const wait = Math.min(TICK_MS, next > 0 ? Math.ceil(next) : TICK_MS);
+    const wait = Math.min(TICK_MS, Math.max(0, Math.ceil(next)));
     const dueAt = clock.monotonic() + wait;
     if (this.#timer !== undefined && this.#timer.dueAt <= dueAt) return;
     this.#timer?.stop();

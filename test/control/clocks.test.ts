@@ -41,6 +41,30 @@ test('a restart into a clock that is a little behind extends nothing beyond what
   assert.equal(second.database.enabled, false);
 });
 
+test('a timer that fires a little early, and time that passes while it is handled, make no end late', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.double({ min: 0.01, max: 1, noNaN: true }),
+      async (early, read) => {
+        const time = virtualTime();
+        const monotonic = () => {
+          time.suspend(read);
+          return time.clock.monotonic();
+        };
+        const { control, database, stateOf } = await startPlane({
+          time,
+          options: { clock: { ...time.clock, monotonic }, delay: (ms, task) => time.delay(ms - early, task) },
+        });
+        await control(enable(2));
+        const end = stateOf().expiresAt ?? 0;
+        await time.pass(end - time.clock.now() + 50);
+        assert.equal(database.enabled, false);
+      },
+    ),
+  );
+});
+
 test('after the clock was set back, the shown end and later writes follow it', async () => {
   const { store, settings } = breakableStore();
   const { control, time, stateOf } = await startPlane({ store });
