@@ -45,8 +45,9 @@ it('waits at its start for another process that starts, longer than for a later 
     { eval: true, workerData: join(at, 'board.sqlite') },
   );
   await once(holder, 'message');
-  const board = openBoard(at, { process: 'one', pid: 1 });
-  board.publishCalls(calls(1, 1));
+  const board = openBoard(at, { process: 'one', pid: process.pid });
+  board.publishAddress({ service: 'rdcp', wanted: 'localhost:9465', url: 'http://localhost:9465' });
+  assert.equal(board.addresses('rdcp').length, 1);
   board.close();
   await once(holder, 'exit');
 });
