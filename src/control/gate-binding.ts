@@ -3,28 +3,14 @@ import { RdcpError } from '../errors.ts';
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
 import type { OtherCategories } from '../protocol/category-list.ts';
-import type { ControlBudget, DiscoveredControl, TenantSetting, TenantSettings } from '../protocol/messages.ts';
-import { timestamp } from '../protocol/time.ts';
-import {
-  GLOBAL_SCOPE,
-  type Maker,
-  type Overlay,
-  type ScopeKey,
-  type ScopeState,
-  type Settings,
-} from '../store/state-store.ts';
+import type { ControlBudget } from '../protocol/messages.ts';
+import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type ScopeState, type Settings } from '../store/state-store.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import {
-  type ControlLimits,
-  type Ended,
-  effectiveState,
-  type Snapshot,
-  sameOverlay,
-  settingState,
-} from './transition.ts';
-import type { CategoryActivation, CategoryOfProcess, CategoryView } from './types.ts';
+import { type ControlLimits, type Snapshot, sameOverlay, settingState } from './transition.ts';
+import type { CategoryOfProcess } from './types.ts';
+import { type Catalogue, type DescribedCategory, Views } from './views.ts';
 
 /** The configuration's settings for a category, which override those in code. */
 export interface CategoryOverride {
@@ -103,29 +89,11 @@ interface Adoption {
   readonly provenance?: Provenance | undefined;
 }
 
-type Described = Pick<CategoryView, 'index' | 'name' | 'description' | 'defaultEnabled' | 'source' | 'instances'>;
-
-/** The categories of all processes, sorted by name, and their default states. */
-interface Catalogue {
-  readonly views: readonly Described[];
-  readonly defaults: ReadonlyMap<string, boolean>;
-}
-
-/** Who made a setting, as answers show it. */
-export function shownMaker({ at, ...who }: Maker): DiscoveredControl {
-  return { ...who, since: timestamp(at) };
-}
-
-/** Tenants that are listed for a category. */
-const MAX_LISTED_TENANTS = 20;
-
-/** Scopes whose views are cached. Few scopes are read often, and a view of thousands of categories is large. */
-const MAX_VIEWS = 16;
-
 /** Binds the gate to the scope states: every change of a scope is applied to the gate. */
 export class GateBinding {
   /** Default state of each category that is registered in this process. */
   readonly defaults: Map<string, boolean> = new Map();
+  readonly views: Views;
   /** False while the whole instrumentation is switched off. */
   enabled = true;
   readonly #options: GateBindingOptions;
@@ -138,7 +106,6 @@ export class GateBinding {
   /** Controls whose budget is in force, by scope and category. */
   readonly #limited = new Map<string, Overlay>();
   readonly #parts: ActiveParts;
-  readonly #views = new Map<ScopeKey, readonly CategoryView[]>();
   #sorted: readonly CategoryOfProcess[] | undefined;
   #others: OtherCategories = { processes: 0, categories: new Map() };
   #all: Catalogue | undefined;
@@ -153,11 +120,14 @@ export class GateBinding {
     const { gate, sink, limits, countsTenants = false, overrides, report } = options;
     const { currentTenant } = options.isolation;
     this.#options = options;
+    const tenantOf = (key: ScopeKey) => this.tenantOf(key);
+    const catalogue = () => this.#catalogue();
+    this.views = new Views({ catalogue, defaults: this.defaults, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
       activate: options.activate ?? (() => () => {}),
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
       category: (name) => gate.categories()[this.#indexes.get(name) ?? -1],
-      tenantOf: (key) => this.tenantOf(key),
+      tenantOf,
       exhausted: (key, id) => this.#events?.activationExhausted(key, id),
     });
     for (const category of gate.categories()) this.#add(category);
@@ -207,7 +177,6 @@ export class GateBinding {
   setOthers(others: OtherCategories): void {
     this.#others = others;
     this.#all = undefined;
-    this.#views.clear();
   }
 
   /** Applies the stored state of a scope. */
@@ -250,7 +219,7 @@ export class GateBinding {
   sweep(): void {
     const { states, announcer } = this.#options;
     const { clockSet, ended } = states.sweep();
-    if (clockSet) this.#views.clear();
+    if (clockSet) this.views.clear();
     for (const [key, categories] of ended) {
       this.#apply(key, categories, states.settings(key));
       this.#applyActivations(key);
@@ -259,51 +228,10 @@ export class GateBinding {
     }
   }
 
-  /** Every category as a scope sees it, sorted by name. The array is cached until the next change. */
-  view(key: ScopeKey): readonly CategoryView[] {
-    const categories = this.#catalogue().views;
-    const known = this.#views.get(key);
-    if (known !== undefined) return known;
-    if (this.#views.size >= MAX_VIEWS) this.#views.clear();
-    const { states } = this.#options;
-    const layers = states.layers(key);
-    const ended = states.endedTogether();
-    // A tenant does not learn who made global settings.
-    const own = (by: Maker, name: string) => {
-      const setting = layers.tenant?.get(name);
-      return layers.tenant === undefined || setting?.by === by || setting?.temporary?.by === by;
-    };
-    const settings = layers.tenant === undefined ? this.#tenantSettings(ended) : undefined;
-    const activations = this.#activationsFor(key, ended);
-    const view = categories.map((category) => {
-      const tenants = settings?.get(category.name);
-      const active = activations.get(category.name);
-      const { enabled, overlay, origin, by, level } = effectiveState(
-        category.name,
-        layers,
-        category.defaultEnabled,
-        ended,
-      );
-      return {
-        ...category,
-        enabled: this.enabled && enabled,
-        temporary: overlay !== undefined,
-        origin,
-        ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
-        ...(level !== undefined && { level }),
-        ...(by !== undefined && own(by, category.name) && { by }),
-        ...(tenants !== undefined && { tenants }),
-        ...(active !== undefined && { activations: active }),
-      };
-    });
-    this.#views.set(key, view);
-    return view;
-  }
-
   setEnabled(enabled: boolean): void {
     this.enabled = enabled;
     this.#attachment.suspend(!enabled);
-    this.#views.clear();
+    this.views.setEnabled(enabled);
   }
 
   detach(): void {
@@ -311,60 +239,9 @@ export class GateBinding {
     this.#attachment.detach();
   }
 
-  /** By category: the tenants whose own setting has it on, or has it off although everybody has it on. */
-  #tenantSettings(ended: Ended): ReadonlyMap<string, TenantSettings> {
-    const { states } = this.#options;
-    const global = states.settings(GLOBAL_SCOPE);
-    const found = new Map<string, (TenantSetting & { readonly by: Maker | undefined })[]>();
-    for (const key of this.enabled ? states.keys() : []) {
-      const id = this.tenantOf(key);
-      if (id === undefined) continue;
-      states.settings(key).forEach((setting, name) => {
-        const own = settingState(setting, 'tenant', ended);
-        const inherited = effectiveState(name, { global }, this.defaults.get(name) === true, ended);
-        if (own === undefined || (!own.enabled && !inherited.enabled)) return;
-        const { enabled, overlay, by, level } = own;
-        const expiresAt = overlay && timestamp(overlay.expiresAt);
-        const tenants = found.get(name) ?? [];
-        const until = { ...(expiresAt && { expiresAt }), ...(level && { level }) };
-        tenants.push({ id, enabled, temporary: overlay !== undefined, ...until, by });
-        found.set(name, tenants);
-      });
-    }
-    return new Map(
-      [...found].map(([name, all]) => {
-        const on = all.filter(({ enabled }) => enabled);
-        const temporary = on.filter((each) => each.temporary).length;
-        const tenants = all
-          .sort((a, b) => (a.id < b.id ? -1 : 1))
-          .slice(0, MAX_LISTED_TENANTS)
-          .map(({ by, ...setting }) => ({ ...setting, ...(by && { control: shownMaker(by) }) }));
-        return [name, { temporary, permanent: on.length - temporary, tenants, more: all.length - tenants.length }];
-      }),
-    );
-  }
-
-  /** By category, the activations in force: of everybody and of the scope; in the view of everybody, of every tenant. */
-  #activationsFor(key: ScopeKey, ended: Ended): ReadonlyMap<string, readonly CategoryActivation[]> {
-    const found = new Map<string, CategoryActivation[]>();
-    const { states } = this.#options;
-    if (!this.enabled) return found;
-    for (const scope of key === GLOBAL_SCOPE ? states.keys() : [GLOBAL_SCOPE, key]) {
-      const tenantId = this.tenantOf(scope);
-      if (scope !== GLOBAL_SCOPE && tenantId === undefined) continue;
-      for (const activation of states.activations(scope)) {
-        if (ended(activation)) continue;
-        for (const name of activation.categories) {
-          found.set(name, [...(found.get(name) ?? []), { activation, tenantId }]);
-        }
-      }
-    }
-    return found;
-  }
-
   #applyActivations(key: ScopeKey): void {
     this.#parts.apply(key, this.#options.states.liveActivations(key));
-    this.#views.clear();
+    this.views.clear();
   }
 
   #changeLocal(key: ScopeKey, categories: readonly string[], origin: ChangeOrigin, change: () => void): void {
@@ -381,7 +258,7 @@ export class GateBinding {
    */
   #apply(key: ScopeKey, categories: Iterable<string>, settings: Settings): void {
     for (const name of categories) this.#applyOne(key, name, settings);
-    this.#views.clear();
+    this.views.clear();
   }
 
   /** A tenant's setting is an override in the gate; the global setting or the default is its base. */
@@ -437,7 +314,7 @@ export class GateBinding {
     return Object.hasOwn(overrides, name) ? overrides[name] : undefined;
   }
 
-  /** The categories of all processes. */
+  /** The categories of all processes. Another object after each change. */
   #catalogue(): Catalogue {
     const own = this.categories();
     this.#all ??= merge(own, this.#others);
@@ -456,7 +333,6 @@ export class GateBinding {
     this.#undescribed = registered.filter(
       ({ name, description }) => description === '' && !this.#overrideOf(name)?.description,
     );
-    this.#views.clear();
     this.#all = undefined;
     this.#sorted = [...this.#indexes]
       .sort(([a], [b]) => order(a, b))
@@ -475,7 +351,7 @@ function merge(own: readonly CategoryOfProcess[], { processes, categories }: Oth
   const of = processes + 1;
   const instances = (having: number) => (having < of ? { instances: { having, of } } : {});
   const ownNames = new Set(own.map(({ name }) => name));
-  const views: Described[] = own.map((category) => {
+  const views: DescribedCategory[] = own.map((category) => {
     const { having = 0, description = '' } = categories.get(category.name) ?? {};
     return { ...category, description: category.description || description, ...instances(1 + having) };
   });

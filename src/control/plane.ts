@@ -84,7 +84,7 @@ class Plane implements ControlPlane {
     const follower = new Follower({ store, states, binding, outage, report });
     const computing = { states, binding, announcer, follower, delay, random, securityLevel };
     const commands = new Commands({ ...options, ...computing });
-    const resets = new StoreResets({ writer: commands, binding, clock, delay, condition: loss });
+    const resets = new StoreResets({ writer: commands, views: binding.views, clock, delay, condition: loss });
     this.#options = options;
     this.#states = states;
     this.#announcer = announcer;
@@ -205,7 +205,7 @@ class Plane implements ControlPlane {
 
   #view(key: ScopeKey): readonly CategoryView[] {
     this.#sweep();
-    return this.#binding.view(key);
+    return this.#binding.views.of(key);
   }
 
   /** Ends expired controls: in the gate at once, in the store and the audit trail when their turn comes. */

@@ -3,8 +3,8 @@ import { timestamp } from '../protocol/time.ts';
 import type { Condition } from '../report/conditions.ts';
 import { GLOBAL_SCOPE, type StoreReset } from '../store/state-store.ts';
 import type { Clock, Delay } from '../time/clock.ts';
-import type { GateBinding } from './gate-binding.ts';
 import type { CategoryView, Writer } from './types.ts';
+import type { Views } from './views.ts';
 
 /** How long health reports a loss when nothing is changed after it, in milliseconds. */
 const REPORTED_MS = 3_600_000;
@@ -19,7 +19,7 @@ const REASON = {
 export interface StoreResetsOptions {
   readonly writer: Writer;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly binding: Pick<GateBinding, 'view'>;
+  readonly views: Pick<Views, 'of'>;
   readonly delay: Delay;
   /** Holds from a loss until the next change, for an hour at most. */
   readonly condition: Condition;
@@ -66,7 +66,7 @@ export class StoreResets {
   #changesFrom(before: readonly CategoryView[]): readonly ChangeRecord[] {
     const effectiveAt = timestamp(this.#options.clock.now());
     const previous = new Map(before.map(({ name, enabled }) => [name, enabled]));
-    return this.#options.binding.view(GLOBAL_SCOPE).flatMap(({ name, enabled, temporary, expiresAt }) => {
+    return this.#options.views.of(GLOBAL_SCOPE).flatMap(({ name, enabled, temporary, expiresAt }) => {
       const previousState = previous.get(name) ?? enabled;
       if (previousState === enabled) return [];
       const end = expiresAt === undefined ? {} : { expiresAt: timestamp(expiresAt) };

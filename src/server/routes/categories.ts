@@ -1,7 +1,7 @@
 import { hasScope, isOfTenants } from '../../auth/principal.ts';
 import { shownActivation } from '../../control/activation.ts';
-import { shownMaker } from '../../control/gate-binding.ts';
 import type { CategoryActivation, CategoryView } from '../../control/types.ts';
+import { shownMaker } from '../../control/views.ts';
 import type { CategoryCalls, Counted, SharedMeasurements } from '../../metrics/types.ts';
 import type {
   BudgetState,
