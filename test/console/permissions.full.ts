@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import { go, rowOf, signIn } from './drive.ts';
+import { createRdcpClient } from '../../src/client.ts';
+import { go, rowOf, signIn, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
 import { openView } from './views.ts';
 
@@ -55,3 +56,43 @@ browserTest('a key that may do little is offered that, and no more', async (t, b
   assert.equal(await page.getByRole('button', { name: 'Toggle…' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Tail' }).count(), 0);
 });
+
+browserTest(
+  'a change that waits for an approval is shown to administrators, and one click makes it',
+  async (t, browser) => {
+    const key = (name: string) => `${name}-key-`.padEnd(40, 'k');
+    const mayDo = (name: string, scope: 'control' | 'admin') => ({
+      id: name,
+      hash: hashApiKey(key(name)),
+      clientId: name,
+      scopes: ['discovery', scope] as const,
+      allow: { categories: ['CACHE'] },
+      approval: true,
+    });
+    const apiKeys = [...KEY_RECORDS, mayDo('agent', 'control'), mayDo('deputy', 'admin')];
+    const service = await startService(t, { security: { apiKeys } });
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    const ask = (name: string, reason: string) =>
+      createRdcpClient({ baseUrl: service.url, apiKey: key(name) })
+        .enable('DATABASE', { duration: '20m', reason })
+        .catch(() => undefined);
+
+    await ask('agent', 'orders fail');
+    const banner = page.locator('.banner', { hasText: 'agent asks for an approval' });
+    await banner.getByText('enable DATABASE duration=1200').waitFor();
+    await banner.getByText('orders fail').waitFor();
+    await assertAccessible(page, 'a change waits');
+    await banner.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('region', { name: 'Answers' }).getByText('On: DATABASE').waitFor();
+    await waitForState(page, 'DATABASE', 'On');
+    await banner.waitFor({ state: 'detached' });
+
+    // Who asked cannot approve, with whatever scopes.
+    const { page: own } = await openPage(t, browser, service.console);
+    await signIn(own, key('deputy'));
+    await ask('deputy', 'my own');
+    await own.locator('.banner', { hasText: 'my own' }).getByText('Another user has to approve it.').waitFor();
+    assert.equal(await own.getByRole('button', { name: 'Approve' }).count(), 0);
+  },
+);

@@ -1,3 +1,4 @@
+import { changeText } from '../../protocol/change-text.ts';
 import type { WaitingChange } from '../../protocol/messages.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
 import { type Command, EXIT } from '../command.ts';
@@ -28,17 +29,14 @@ export const approve: Command = {
   },
 };
 
-function rowOf({ id, action, categories, options, tenant, by, problem, expiresAt }: WaitingChange, now: number) {
-  const { reason = '-', ...rest } = options ?? {};
-  const settings = Object.entries(rest).map(
-    ([name, value]) => `${name.replace('otelrdcp_', '')}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
-  );
+function rowOf(change: WaitingChange, now: number) {
+  const { id, options, tenant, by, problem, expiresAt } = change;
   return [
     id,
-    [action, ...(categories ?? ['every category']), ...settings].join(' '),
+    changeText(change),
     tenant ?? '-',
     by.clientId ?? by.userId ?? '-',
-    String(reason),
+    String(options?.reason ?? '-'),
     problem,
     remaining(expiresAt, now),
   ];

@@ -9,7 +9,7 @@ import {
   type Scope,
 } from '../../client.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
-import type { ControlResponse, DiscoveredCategory, SessionResponse } from '../../protocol/messages.ts';
+import type { ControlResponse, DiscoveredCategory, SessionResponse, WaitingChange } from '../../protocol/messages.ts';
 import type { StateEvent } from '../../protocol/streams.ts';
 import { type Intent, receiptOf } from './change.ts';
 import { type Credential, type SignedIn, signInWith } from './credential.ts';
@@ -24,11 +24,11 @@ import { PageState, type Receipt } from './state.ts';
 const HEALTH_MS = 15_000;
 /** How long a receipt that needs no attention stays, in milliseconds. */
 const RECEIPT_MS = 10_000;
-/** Several changes in this time ask for the tenants once, in milliseconds. */
-const TENANTS_MS = 500;
+/** Several changes in this time ask once for what events do not carry, in milliseconds. */
+const ASK_MS = 500;
 /** How long "Measure all" measures, in seconds. */
 const MEASURE_SECONDS = 2;
-/** Events after which tenants may have other settings. */
+/** Events after which tenants may have other settings, and other changes wait for an approval. */
 const CHANGES: ReadonlySet<string> = new Set<StateEvent['event']>(['snapshot', 'category', 'audit']);
 /** Where the server does not say how long a temporary control may be. */
 const USUAL_MAX_SECONDS = 24 * 3600;
@@ -43,7 +43,7 @@ export class Connection {
   readonly #follower: Follower<StateEvent>;
   #signedIn: SignedIn | undefined;
   #healthTimer: ReturnType<typeof setTimeout> | undefined;
-  #tenantsTimer: ReturnType<typeof setTimeout> | undefined;
+  #askTimer: ReturnType<typeof setTimeout> | undefined;
   #receipts = 0;
   #visible = true;
 
@@ -133,14 +133,24 @@ export class Connection {
   /** Sends a change. With the same request id it takes effect once, however often it is sent. */
   async change(command: ControlCommand, tenant: string | undefined, requestId: string): Promise<ControlResponse> {
     const answer = await this.clientFor(tenant).control(command, { requestId });
-    this.#askTenantsSoon();
+    this.#askSoon();
     return answer;
   }
 
   /** Takes a change back, and says so. */
-  async undo(command: ControlCommand, tenant: string | undefined): Promise<void> {
+  undo(command: ControlCommand, tenant: string | undefined): Promise<void> {
+    return this.#showAnswer(this.change(command, tenant, randomId()), tenant);
+  }
+
+  /** Makes a change that waits, in the name of who asked for it, and says so. */
+  async approve({ id, tenant }: WaitingChange): Promise<void> {
+    await this.#showAnswer(this.client.approve(id), tenant);
+    await this.#askWaiting();
+  }
+
+  async #showAnswer(answering: Promise<ControlResponse>, tenant: string | undefined): Promise<void> {
     try {
-      const answer = await this.change(command, tenant, randomId());
+      const answer = await answering;
       const whom = tenant === undefined ? '' : `for ${tenant}`;
       const receipt = receiptOf(answer, whom, (id) => this.processName(id));
       this.showReceipt({ ...receipt, categories: answer.categories });
@@ -297,15 +307,27 @@ export class Connection {
     if (!this.#visible) return;
     this.#follower.start();
     void this.#askHealth();
-    void this.#askTenants();
+    this.#askNow();
   }
 
-  #askTenantsSoon(): void {
+  #askSoon(): void {
     this.state.tenantsStale.value = true;
-    this.#tenantsTimer ??= setTimeout(() => {
-      this.#tenantsTimer = undefined;
-      if (this.#visible) void this.#askTenants();
-    }, TENANTS_MS);
+    this.#askTimer ??= setTimeout(() => {
+      this.#askTimer = undefined;
+      if (this.#visible) this.#askNow();
+    }, ASK_MS);
+  }
+
+  #askNow(): void {
+    void this.#askTenants();
+    void this.#askWaiting();
+  }
+
+  async #askWaiting(): Promise<void> {
+    const { client } = this;
+    if (!this.can('admin') || !this.has('approvals')) return;
+    const answer = await client.approvals().catch(() => undefined);
+    if (answer !== undefined && client === this.client) this.state.waiting.value = answer.waiting;
   }
 
   async #askTenants(): Promise<void> {
@@ -317,7 +339,7 @@ export class Connection {
     batch(() => {
       this.state.tenants.value = answer.tenants;
       // A change since it was asked asks again.
-      this.state.tenantsStale.value = this.#tenantsTimer !== undefined;
+      this.state.tenantsStale.value = this.#askTimer !== undefined;
     });
   }
 
@@ -355,7 +377,7 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
-    if (CHANGES.has(event.event)) this.#askTenantsSoon();
+    if (CHANGES.has(event.event)) this.#askSoon();
     this.state.receive(event);
   }
 

@@ -5,6 +5,7 @@ import type {
   HealthResponse,
   SessionResponse,
   TenantSummary,
+  WaitingChange,
   WellKnownDocument,
 } from '../../protocol/messages.ts';
 import type { EventsFleet, EventsRates, StateEvent } from '../../protocol/streams.ts';
@@ -76,6 +77,8 @@ export class PageState {
   readonly entries = signal<readonly AuditEntry[]>([]);
   /** For those who may choose a tenant. */
   readonly tenants = signal<readonly TenantSummary[]>();
+  /** Changes that wait for an approval, the newest first; for `admin`. */
+  readonly waiting = signal<readonly WaitingChange[]>([]);
   /** Whether something has changed since `tenants` was read. */
   readonly tenantsStale = signal(false);
   /** The text of the live region for screen readers. */
@@ -160,6 +163,7 @@ export class PageState {
     this.rates.value = undefined;
     this.measured.value = undefined;
     this.fleet.value = undefined;
+    this.waiting.value = [];
   }
 
   /** Everything but the server. */

@@ -8,17 +8,19 @@ import { Time } from '../parts/time.tsx';
 import { href } from '../state/route.ts';
 import type { Receipt } from '../state/state.ts';
 import { tailOf } from './tail/running-tail.ts';
+import { Waiting } from './waiting.tsx';
 
 /** How long something must last before a banner says so, in milliseconds: most changes are everywhere sooner. */
 const SETTLE_MS = 2000;
 
-/** A lost connection, an outage, a change that is not everywhere yet, the tenant whose settings these are. */
+/** A lost connection, an outage, changes that are not everywhere yet or wait for an approval, the tenant whose settings these are. */
 export function Banners() {
   return (
     <div class="banners">
       <LostLink />
       <Outage />
       <Behind />
+      <Waiting />
       <ChosenTenant />
     </div>
   );
