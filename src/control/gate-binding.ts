@@ -122,7 +122,8 @@ export class GateBinding {
     this.#options = options;
     const tenantOf = (key: ScopeKey) => this.tenantOf(key);
     const catalogue = () => this.#catalogue();
-    this.views = new Views({ catalogue, defaults: this.defaults, states: options.states, tenantOf });
+    const enabled = () => this.enabled;
+    this.views = new Views({ catalogue, defaults: this.defaults, enabled, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
       activate: options.activate ?? (() => () => {}),
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
@@ -231,7 +232,7 @@ export class GateBinding {
   setEnabled(enabled: boolean): void {
     this.enabled = enabled;
     this.#attachment.suspend(!enabled);
-    this.views.setEnabled(enabled);
+    this.views.clear();
   }
 
   detach(): void {
@@ -351,15 +352,15 @@ function merge(own: readonly CategoryOfProcess[], { processes, categories }: Oth
   const of = processes + 1;
   const instances = (having: number) => (having < of ? { instances: { having, of } } : {});
   const ownNames = new Set(own.map(({ name }) => name));
-  const views: DescribedCategory[] = own.map((category) => {
+  const all: DescribedCategory[] = own.map((category) => {
     const { having = 0, description = '' } = categories.get(category.name) ?? {};
     return { ...category, description: category.description || description, ...instances(1 + having) };
   });
   for (const { having, ...category } of categories.values()) {
-    if (!ownNames.has(category.name)) views.push({ ...category, ...instances(having) });
+    if (!ownNames.has(category.name)) all.push({ ...category, ...instances(having) });
   }
-  views.sort((a, b) => order(a.name, b.name));
-  return { views, defaults: new Map(views.map(({ name, defaultEnabled }) => [name, defaultEnabled])) };
+  all.sort((a, b) => order(a.name, b.name));
+  return { categories: all, defaults: new Map(all.map(({ name, defaultEnabled }) => [name, defaultEnabled])) };
 }
 
 function order(a: string, b: string): number {

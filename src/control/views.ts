@@ -19,7 +19,7 @@ export type DescribedCategory = Pick<
 
 /** The categories of all processes, sorted by name, and their default states. */
 export interface Catalogue {
-  readonly views: readonly DescribedCategory[];
+  readonly categories: readonly DescribedCategory[];
   readonly defaults: ReadonlyMap<string, boolean>;
 }
 
@@ -28,6 +28,8 @@ export interface ViewsOptions {
   readonly catalogue: () => Catalogue;
   /** Default state of each category of this process. */
   readonly defaults: ReadonlyMap<string, boolean>;
+  /** False while the whole instrumentation is switched off, when every category shows as off. */
+  readonly enabled: () => boolean;
   readonly states: ScopeStates;
   /** The tenant of a scope; `undefined` for the global scope, and for a foreign one. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
@@ -44,21 +46,14 @@ export class Views {
   readonly #cached = new Map<ScopeKey, readonly CategoryView[]>();
   /** What the cached views were made from. */
   #catalogue: Catalogue | undefined;
-  /** False while the whole instrumentation is switched off, when every category shows as off. */
-  #enabled = true;
 
   constructor(options: ViewsOptions) {
     this.#options = options;
   }
 
-  /** Has every view made again, after a change of a scope. */
+  /** Has every view made again, after a change of a scope or of `enabled`. */
   clear(): void {
     this.#cached.clear();
-  }
-
-  setEnabled(enabled: boolean): void {
-    this.#enabled = enabled;
-    this.clear();
   }
 
   /** Every category as a scope sees it, sorted by name. The array is cached until the next change. */
@@ -74,7 +69,7 @@ export class Views {
     return view;
   }
 
-  #make(key: ScopeKey, { views }: Catalogue): readonly CategoryView[] {
+  #make(key: ScopeKey, { categories }: Catalogue): readonly CategoryView[] {
     const { states } = this.#options;
     const layers = states.layers(key);
     const ended = states.endedTogether();
@@ -85,7 +80,7 @@ export class Views {
     };
     const settings = layers.tenant === undefined ? this.#tenantSettings(ended) : undefined;
     const activations = this.#activationsFor(key, ended);
-    return views.map((category) => {
+    return categories.map((category) => {
       const tenants = settings?.get(category.name);
       const active = activations.get(category.name);
       const { enabled, overlay, origin, by, level } = effectiveState(
@@ -96,7 +91,7 @@ export class Views {
       );
       return {
         ...category,
-        enabled: this.#enabled && enabled,
+        enabled: this.#options.enabled() && enabled,
         temporary: overlay !== undefined,
         origin,
         ...(overlay !== undefined && { expiresAt: overlay.expiresAt }),
@@ -113,7 +108,7 @@ export class Views {
     const { states } = this.#options;
     const global = states.settings(GLOBAL_SCOPE);
     const found = new Map<string, (TenantSetting & { readonly by: Maker | undefined })[]>();
-    for (const key of this.#enabled ? states.keys() : []) {
+    for (const key of this.#options.enabled() ? states.keys() : []) {
       const id = this.#options.tenantOf(key);
       if (id === undefined) continue;
       states.settings(key).forEach((setting, name) => {
@@ -145,7 +140,7 @@ export class Views {
   #activationsFor(key: ScopeKey, ended: Ended): ReadonlyMap<string, readonly CategoryActivation[]> {
     const found = new Map<string, CategoryActivation[]>();
     const { states } = this.#options;
-    if (!this.#enabled) return found;
+    if (!this.#options.enabled()) return found;
     for (const scope of key === GLOBAL_SCOPE ? states.keys() : [GLOBAL_SCOPE, key]) {
       const tenantId = this.#options.tenantOf(scope);
       if (scope !== GLOBAL_SCOPE && tenantId === undefined) continue;

@@ -1,7 +1,7 @@
 import type { WaitingChange } from './messages.ts';
 
 /** A change as it was asked for, without its reason: `enable HTTP temporary=true duration=300`. */
-export function changeText({ action, categories, options }: Pick<WaitingChange, 'action' | 'categories' | 'options'>) {
+export function changeText({ action, categories, options }: WaitingChange): string {
   const { reason: _, ...settings } = options ?? {};
   const parts = Object.entries(settings).map(([name, value]) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

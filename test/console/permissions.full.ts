@@ -92,7 +92,18 @@ browserTest(
     const { page: own } = await openPage(t, browser, service.console);
     await signIn(own, key('deputy'));
     await ask('deputy', 'my own');
-    await own.locator('.banner', { hasText: 'my own' }).getByText('Another user has to approve it.').waitFor();
-    assert.equal(await own.getByRole('button', { name: 'Approve' }).count(), 0);
+    const ofDeputy = own.locator('.banner', { hasText: 'my own' });
+    await ofDeputy.getByText('Another user has to approve it.').waitFor();
+    assert.equal(await ofDeputy.getByRole('button').count(), 0);
+
+    // Nor does anybody approve what is beyond the own key: the page says why, and the change waits on.
+    await ask('agent', 'beyond the deputy');
+    const beyond = own.locator('.banner', { hasText: 'beyond the deputy' });
+    await beyond.getByRole('button', { name: 'Approve' }).click();
+    await own
+      .getByRole('alert')
+      .getByText(/must match CACHE/)
+      .waitFor();
+    await beyond.getByRole('button', { name: 'Approve' }).waitFor();
   },
 );

@@ -40,7 +40,7 @@ function WaitingBanner({ change }: { readonly change: WaitingChange }) {
     <section class="banner warning" aria-label="Waits for an approval">
       <span role="status">
         <strong>
-          <Text value={by.clientId ?? by.userId ?? 'Somebody'} most={64} /> asks for an approval
+          <Text value={by.userId ?? by.clientId ?? 'Somebody'} most={64} /> asks for an approval
           {tenant !== undefined && (
             <>
               {' '}
