@@ -4,6 +4,7 @@ import { LATEST_INSTANT, timestamp } from '../../protocol/time.ts';
 import { auditFilter, decodeCursor, type Found, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
+import type { Send } from './script.ts';
 
 /** Entries fetched by one command; other commands run in between. */
 const BATCH = 250;
@@ -17,8 +18,6 @@ const MOST_SCANNED = 20_000;
 
 /** A stream id: milliseconds and a counter. */
 const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
-
-type Send = (args: readonly string[]) => Promise<unknown>;
 
 /** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {

@@ -101,8 +101,9 @@ export type RedisClient = RedisNode | RedisPool | RedisSentinel | RedisCluster;
 /** Retry interval for a key that a cluster is moving, in milliseconds. */
 const MOVING_MS = 10;
 
-/** Options of our own connections: `connectRedis` replaces the client's queueing and reconnecting. */
+/** Options of our own connections: `connectRedis` replaces the client's queueing, reconnecting and deadlines. */
 const OWN_CONNECTION = {
+  commandOptions: { timeout: undefined },
   disableOfflineQueue: true,
   maintNotifications: 'disabled',
   pingInterval: undefined,

@@ -1,6 +1,7 @@
 import { type AnnouncedInstance, BEAT_MS, type FleetStore, goneAfter, type Position } from '../fleet-store.ts';
 import { Listeners } from '../listeners.ts';
 import type { StoredValues } from '../stored-values.ts';
+import { evaluate, type Send } from './script.ts';
 import { ACKNOWLEDGE, ANNOUNCE, COUNT, FLEET, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
 
 /** An announcement that repeats the last one is a whole one every tenth time: it reads the time and the size of the fleet. */
@@ -13,8 +14,7 @@ export interface RedisFleetOptions {
   readonly key: (name: string) => string;
   /** Identifies this handle in the operations that it commits. */
   readonly writer: string;
-  readonly send: (args: readonly string[]) => Promise<unknown>;
-  readonly evaluate: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  readonly send: Send;
   /** The time of Redis, in milliseconds; `undefined` while unknown. */
   readonly redisTime: () => number | undefined;
   /** Notes the time of Redis in an answer. */
@@ -58,7 +58,6 @@ export function createRedisFleet({
   key,
   writer,
   send,
-  evaluate,
   redisTime,
   noteTime,
   compare,
@@ -89,7 +88,7 @@ export function createRedisFleet({
   /** Says what was applied since; false if Redis has forgotten the instance. */
   async function acknowledge(id: string, position: readonly [string, string], channels: readonly string[]) {
     const keys = [key('seen'), key('applied'), key('meta')];
-    const beat = Number(await evaluate(ACKNOWLEDGE, keys, [id, ...position, ...channels]));
+    const beat = Number(await evaluate(send, ACKNOWLEDGE, keys, [id, ...position, ...channels]));
     if (beat > 0) beatMs = beat;
     return beat > 0;
   }
@@ -126,7 +125,7 @@ export function createRedisFleet({
         }
       }
       const sentAt = performance.now();
-      const reply = await evaluate(ANNOUNCE, keysOf('meta'), [id, ...position, json, ...channels]);
+      const reply = await evaluate(send, ANNOUNCE, keysOf('meta'), [id, ...position, json, ...channels]);
       const [epoch, version, head, time, beat] = reply as unknown[];
       beatMs = Math.max(BEAT_MS, Number(beat));
       noteTime(Number(time), sentAt);
@@ -138,12 +137,12 @@ export function createRedisFleet({
 
     async withdraw(id) {
       last = undefined;
-      await evaluate(WITHDRAW, keysOf('categories'), [id]);
+      await evaluate(send, WITHDRAW, keysOf('categories'), [id]);
     },
 
     async count(self, target) {
       const asked = [self, target?.history ?? '', target === undefined ? '' : String(target.revision)];
-      const reply = (await evaluate(COUNT, keysOf('meta', 'categories'), asked)) as unknown[];
+      const reply = (await evaluate(send, COUNT, keysOf('meta', 'categories'), asked)) as unknown[];
       const [history, revision, instances, applied, silence] = reply;
       return {
         current: { history: String(history), revision: Number(revision) },
@@ -156,7 +155,7 @@ export function createRedisFleet({
     async look() {
       // `sync` applies every earlier change here, even when its message was lost.
       const [reply] = await Promise.all([
-        evaluate(FLEET, keysOf('meta', 'categories'), []) as Promise<unknown[]>,
+        evaluate(send, FLEET, keysOf('meta', 'categories'), []) as Promise<unknown[]>,
         sync(),
       ]);
       const current = { history: String(reply[0]), revision: Number(reply[1]) };
@@ -188,7 +187,7 @@ export function createRedisFleet({
         const found = new Map<string, string>();
         for (let from = 0; from < ids.length; from += LISTS_AT_ONCE) {
           const some = ids.slice(from, from + LISTS_AT_ONCE);
-          const lists = (await evaluate(READ_CATEGORIES, [key('categories')], some)) as unknown[];
+          const lists = (await evaluate(send, READ_CATEGORIES, [key('categories')], some)) as unknown[];
           for (const [index, list] of lists.entries()) {
             if (list !== null && list !== undefined) found.set(String(some[index]), String(list));
           }

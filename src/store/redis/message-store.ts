@@ -1,12 +1,13 @@
 import { Listeners } from '../listeners.ts';
 import { assertSendable, type MessageStore } from '../message-store.ts';
 import { Replays, seal, unseal } from '../seal.ts';
+import { evaluate, type Send, script } from './script.ts';
 
 export interface RedisMessageStoreOptions {
   readonly key: (name: string) => string;
   /** Identifies this handle. */
   readonly writer: string;
-  readonly send: (args: readonly string[]) => Promise<unknown>;
+  readonly send: Send;
   /** The secret that Redis holds; empty while unknown. */
   readonly secret: () => string;
   /** The time of Redis, in milliseconds; `undefined` while unknown. */
@@ -23,7 +24,7 @@ export interface RedisMessageStore extends MessageStore {
 }
 
 /** A cluster client sends a bare PUBLISH to any node, and messages through several nodes overtake each other. */
-const PUBLISH = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
+const PUBLISH = script("return redis.call('PUBLISH', ARGV[1], ARGV[2])");
 
 export function createRedisMessageStore(options: RedisMessageStoreOptions): RedisMessageStore {
   const { key, writer, send, secret, redisTime } = options;
@@ -43,7 +44,7 @@ export function createRedisMessageStore(options: RedisMessageStoreOptions): Redi
       sent += 1;
       const channel = channelOf(to);
       const sealed = seal({ from: writer, number: sent, at: Math.round(now), text }, channel, secret());
-      await send(['EVAL', PUBLISH, '1', channelOf(), channel, sealed]);
+      await evaluate(send, PUBLISH, [channelOf()], [channel, sealed]);
     },
 
     onMessage: (listener) => listeners.add(listener),

@@ -1,5 +1,4 @@
-import { hash, randomBytes, randomUUID } from 'node:crypto';
-import { StoreOutage } from '../../errors.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
 import { BEAT_MS } from '../fleet-store.ts';
 import { invalidStore } from '../invalid.ts';
@@ -13,6 +12,7 @@ import { borrowRedis, connectRedis } from './connection.ts';
 import { createRedisFleet } from './fleet.ts';
 import { createRedisMessageStore } from './message-store.ts';
 import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
+import { evaluate, type Send } from './script.ts';
 import { COMMIT, PROBES, SYNC } from './scripts.ts';
 import { openSigned } from './signature.ts';
 import { createRedisTokens } from './tokens.ts';
@@ -55,8 +55,6 @@ interface Lineage {
   readonly version: number;
   readonly head: string;
 }
-
-type Send = (args: readonly string[]) => Promise<unknown>;
 
 /** A load reads everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
@@ -109,7 +107,6 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     key,
     writer,
     send,
-    evaluate: (...script) => evaluate(send, ...script),
     redisTime,
     noteTime,
     compare,
@@ -321,7 +318,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   return {
     name: 'redis',
     shared: true,
-    tokens: createRedisTokens({ send, evaluate: (...script) => evaluate(send, ...script), key, stored }),
+    tokens: createRedisTokens({ send, key, stored }),
     fleet,
     messages: carried,
 
@@ -385,23 +382,3 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
 }
 
 const newSecret = () => randomBytes(32).toString('hex');
-
-/** Sends a script's text only to a Redis that does not have it yet. */
-async function evaluate(
-  send: Send,
-  script: string,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args];
-  try {
-    return await send(['EVALSHA', hash('sha1', script), ...rest]).catch((error: unknown) => {
-      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return send(['EVAL', script, ...rest]);
-      throw error;
-    });
-  } catch (error) {
-    // Up to Redis 7, a permission error inside a script has no name of its own.
-    const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
-    throw isForbidden ? new StoreOutage('the store refuses writes (NOPERM)', { cause: error }) : error;
-  }
-}

@@ -1,6 +1,7 @@
 import { LATEST_INSTANT } from '../../protocol/time.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Revocation, RotationOutcome, TokenSession, TokenStore } from '../token-store.ts';
+import { evaluate, type Send, script } from './script.ts';
 
 // Keys, beside those of the state and in the same slot:
 //
@@ -28,7 +29,7 @@ end
 `;
 
 /** KEYS: session revoked until. ARGV: session, revoked until, now, expected, next. */
-const ROTATE = `${REVOKE_FUNCTION}
+const ROTATE = script(`${REVOKE_FUNCTION}
 local expires, current, data = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)\\n([^\\n]*)\\n(.*)$')
 if not expires or tonumber(expires) <= tonumber(ARGV[3]) then return 'ended' end
 -- The same rotation again: it was sent twice, and took effect the first time.
@@ -39,15 +40,15 @@ if current ~= ARGV[4] then
 end
 redis.call('SET', KEYS[1], expires .. '\\n' .. ARGV[5] .. '\\n' .. data, 'KEEPTTL')
 return 'rotated'
-`;
+`);
 
 /** KEYS: session revoked until. ARGV: session, until, now. */
-const REVOKE = `${REVOKE_FUNCTION}
+const REVOKE = script(`${REVOKE_FUNCTION}
 return revoke(ARGV[1], ARGV[2], ARGV[3])
-`;
+`);
 
 /** KEYS: - revoked until. ARGV: the lowest position. Returns the newest position, then session, until, … */
-const REVOCATIONS = `
+const REVOCATIONS = script(`
 local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
 local reply = { string.format('%d', tonumber(newest[2] or '0')) }
 for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], '+inf')) do
@@ -55,7 +56,7 @@ for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], '+inf')) 
   reply[#reply + 1] = redis.call('HGET', KEYS[3], session) or '0'
 end
 return reply
-`;
+`);
 
 /** Overlap between two reads: the server that takes over after a failure may have a slower clock. */
 const OVERLAP_MICROSECONDS = 60_000_000;
@@ -63,15 +64,14 @@ const OVERLAP_MICROSECONDS = 60_000_000;
 const SLACK_MS = 60_000;
 
 export interface RedisTokensOptions {
-  readonly send: (args: readonly string[]) => Promise<unknown>;
-  readonly evaluate: (script: string, keys: readonly string[], args: readonly string[]) => Promise<unknown>;
+  readonly send: Send;
   /** The full name of a key. */
   readonly key: (name: string) => string;
   readonly stored: StoredValues;
 }
 
 /** Token records in Redis. */
-export function createRedisTokens({ send, evaluate, key, stored }: RedisTokensOptions): TokenStore {
+export function createRedisTokens({ send, key, stored }: RedisTokensOptions): TokenStore {
   const keys = (id: string) => [key(`session:${id}`), key('revoked'), key('until')];
   return {
     async begin({ id, current, data, expiresAt }, now) {
@@ -88,16 +88,16 @@ export function createRedisTokens({ send, evaluate, key, stored }: RedisTokensOp
 
     async rotate({ id, expected, next, now, revokedUntil }) {
       const args = [id, String(revokedUntil), String(now), expected, next];
-      return String(await evaluate(ROTATE, keys(id), args)) as RotationOutcome;
+      return String(await evaluate(send, ROTATE, keys(id), args)) as RotationOutcome;
     },
 
     async revoke(id, until, now) {
-      return Number(await evaluate(REVOKE, keys(id), [id, String(until), String(now)])) === 1;
+      return Number(await evaluate(send, REVOKE, keys(id), [id, String(until), String(now)])) === 1;
     },
 
     async revocations(after, now) {
       const from = String(Math.max(0, after - OVERLAP_MICROSECONDS));
-      const [position, ...pairs] = ((await evaluate(REVOCATIONS, keys(''), [from])) as unknown[]).map(String);
+      const [position, ...pairs] = ((await evaluate(send, REVOCATIONS, keys(''), [from])) as unknown[]).map(String);
       const revoked: Revocation[] = [];
       for (let index = 0; index < pairs.length; index += 2) {
         const until = endOf(String(pairs[index + 1]));
