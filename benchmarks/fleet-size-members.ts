@@ -1,6 +1,8 @@
 // Some of the members of the fleet that fleet-size.ts measures: store and fleet of a process each, without gate and endpoint.
 // Each has a connection to the store of its own. Every member that applies a change keeps it, so that the end can be compared.
 
+import { randomUUID } from 'node:crypto';
+import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { internals } from './measurement.ts';
 
@@ -33,15 +35,24 @@ export async function join(url: string, id: string) {
   return { store, fleet, revisions };
 }
 
-if (process.send !== undefined && process.argv[2] === 'members') {
-  const [url = '', first = '', count = '', joinMs = ''] = process.argv.slice(3);
-  // The timers of a member keep no process running; this listener does.
-  process.on('message', () => process.send?.(members.map(({ revisions }) => revisions.get('acme') ?? 0)));
-  process.on('disconnect', () => process.exit());
+if (process.argv[2] === 'members') {
+  const [url = '', count = '', joinMs = ''] = process.argv.slice(3);
+  // The store has a processor of its own, as on another host.
+  setPriority(10);
   const members: Awaited<ReturnType<typeof join>>[] = [];
-  for (let index = 0; index < Number(count); index += 1) {
-    members.push(await join(url, `member-${Number(first) + index}`));
-    await sleep(Number(joinMs) / Number(count));
-  }
-  process.send('joined');
+
+  /** Starts all members, one after the other, in place of those that run. */
+  const start = async () => {
+    for (let index = 0; index < Number(count); index += 1) {
+      await members[index]?.fleet.close();
+      await members[index]?.store.close();
+      members[index] = await join(url, randomUUID());
+      await sleep(Number(joinMs) / Number(count));
+    }
+  };
+  process.on('message', async (message) => {
+    if (message !== 'revisions') await start();
+    process.send?.(members.map(({ revisions }) => revisions.get('acme') ?? 0));
+  });
+  process.on('disconnect', () => process.exit());
 }

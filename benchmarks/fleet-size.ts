@@ -1,14 +1,15 @@
 // What a fleet costs its store, by its size: how soon a change is acknowledged by all, what the store does in an idle second and for
-// a change, while all members join, and how many connections it holds. Members are simulated, several in a process: their own
-// work takes the processor from the store and from each other, which it does not on hosts of their own. Needs redis-server, and
-// PostgreSQL for its rows. FLEET_SIZES names other sizes, FLEET_STORES one of the stores.
+// a change, while all members are restarted and changes go on, and how many connections it holds. Members are simulated, several
+// in a process: their own work takes the processor from each other, which it does not on hosts of their own. Needs redis-server,
+// and PostgreSQL for its rows. FLEET_SIZES names other sizes, FLEET_STORES one of the stores.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { change } from '../src/store-contract/samples.ts';
+import type { Position } from '../src/store/fleet-store.ts';
+import { change as changeOf } from '../src/store-contract/samples.ts';
 import { startRedis } from '../test/store/redis-server.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { join } from './fleet-size-members.ts';
@@ -17,12 +18,18 @@ import { percentile, publish, type Timing, timing, type Verdict, verdict } from 
 const STORES = (process.env.FLEET_STORES ?? 'redis,postgres').split(',');
 const SIZES = process.env.FLEET_SIZES?.split(',').map(Number);
 const DEFAULT_SIZES = { redis: [50, 200, 1000], postgres: [50, 200] };
-const MEMBERS_PER_PROCESS = 1000;
+const MEMBERS_PER_PROCESS = 2500;
 const CHANGES = Number(process.env.FLEET_CHANGES ?? 30);
+/** While members are simulated, one process compiles the code of thousands; on hosts of their own each starts with its own. */
+const WARM_UP_CHANGES = 10;
 /** Joining at once is for a crash of everything; a deployment takes its time. */
 const JOIN_MS = Number(process.env.FLEET_JOIN_SECONDS ?? 5) * 1000;
 const IDLE_MS = Number(process.env.FLEET_IDLE_SECONDS ?? 10) * 1000;
 const SETTLE_MS = 5000;
+/** A member announces itself once more at the rate that it knows, before it learns of a larger fleet. */
+const SETTLE_MS_PER_MEMBER = 3;
+/** Changes while all members restart. */
+const RESTART_CHANGES = 10;
 const PAUSE_MS = 250;
 
 /** What a server has done so far, and holds. */
@@ -98,9 +105,12 @@ function usage(pid: string) {
   }
 }
 
-async function ended(child: ChildProcess): Promise<never> {
-  const [code] = await once(child, 'exit');
-  throw new Error(`members ended with ${code}`);
+/** The answer of members to a message. Any end of theirs is a failure, after which it would be waited for in vain. */
+async function answered(child: ChildProcess, message: string): Promise<number[]> {
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`members ended with ${code}`)));
+  const answer = once(child, 'message') as Promise<[number[]]>;
+  child.send(message);
+  return (await Promise.race([answer, ended]))[0];
 }
 
 /** What was done between two readings, for each of `seconds`. */
@@ -115,23 +125,32 @@ async function measure(name: 'redis' | 'postgres', size: number) {
   const server = await { redis, postgres }[name](size);
   const children: ChildProcess[] = [];
   try {
-    const empty = server.counters();
     const author = await join(server.url, 'author');
     for (let from = 1; from < size; from += MEMBERS_PER_PROCESS) {
       const count = String(Math.min(MEMBERS_PER_PROCESS, size - from));
-      const args = ['members', server.url, String(from), count, String(JOIN_MS)];
+      const args = ['members', server.url, count, String(JOIN_MS)];
       children.push(fork(joinPath(import.meta.dirname, 'fleet-size-members.ts'), args, { execArgv: [] }));
     }
-    // Any end of a member is a failure, and before it joined it would be waited for in vain.
-    await Promise.all(children.map((child) => Promise.race([once(child, 'message'), ended(child)])));
+    const tell = (text: string) => Promise.all(children.map((child) => answered(child, text)));
+    await tell('join');
     while ((await author.fleet.acknowledged())?.instances !== size) await sleep(500);
-    const joined = server.counters();
 
+    let revision = 0;
+    /** Resolves with the change's position when the store has it. */
+    const change = async () => {
+      const settings = { CHECKOUT: { permanent: revision % 2 === 0 } };
+      const result = await author.store.commit(changeOf('acme', revision, settings));
+      if (result.outcome !== 'committed') throw new Error(`change ${revision}: ${result.outcome}`);
+      revision += 1;
+      return result.position;
+    };
+    const acknowledge = async (position: Position | undefined) => {
+      const summary = await author.fleet.acknowledged(position);
+      if (summary?.applied !== size) throw new Error(`${summary?.applied} of ${size} have applied change ${revision}`);
+    };
     // With a change, members learn the size of the fleet, which grew while they joined.
-    const first = await author.store.commit(change('acme', 0, {}));
-    if (first.outcome !== 'committed') throw new Error(first.outcome);
-    await author.fleet.acknowledged(first.position);
-    await sleep(SETTLE_MS);
+    for (let round = 0; round < WARM_UP_CHANGES; round += 1) await acknowledge(await change());
+    await sleep(SETTLE_MS + SETTLE_MS_PER_MEMBER * size);
     const idleFrom = server.counters();
     const idleAt = performance.now();
     await sleep(IDLE_MS);
@@ -142,30 +161,33 @@ async function measure(name: 'redis' | 'postgres', size: number) {
     const changesAt = performance.now();
     for (let round = 0; round < CHANGES; round += 1) {
       const begun = performance.now();
-      const result = await author.store.commit(change('acme', round + 1, { CHECKOUT: { permanent: round % 2 === 0 } }));
-      if (result.outcome !== 'committed') throw new Error(result.outcome);
-      const summary = await author.fleet.acknowledged(result.position);
-      if (summary?.applied !== size)
-        throw new Error(`${summary?.applied} of ${size} have acknowledged change ${round}`);
+      await acknowledge(await change());
       took.push(performance.now() - begun);
       await sleep(PAUSE_MS);
     }
     const changed = server.counters();
     const idleSeconds = (performance.now() - changesAt) / 1000;
-    const revisions = await Promise.all(
-      children.map(async (child) => {
-        const answer = once(child, 'message');
-        child.send('end');
-        return ((await answer) as [number[]])[0];
-      }),
-    );
-    if (revisions.flat().some((revision) => revision !== CHANGES + 1))
+
+    const restartAt = performance.now();
+    let isRestarting = true;
+    const restarted = tell('restart').finally(() => {
+      isRestarting = false;
+    });
+    while (isRestarting) {
+      await change();
+      await sleep(JOIN_MS / RESTART_CHANGES);
+    }
+    await restarted;
+    const restarting = spent(changed, server.counters(), (performance.now() - restartAt) / 1000);
+    await acknowledge(await change());
+    const revisions = await tell('revisions');
+    if (revisions.flat().some((applied) => applied !== revision))
       throw new Error('a member has not applied every change');
     const perChange = {
       commands: Math.round((changed.commands - before.commands - idle.commands * idleSeconds) / CHANGES),
       processorMs: Math.round((changed.processorMs - before.processorMs - idle.processorMs * idleSeconds) / CHANGES),
     };
-    return { name, size, took, idle, perChange, joining: spent(empty, joined, JOIN_MS / 1000), ...changed };
+    return { name, size, took, idle, perChange, restarting, ...changed };
   } finally {
     for (const child of children) child.kill();
     await server.close();
@@ -178,14 +200,14 @@ const verdicts: Verdict[] = [];
 for (const name of ['redis', 'postgres'] as const) {
   if (!STORES.includes(name)) continue;
   for (const size of SIZES ?? DEFAULT_SIZES[name]) {
-    const { took, idle, perChange, joining, connections, memoryMiB } = await measure(name, size);
+    const { took, idle, perChange, restarting, connections, memoryMiB } = await measure(name, size);
     const [p50, p99] = [percentile(took, 0.5), percentile(took, 0.99)];
     console.log(
       [
         `${name}, ${size} members: acknowledged by all in ${ms(p50)} (p99 ${ms(p99)})`,
         `idle ${idle.commands} commands/s and ${(idle.processorMs / 10).toFixed(1)} % of a core`,
         `a change ${perChange.commands} commands and ${perChange.processorMs} ms of the store's processor`,
-        `joining in ${JOIN_MS / 1000} s ${(joining.processorMs / 10).toFixed(0)} % of a core`,
+        `restarting in ${JOIN_MS / 1000} s ${(restarting.processorMs / 10).toFixed(0)} % of a core`,
         `${connections} connections, ${memoryMiB.toFixed(0)} MiB`,
       ].join('; '),
     );
