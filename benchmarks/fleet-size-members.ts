@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ListedCategory } from '../src/protocol/category-list.ts';
 import { internals } from './measurement.ts';
 
 const { createFleet, openStore, systemClock, unrefInterval, unrefTimeout } = await internals();
@@ -11,7 +12,7 @@ const { createFleet, openStore, systemClock, unrefInterval, unrefTimeout } = awa
 const STARTED_AT = Date.now();
 
 /** @returns a member that has joined */
-export async function join(url: string, id: string) {
+export async function join(url: string, id: string, categories: readonly ListedCategory[] = []) {
   const store = openStore(url);
   // A service starts without its store when that is slow, and reads it later.
   const loaded = await store.load().catch(() => new Map());
@@ -20,7 +21,7 @@ export async function join(url: string, id: string) {
   const fleet = createFleet({
     store: store.fleet!,
     self: () => ({ id, host: 'benchmark', pid: process.pid, service: 'shop', startedAt: STARTED_AT }),
-    categories: () => [],
+    categories: () => categories,
     sourceOf: () => undefined,
     malformed: () => undefined,
     others: () => undefined,

@@ -25,6 +25,7 @@ const SUBJECTS = [
     'start-up',
     'fleet',
     'fleet-size',
+    'fleet-tail',
     'tail',
     'flood',
   ],
