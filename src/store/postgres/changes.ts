@@ -111,7 +111,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
-    } else if (known === since) pass({ lineage, scopes });
+    } else if (known?.history === lineage.history && known.version < lineage.version) pass({ lineage, scopes });
   }
 
   /** A store that lost changes but kept its history takes a new one: all who still hold the lost changes hear of it. */
