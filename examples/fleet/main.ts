@@ -42,7 +42,8 @@ process.on('SIGTERM', close);
 process.on('SIGINT', close);
 
 try {
-  await allThere(control, count, devKey, waiting.signal);
+  const failed = shops.ended.then(() => Promise.reject(new Error('No process of the shop is left.')));
+  await Promise.race([allThere(control, count, devKey, waiting.signal), failed]);
   console.log(guide({ shop: `http://127.0.0.1:${shopPort}`, control, store: store.url, pids: shops.pids() }));
 } catch (error) {
   if (closing === undefined) console.error(error instanceof Error ? error.message : error);

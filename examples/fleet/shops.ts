@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,8 @@ const PATIENCE_MS = 15_000;
 export interface Shops {
   /** Process ids of those that run. */
   pids(): number[];
+  /** Resolves when none is left. */
+  readonly ended: Promise<void>;
   /** Every order answered, every process gone. */
   close(): Promise<void>;
 }
@@ -28,6 +29,7 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
     silent: true,
   });
   const running = new Map<number, Worker>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   for (let index = 0; index < count; index += 1) {
     const worker = cluster.fork({ ...env, SHOP_SEED: String(index + 1) });
     const pid = worker.process.pid ?? 0;
@@ -35,6 +37,7 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
     worker.once('exit', (code, signal) => {
       running.delete(pid);
       if (code !== 0) say(`[${pid}] has ended: ${signal ?? code}`);
+      if (running.size === 0) end();
     });
     // Each would print what to try with one shop.
     worker.process.stdout?.resume();
@@ -47,10 +50,11 @@ export function startShops(count: number, env: NodeJS.ProcessEnv, say: (line: st
   }
   return {
     pids: () => [...running.keys()],
+    ended,
     async close() {
-      const ended = [...running.values()].map((worker) => once(worker, 'exit'));
+      if (running.size === 0) return;
       signal(running.keys(), 'SIGCONT', 'SIGTERM');
-      await Promise.race([Promise.all(ended), sleep(PATIENCE_MS, undefined, { ref: false })]);
+      await Promise.race([ended, sleep(PATIENCE_MS, undefined, { ref: false })]);
       signal(running.keys(), 'SIGKILL');
     },
   };

@@ -72,9 +72,14 @@ export interface BoardOptions {
 export function openBoard(folder: string, { process: self, pid, isRunning = isAlive }: BoardOptions): Board {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const database: DatabaseSync = new DatabaseSync(join(folder, 'board.sqlite'), { timeout: OPEN_MS });
-  switchToWal(database, OPEN_MS);
-  // The data does not outlive the processes, so nothing is synced to disk.
-  database.exec(`PRAGMA synchronous = OFF; ${SCHEMA}`);
+  try {
+    switchToWal(database, OPEN_MS);
+    // The data does not outlive the processes, so nothing is synced to disk.
+    database.exec(`PRAGMA synchronous = OFF; ${SCHEMA}`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 
   const writeCalls = database.prepare(
     'INSERT OR REPLACE INTO calls (process, pid, tenant, category, total, rate) VALUES (?, ?, ?, ?, ?, ?)',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -42,6 +44,33 @@ async function startFleet(cwd: string, processes: number, store: Store): Promise
 
 const PROGRAMS = { redis: 'redis-server', postgres: 'postgres' };
 type Store = keyof typeof PROGRAMS;
+
+/** The example where the port of the shops is taken. */
+export function fleetWithoutPort(): void {
+  test('where no shop can listen, the example says so and ends', (t) =>
+    withProgram(t, 'redis-server', async () => {
+      assertBuilt();
+      const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
+      const taken = createServer().listen(0);
+      await once(taken, 'listening');
+      const env = {
+        ...(await shopEnvironment()),
+        SHOP_PORT: String((taken.address() as AddressInfo).port),
+        FLEET_SIZE: '2',
+      };
+      const child = await start(process.execPath, [MAIN], { cwd, env });
+      t.after(async () => {
+        await child.end('SIGKILL');
+        taken.close();
+        rmSync(cwd, { recursive: true });
+      });
+      assert.equal(await child.ended, 1);
+      assert.match(
+        child.output.stderr,
+        /is in use: choose another by SHOP_PORT\n(.*\n)*No process of the shop is left\.\n$/,
+      );
+    }));
+}
 
 /** The example as a user tries it, with that many shops. */
 export function fleetExample(processes: number, store: Store): void {
