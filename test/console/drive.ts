@@ -18,11 +18,15 @@ export function rowOf(page: Page, category: string) {
   return page.locator(`[role=row][data-name="${category}"]`);
 }
 
-/** Switches a category on for the time that is proposed, and resolves with what the page says about it. */
-export async function enable(page: Page, category: string, reason: string): Promise<string> {
+/**
+ * Switches a category on for the time that is proposed, and resolves with what the page says about it.
+ * @param filledIn called before it is sent
+ */
+export async function enable(page: Page, category: string, reason: string, filledIn = () => {}): Promise<string> {
   await page.getByRole('button', { name: `Enable ${category}` }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Reason').fill(reason);
+  filledIn();
   await dialog.getByRole('button', { name: /^Enable/ }).click();
   await dialog.waitFor({ state: 'detached' });
   return (await page.getByRole('region', { name: 'Answers' }).locator('.toast').last().textContent()) ?? '';
