@@ -111,6 +111,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
+      // Reads overlap, and another one may have been faster.
     } else if (known?.history === lineage.history && known.version < lineage.version) pass({ lineage, scopes });
   }
 

@@ -1,7 +1,7 @@
 import { Listeners } from '../listeners.ts';
 import { assertSendable, type MessageStore } from '../message-store.ts';
 import { Replays, seal, unseal } from '../seal.ts';
-import { evaluate, type Send, script } from './script.ts';
+import { evaluate, type Send } from './script.ts';
 
 export interface RedisMessageStoreOptions {
   readonly key: (name: string) => string;
@@ -24,7 +24,7 @@ export interface RedisMessageStore extends MessageStore {
 }
 
 /** A cluster client sends a bare PUBLISH to any node, and messages through several nodes overtake each other. */
-const PUBLISH = script("return redis.call('PUBLISH', ARGV[1], ARGV[2])");
+const PUBLISH = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
 
 export function createRedisMessageStore(options: RedisMessageStoreOptions): RedisMessageStore {
   const { key, writer, send, secret, redisTime } = options;

@@ -4,27 +4,17 @@ import { StoreOutage } from '../../errors.ts';
 /** Sends a command. */
 export type Send = (args: readonly string[]) => Promise<unknown>;
 
-/** A Lua script, and the name that Redis has for it. */
-export interface Script {
-  readonly text: string;
-  readonly sha1: string;
-}
-
-export function script(text: string): Script {
-  return { text, sha1: hash('sha1', text) };
-}
-
 /** Runs a script. Its text is sent only to a Redis that does not have it yet. */
 export async function evaluate(
   send: Send,
-  { text, sha1 }: Script,
+  script: string,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
   const rest = [String(keys.length), ...keys, ...args];
   try {
-    return await send(['EVALSHA', sha1, ...rest]).catch((error: unknown) => {
-      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return send(['EVAL', text, ...rest]);
+    return await send(['EVALSHA', hash('sha1', script), ...rest]).catch((error: unknown) => {
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return send(['EVAL', script, ...rest]);
       throw error;
     });
   } catch (error) {

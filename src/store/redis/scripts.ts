@@ -1,5 +1,4 @@
 import { BEAT_MS, LOST_MS } from '../fleet-store.ts';
-import { script } from './script.ts';
 import { SIGN } from './signature.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
@@ -50,7 +49,7 @@ end
  * with every scope, or `changes` with the scopes changed since; then epoch, version, head, secret, server time in ms,
  * and scope, value, …
  */
-export const SYNC = script(`${LINEAGE}
+export const SYNC = `${LINEAGE}
 local how = lost and (epoch and 'rollback' or 'empty') or 'changes'
 if lost and epoch and epoch ~= ARGV[1] then
   how = redis.call('HGET', KEYS[1], 'cause') or 'empty'
@@ -73,7 +72,7 @@ else
   end
 end
 return reply
-`);
+`;
 
 /**
  * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not
@@ -82,8 +81,7 @@ return reply
  * "<revision> <epoch> <version>", or with nothing when no state was written, `conflict` and the scope's value,
  * `replayed` and the replay value, `late` or `lost`.
  */
-export const COMMIT =
-  script(`${LINEAGE}${SIGN}-- The same operation again: it was sent twice, and took effect the first time.
+export const COMMIT = `${LINEAGE}${SIGN}-- The same operation again: it was sent twice, and took effect the first time.
 local done = redis.call('GET', KEYS[6])
 if done then return { 'committed', done } end
 -- The caller has given up waiting and reported a failure.
@@ -127,7 +125,7 @@ local message = { epoch, string.format('%d', version), ARGV[4], head, ARGV[7] }
 if #value <= 65536 then message[6] = value end
 redis.call('PUBLISH', ARGV[14], signed(secret, message))
 return { 'committed', outcome }
-`);
+`;
 
 /**
  * Milliseconds between the announcements of an instance, for each instance of the fleet. One costs two commands, and every tenth
@@ -149,7 +147,7 @@ local gone = 3 * beat + 500
  * notify if all have applied that version. Records that an instance is alive and what it has applied. Returns epoch, version and
  * head, the server time in ms, and the milliseconds until the next announcement.
  */
-export const ANNOUNCE = script(`${NOW}
+export const ANNOUNCE = `${NOW}
 if meta[1] and meta[4] ~= meta[1] then
   -- What was applied of another history counts for nothing.
   redis.call('DEL', KEYS[3])
@@ -166,14 +164,14 @@ else
   redis.call('ZREM', KEYS[3], ARGV[1])
 end
 return { meta[1] or '', meta[2] or '0', meta[3] or '', string.format('%d', now), beat }
-`);
+`;
 
 /**
  * KEYS: seen applied meta. ARGV: instance, epoch, version, and the channels of the processes to notify if all have applied that
  * version. Raises what an instance has applied, at half the cost of an announcement. Returns the milliseconds between
  * announcements; or 0, and does nothing, if the instance is gone or what it had applied belongs to another history.
  */
-export const ACKNOWLEDGE = script(`
+export const ACKNOWLEDGE = `
 local meta = redis.call('HMGET', KEYS[3], 'epoch', 'counted')
 if meta[1] ~= ARGV[2] or meta[2] ~= ARGV[2] then return 0 end
 if redis.call('ZADD', KEYS[2], 'XX', 'CH', ARGV[3], ARGV[1]) == 0 then return 0 end
@@ -182,17 +180,17 @@ if #ARGV > 3 and redis.call('ZCOUNT', KEYS[2], ARGV[3], '+inf') >= size then
   for index = 4, #ARGV do redis.call('PUBLISH', ARGV[index], '') end
 end
 return math.max(${BEAT_MS}, ${BEAT_PER_INSTANCE_MS} * size)
-`);
+`;
 
 /** KEYS: fleet seen applied lost categories. ARGV: instance. Removes an instance from the list. */
-export const WITHDRAW = script(`
+export const WITHDRAW = `
 redis.call('HDEL', KEYS[1], ARGV[1])
 for index = 2, 4 do redis.call('ZREM', KEYS[index], ARGV[1]) end
 redis.call('HDEL', KEYS[5], ARGV[1])
-`);
+`;
 
 /** KEYS: categories. ARGV: instances. Returns their lists. */
-export const READ_CATEGORIES = script(`return redis.call('HMGET', KEYS[1], unpack(ARGV))`);
+export const READ_CATEGORIES = `return redis.call('HMGET', KEYS[1], unpack(ARGV))`;
 
 /**
  * KEYS: as those of NOW, and categories. Instances that were silent for too long are lost, and later forgotten. One that is gone
@@ -220,7 +218,7 @@ end
  * Returns epoch, version, how many other instances there are, how many of them have applied the change, and the milliseconds of
  * silence after which one is gone.
  */
-export const COUNT = script(`${EXPIRE}
+export const COUNT = `${EXPIRE}
 local target = tonumber(ARGV[3] == '' and (meta[2] or '0') or ARGV[3])
 local isCounted = meta[1] and meta[4] == meta[1] and (ARGV[2] == '' or ARGV[2] == meta[1])
 local others = redis.call('ZCARD', KEYS[2])
@@ -229,13 +227,13 @@ if redis.call('ZSCORE', KEYS[2], ARGV[1]) then others = others - 1 end
 local own = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if isCounted and own and tonumber(own) >= target then applied = applied - 1 end
 return { meta[1] or '', meta[2] or '0', others, applied, gone }
-`);
+`;
 
 /**
  * KEYS: as those of COUNT. Returns epoch, version and server time in ms; then seen, lost and applied with their scores; then
  * instance, value, …
  */
-export const FLEET = script(`${EXPIRE}
+export const FLEET = `${EXPIRE}
 local all = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
 for index, name in ipairs({ KEYS[2], KEYS[4], KEYS[3] }) do
   all[index + 3] = redis.call('ZRANGE', name, 0, -1, 'WITHSCORES')
@@ -243,7 +241,7 @@ end
 if meta[4] ~= meta[1] then all[6] = {} end
 all[7] = redis.call('HGETALL', KEYS[1])
 return all
-`);
+`;
 
 /**
  * Each script writes KEYS[1], a key of a type of its own, and changes no state. Together they use every write command
@@ -251,14 +249,14 @@ return all
  * with several keys would fail while a cluster moves their slot.
  */
 export const PROBES = {
-  audit: script(`redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')`),
-  scopes: script(`
+  audit: `redis.call('XADD', KEYS[1], 'MAXLEN', '1', '*', 'entry', '')`,
+  scopes: `
 redis.call('HSET', KEYS[1], 'version', '0')
 redis.call('HDEL', KEYS[1], 'version')
-`),
-  changes: script(`redis.call('ZADD', KEYS[1], 0, '')`),
-  op: script(`
+`,
+  changes: `redis.call('ZADD', KEYS[1], 0, '')`,
+  op: `
 redis.call('SET', KEYS[1], '', 'PX', 60000)
 redis.call('PUBLISH', ARGV[1], '')
-`),
+`,
 };

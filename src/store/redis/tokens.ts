@@ -1,7 +1,7 @@
 import { LATEST_INSTANT } from '../../protocol/time.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Revocation, RotationOutcome, TokenSession, TokenStore } from '../token-store.ts';
-import { evaluate, type Send, script } from './script.ts';
+import { evaluate, type Send } from './script.ts';
 
 // Keys, beside those of the state and in the same slot:
 //
@@ -29,7 +29,7 @@ end
 `;
 
 /** KEYS: session revoked until. ARGV: session, revoked until, now, expected, next. */
-const ROTATE = script(`${REVOKE_FUNCTION}
+const ROTATE = `${REVOKE_FUNCTION}
 local expires, current, data = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)\\n([^\\n]*)\\n(.*)$')
 if not expires or tonumber(expires) <= tonumber(ARGV[3]) then return 'ended' end
 -- The same rotation again: it was sent twice, and took effect the first time.
@@ -40,15 +40,15 @@ if current ~= ARGV[4] then
 end
 redis.call('SET', KEYS[1], expires .. '\\n' .. ARGV[5] .. '\\n' .. data, 'KEEPTTL')
 return 'rotated'
-`);
+`;
 
 /** KEYS: session revoked until. ARGV: session, until, now. */
-const REVOKE = script(`${REVOKE_FUNCTION}
+const REVOKE = `${REVOKE_FUNCTION}
 return revoke(ARGV[1], ARGV[2], ARGV[3])
-`);
+`;
 
 /** KEYS: - revoked until. ARGV: the lowest position. Returns the newest position, then session, until, … */
-const REVOCATIONS = script(`
+const REVOCATIONS = `
 local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
 local reply = { string.format('%d', tonumber(newest[2] or '0')) }
 for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], '+inf')) do
@@ -56,7 +56,7 @@ for _, session in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[1], '+inf')) 
   reply[#reply + 1] = redis.call('HGET', KEYS[3], session) or '0'
 end
 return reply
-`);
+`;
 
 /** Overlap between two reads: the server that takes over after a failure may have a slower clock. */
 const OVERLAP_MICROSECONDS = 60_000_000;
