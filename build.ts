@@ -58,8 +58,8 @@ const modules: BuildOptions = {
 /** For Jest, and for Node.js with `--no-experimental-require-module`. */
 const commonJs: BuildOptions = {
   ...COMMON,
-  // jose is ES modules alone, which cannot be required there.
-  external: externalBut([...BUNDLED, 'jose']),
+  // These are ES modules alone, which cannot be required there.
+  external: externalBut([...BUNDLED, 'jose', '@marcbachmann/cel-js']),
   checks: { emptyImportMeta: false }, // `register` recognizes CommonJS by an empty import.meta
   input: sources([...ENTRIES, ...PARTS]),
   output: { ...OUTPUT, dir: 'dist/cjs', format: 'cjs', strict: true, dynamicImportInCjs: false },
