@@ -101,8 +101,8 @@ describe('the documentation of the options', () => {
   });
 });
 
-test('CONTRIBUTING.md names the programs that .ci/run installs', () => {
-  const programs = [...readFileSync(join(ROOT, '.ci/run'), 'utf8').matchAll(/^command -v ([\w-]+)/gm)];
+test('CONTRIBUTING.md names the programs that .ci/install installs', () => {
+  const programs = [...readFileSync(join(ROOT, '.ci/install'), 'utf8').matchAll(/^command -v ([\w-]+)/gm)];
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   assert.ok(programs.length >= 4);
   for (const [, program] of programs) assert.ok(text.includes(`\`${program}\``), program);

@@ -1,5 +1,5 @@
 // The full tier: `*.full.ts`, a process each, and of `*.test.ts` the tests that test/support/tiers.ts marks. A file that holds
-// something to a time or a rate says so in its first line, and runs when nothing else does.
+// something to a time or a rate says so in its first line, and runs when nothing else does; `--unmeasured` leaves these out.
 // `npm run test:full -- --test-name-pattern Redis` runs the tests with such names.
 
 import assert from 'node:assert/strict';
@@ -7,8 +7,9 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { packInto } from './package/consumer.ts';
+import { MEASURING } from './support/at-most.ts';
 import { ROOT } from './support/built.ts';
-import { MEASURES, runTests, type TestRun } from './support/run-tests.ts';
+import { commandLine, MEASURES, runTests, type TestRun } from './support/run-tests.ts';
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -27,7 +28,7 @@ assert.ok(marked.length > 0 && measuring.length > 0);
 const runs: readonly Pick<TestRun, 'files' | 'only' | 'concurrency'>[] = [
   { files: marked, only: true, concurrency: 2 },
   { files: files.filter((file) => !measuring.includes(file)), concurrency: 2 },
-  { files: measuring, concurrency: 1 },
+  ...(commandLine.unmeasured ? [] : [{ files: measuring, concurrency: 1 }]),
 ];
 const folder = mkdtempSync(join(tmpdir(), 'rdcp-packed-'));
 try {
@@ -36,6 +37,7 @@ try {
   let passed = true;
   for (const each of runs) {
     if (!passed && process.env.CI) break;
+    process.env[MEASURING] = String(each.files === measuring);
     passed = (await runTests({ ...each, timeoutMs: 1_200_000 })) && passed;
   }
   process.exitCode = passed ? 0 : 1;

@@ -14,6 +14,7 @@ import type {
   HealthResponse,
   StatusResponse,
 } from '../../src/protocol/messages.ts';
+import { atMost } from '../support/at-most.ts';
 import { ownTime } from '../support/own-time.ts';
 
 const MEMBER = join(import.meta.dirname, 'member.ts');
@@ -136,7 +137,7 @@ export async function trailOf(process: MemberProcess): Promise<AuditEntry[]> {
 }
 
 /** Waits until `look` says true; how long it took, in milliseconds. */
-export async function eventually(what: string, look: () => Promise<boolean>, ms = 5_000): Promise<number> {
+export async function eventually(what: string, look: () => Promise<boolean>, ms = atMost(5_000)): Promise<number> {
   const began = performance.now();
   const deadline = ownTime() + ms;
   for (;;) {

@@ -9,6 +9,7 @@ import { post } from '../../src/notify/post.ts';
 import { keyOfSecret } from '../../src/notify/signature.ts';
 import { Webhook } from '../../src/notify/webhook.ts';
 import { unrefTimeout } from '../../src/time/clock.ts';
+import { atMost } from '../support/at-most.ts';
 import { createAuthority } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { until } from '../support/until.ts';
@@ -39,7 +40,7 @@ function webhookTo(url: string) {
 }
 
 /** Longest time for the close: what it says, and room for a busy machine. */
-const BOUND_MS = 3000 + 10_000;
+const BOUND_MS = atMost(3000 + 10_000);
 
 describe('a real receiver', { concurrency: true }, () => {
   for (const [what, answer] of Object.entries<(response: ServerResponse) => void>({

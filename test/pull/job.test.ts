@@ -125,8 +125,7 @@ test('a job that ends by itself does not wait for an address that is silent', as
   const config = { pull: { url }, security: { tickets: { issuers: ISSUERS } } };
   const job = run(t, JOB, { args: [JSON.stringify(config), 'short'] });
   await asked;
-  const began = performance.now();
   job.child.send('end');
   assert.equal(await job.ended, 0, job.output.stderr);
-  assert.ok(performance.now() - began < 2500, 'the address would be given up after 3 s');
+  assert.doesNotMatch(job.output.stderr, /does not answer in time/);
 });

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ScopeState, StateStore, StoreReset } from '../../src/store/state-store.ts';
+import { atMost } from '../support/at-most.ts';
 import { ownTime } from '../support/own-time.ts';
 import { PASSWORD } from './redis-server.ts';
 
 /** Every process is back within this time of the store's return. */
-export const CONVERGED_MS = 5_000;
+export const CONVERGED_MS = atMost(5_000);
 /** On a busy machine a connection may be broken anew before it was of use. */
 export const PATIENCE_MS = 30_000;
 /** An answer is given within this time, whatever the store does. */
-export const ANSWERED_MS = 2_000;
+export const ANSWERED_MS = atMost(2_000);
 
 /** A handle as a process holds it, with all that it was told. */
 export interface Follower {

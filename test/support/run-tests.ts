@@ -6,6 +6,14 @@ import { ROOT } from './built.ts';
 
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
 
+/** What the runners of the tiers are asked for. */
+export const { values: commandLine } = parseArgs({
+  options: {
+    'test-name-pattern': { type: 'string', multiple: true },
+    unmeasured: { type: 'boolean', default: false },
+  },
+});
+
 /** How a test file begins that holds something to a time or a rate. */
 export const MEASURES = /^\/\/ Measures, so nothing runs beside it: /;
 
@@ -25,8 +33,7 @@ export interface TestRun {
  * @returns whether every test passed
  */
 export async function runTests({ files, only = false, concurrency, timeoutMs }: TestRun): Promise<boolean> {
-  const { values } = parseArgs({ options: { 'test-name-pattern': { type: 'string', multiple: true } } });
-  const testNamePatterns = values['test-name-pattern'];
+  const testNamePatterns = commandLine['test-name-pattern'];
   // V8 counts functions that come from the cache of compiled code with less precision.
   if (process.env.NODE_V8_COVERAGE) process.env.NODE_DISABLE_COMPILE_CACHE = '1';
   const firstFailure = new AbortController();
