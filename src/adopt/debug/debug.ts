@@ -20,6 +20,7 @@ interface DebugExports {
   /** Keyed by letter: that of `%o` is `o`. */
   formatters: Readonly<Record<string, Formatter | undefined>>;
   enabled(namespace: unknown): unknown;
+  enable(this: unknown, namespaces: unknown): unknown;
   formatArgs(this: DebugInstance, args: unknown[]): unknown;
   init?(instance: DebugInstance): unknown;
   log: Log;
@@ -77,7 +78,7 @@ const MAX_NAMESPACES = 4096;
 /** Time in milliseconds after which a call shows whether the application uses a library that our own endpoint has used. */
 const ASK_AGAIN_AFTER = 1000;
 
-const PATCHED = ['init', 'enabled', 'coerce', 'formatters', 'formatArgs', 'log'] as const;
+const PATCHED = ['init', 'enabled', 'enable', 'coerce', 'formatters', 'formatArgs', 'log'] as const;
 
 /** Whether a value is the export of the package `debug`, and can be patched. */
 export function isDebug(exports: unknown): exports is DebugExports {
@@ -107,7 +108,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   const originals = Object.fromEntries(
     PATCHED.map((name) => [name, Object.getOwnPropertyDescriptor(exports, name)]),
   ) as Readonly<Record<(typeof PATCHED)[number], PropertyDescriptor | undefined>>;
-  const { enabled: isNative, coerce, formatters, formatArgs: formatNatively, log: writeNatively, init } = exports;
+  const { enabled: isNative, enable, coerce, formatters, formatArgs: formatNatively, log: writeNatively, init } = exports;
   /** Otherwise the application has replaced it, and its function gets the lines. */
   const writesToStderr = /\.write\(/.test(Function.prototype.toString.call(writeNatively));
   const namespaces = new Map<string, Namespace>();
@@ -131,6 +132,11 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
     variants += 1;
     variant = `${typeof given === 'string' ? given : ''}${separators(variants)}`;
     exports.namespaces = variant;
+  }
+
+  function namespacesChanged(): void {
+    invalidate();
+    for (const name of namespaces.keys()) follows(name, Boolean(isNative.call(exports, name)));
   }
 
   /** Returns a namespace's state, and makes it a category on first use. */
@@ -234,7 +240,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       const native = isNative.call(exports, namespace);
       if (!active || typeof namespace !== 'string') return native;
       if (caches && exports.namespaces !== variant) {
-        // The application has called `enable()`. What an instance keeps for its string must be the native answer.
+        // `enable()` was called by a name that is not ours. What an instance keeps for its string must be the native answer.
         invalidate();
         follows(namespace, Boolean(native));
         return native;
@@ -249,6 +255,12 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       }
       const state = follows(namespace, Boolean(native));
       return state === undefined ? native : state.wanted;
+    },
+    /** Also called by `disable()`. Instances ask for the new string next, so it must be ours before they do. */
+    enable(this: unknown, ...given: [unknown]): unknown {
+      const result: unknown = Reflect.apply(enable, this, given);
+      if (active && caches) attempt(() => namespacesChanged());
+      return result;
     },
     coerce(value: unknown): unknown {
       try {
