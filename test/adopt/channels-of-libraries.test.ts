@@ -95,6 +95,53 @@ it('EXPRESS shows the handlers of a request, by route and function', async (t) =
   assert.deepEqual(lines(), []);
 });
 
+it('EXPRESS shows the route of a request by its patterns, wherever it is mounted', async (t) => {
+  const { lines } = follow(t, 'router', 'EXPRESS');
+  const answer = (name: string) =>
+    Object.defineProperty(((_req, res) => void res.end()) as express.RequestHandler, 'name', { value: name });
+  const fail: express.RequestHandler = async function fail() {
+    throw new Error(SECRET);
+  };
+  const later: express.RequestHandler = function later(_req, _res, next) {
+    setImmediate(next);
+  };
+  const app = express();
+  const mounted = express();
+  const [outer, inner, tenants] = [0, 1, 2].map(() => express.Router({ mergeParams: true }));
+  mounted.get('/health', answer('health'));
+  inner!.use(later).get('/', answer('inner'));
+  outer!.use('/inner', inner!).get('/inner/:id', answer('outer'));
+  tenants!.param('id', function id(_req, _res, next) {
+    setImmediate(next);
+  });
+  tenants!.get('/', answer('tenant')).get('/users/:id', later, answer('user')).get('/lost', fail);
+  tenants!.use('/nested', function direct(req, res, next) {
+    inner!(req, res, next);
+  });
+  app.use(later).use('/api', mounted).use('/r/', outer!).use(['/none', '/t/:tenant'], tenants!);
+  app.get(['/list/:id', /^\/pattern\/(.*)$/], answer('list')).use(/^\/under/, mounted);
+  app.use(((_error, _req, res, _next) => void res.end()) as express.ErrorRequestHandler);
+  const expected: Readonly<Record<string, string>> = {
+    '/api/health': 'mounted_app /api/health, health /api/health',
+    '/r/inner': 'router /r, router /r/inner, later /r/inner, inner /r/inner',
+    '/r/inner/7': 'router /r, router /r/inner, later /r/inner, outer /r/inner/:id',
+    '/t/acme': 'router /t/:tenant, tenant /t/:tenant',
+    '/t/acme/users/7':
+      'router /t/:tenant/users/:id, id /t/:tenant/users/:id, later /t/:tenant/users/:id, user /t/:tenant/users/:id',
+    '/t/acme/lost': 'router /t/:tenant/lost, fail /t/:tenant/lost,  /t/:tenant/lost',
+    '/t/acme/nested':
+      'router /t/:tenant, direct /t/:tenant/nested, later /t/:tenant/nested, inner /t/:tenant/nested',
+    '/list/7': 'list /list/:id',
+    '/pattern/7': 'list /^\\/pattern\\/(.*)$/',
+    '/under/health': 'mounted_app /^\\/under//health, health /^\\/under//health',
+  };
+  for (const [path, shown] of Object.entries(expected)) {
+    await ask(t, app, path);
+    const written = lines().map((line) => `${line['code.function.name'] ?? ''} ${line['http.route']}`);
+    assert.deepEqual(written.sort(), ['later /', ...shown.split(', ')].sort(), path);
+  }
+});
+
 it('FASTIFY shows the handlers of routes, with their status', async (t) => {
   const { lines } = follow(t, 'fastify', 'FASTIFY');
   const app = fastify();

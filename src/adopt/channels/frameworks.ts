@@ -5,11 +5,48 @@ import { number, text } from './fields.ts';
 import { Operations, type Traced, traced } from './operations.ts';
 
 interface LayerMessage extends Traced {
-  /** With the path at which its router is mounted. */
-  readonly req: IncomingMessage & { readonly baseUrl?: unknown };
+  /** `next` belongs to the router that runs the layer, and is another function each time that a router gets the request. */
+  readonly req: IncomingMessage & { readonly next?: unknown };
   readonly handler: { readonly name?: unknown };
-  /** The pattern of the route in its router. */
+  /** The pattern that matched: the route's, or that of the mount. Without those of the routers around it. */
   readonly route?: unknown;
+  /** Has `route` where it was mounted by `use()`. */
+  readonly layer?: { readonly route?: unknown };
+}
+
+const isMounted = ({ layer }: LayerMessage) => Object.hasOwn(Object(layer), 'route') && layer?.route === undefined;
+
+/** The patterns by which one request was routed. `baseUrl` has the values of parameters in their place. */
+class RoutedRequest {
+  /** Patterns of mounts up to a router, by its `next`. */
+  readonly #mounts = new WeakMap<object, string>();
+  /** What the last layer has for its pattern: a router that is new here was called by it. */
+  #last = '';
+  /** The route that was reached last. */
+  route: string | undefined;
+
+  /** Notes that a layer begins. Returns the pattern from the root on. */
+  enter(message: LayerMessage): string {
+    const router = Object(message.req.next);
+    const mount = this.#mounts.get(router) ?? this.#last;
+    this.#mounts.set(router, mount);
+    const own = message.route === '/' ? '' : String(message.route);
+    const isPath = typeof message.route === 'string' && isMounted(message);
+    this.#last = mount + (isPath ? own.replace(/\/+$/, '') : own);
+    const pattern = this.#last || '/';
+    if (!isMounted(message)) this.route = pattern;
+    return pattern;
+  }
+}
+
+const routed = new WeakMap<IncomingMessage, RoutedRequest>();
+
+function enter(message: LayerMessage): string | undefined {
+  const { req, route } = message;
+  if (typeof route !== 'string' && !(route instanceof RegExp)) return undefined;
+  const request = routed.get(req) ?? new RoutedRequest();
+  routed.set(req, request);
+  return request.enter(message);
 }
 
 export const EXPRESS: LibraryFamily = {
@@ -22,11 +59,16 @@ export const EXPRESS: LibraryFamily = {
       ended: 'handler ended',
       failed: 'handler failed',
       ignores: ({ req }: LayerMessage) => isOwnRequest(req),
-      describe: ({ req, handler, route }) => ({
-        'http.request.method': text(req.method),
-        'http.route': typeof route === 'string' ? `${text(req.baseUrl) ?? ''}${route}` : undefined,
-        'code.function.name': text(handler.name),
+      describe: (message) => ({
+        'http.request.method': text(message.req.method),
+        'http.route': enter(message),
+        'code.function.name': text(message.handler.name),
       }),
+      // What is mounted gets the request before its route is known.
+      describeEnd: (message) => {
+        const { route } = routed.get(message.req) ?? {};
+        return isMounted(message) && route !== undefined ? { 'http.route': route } : {};
+      },
     }),
   }),
 };
