@@ -1,22 +1,29 @@
 interface Decision {
-  taken: boolean;
   /**
-   * Decides and counts a line of INFO or above that the logger behind holds back: the logger in front cannot see which ones.
-   * @default such lines are let through
+   * What a logger in front (Nest's) has done with the line: nothing; given it to the taps of its own category; or decided
+   * and counted it, so that the loggers behind write it.
+   */
+  front: 'none' | 'seen' | 'decided';
+  /**
+   * Whether the category in front lets a line of INFO or above out that the logger behind holds back, which the logger in
+   * front cannot see. Counts the line, or gives it to taps.
+   * @default lets it out if the line is decided
    */
   passes: (() => boolean) | undefined;
 }
 
-/**
- * Whether a logger in front (Nest's) has decided about the line that is being written. The logger behind it (pino, winston)
- * then writes the line: it is counted once. Set only while the logger in front runs.
- */
-export const decision: Decision = { taken: false, passes: undefined };
+/** The decision about the line that a logger in front passes on to another one (pino, winston). Set only while it runs. */
+export const decision: Decision = { front: 'none', passes: undefined };
 
-/** Runs `write` as a line that is decided. */
-export function writeDecided<T>(write: () => T, passes?: () => boolean): T {
+/** Whether the category in front lets a line of INFO or above out that the logger behind holds back. */
+export function passesInFront(): boolean {
+  return decision.front !== 'none' && (decision.passes?.() ?? decision.front === 'decided');
+}
+
+/** Runs `write` under a decision. */
+export function writeBehind<T>({ front, passes }: Readonly<Decision>, write: () => T): T {
   const before = { ...decision };
-  decision.taken = true;
+  decision.front = front;
   decision.passes = passes;
   try {
     return write();
@@ -27,10 +34,5 @@ export function writeDecided<T>(write: () => T, passes?: () => boolean): T {
 
 /** Runs `write` as application code whose own lines are not decided: a mixin, a format or a stream may log, too. */
 export function writeLast<T>(write: () => T): T {
-  decision.taken = false;
-  try {
-    return write();
-  } finally {
-    decision.taken = true;
-  }
+  return decision.front === 'none' ? write() : writeBehind({ front: 'none', passes: undefined }, write);
 }

@@ -8,6 +8,7 @@ import { createSink } from '../../src/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
+import { CallMeters } from '../../src/tail/call-meters.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { WorkFollower } from '../../src/work/match.ts';
@@ -41,9 +42,10 @@ export function adoptionBench(
   const errors: unknown[] = [];
   const records: DebugRecord[] = [];
   const gate = new GateCore();
+  const selection = { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random };
   const sink = createSink({
     telemetry: createTelemetry(),
-    selection: { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random },
+    selection,
     clock: systemClock,
     to: (record) => records.push(record),
     ...(callsPerSecond !== undefined && {
@@ -110,6 +112,22 @@ export function adoptionBench(
         ...(level && { level: LEVEL[level] }),
         exhausted: () => {},
       }),
+    /** Records the category, for work that fails. */
+    record: (name: string) => sink.activate(category(name), { when: { failed: true }, exhausted: () => {} }),
+    /** Measures the category, as a forecast does. */
+    measure: (name: string) => {
+      const { addTap, recorder } = sink;
+      const now = () => systemClock.now();
+      const meters = new CallMeters(
+        { ...selection, gate, addTap, recorder, budgetOf: () => undefined, now },
+        { categories: [name] },
+      );
+      const calls = () => {
+        meters.tick(1000);
+        return meters.result.categories[name]?.calls ?? 0;
+      };
+      return { calls, stop: () => meters.end() };
+    },
     counted: (name: string) => gate.callsTotal(category(name).index),
     dropped: (name: string) => gate.droppedTotal(category(name).index),
     tap: (name: string) => {

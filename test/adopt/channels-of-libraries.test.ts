@@ -129,8 +129,7 @@ it('EXPRESS shows the route of a request by its patterns, wherever it is mounted
     '/t/acme/users/7':
       'router /t/:tenant/users/:id, id /t/:tenant/users/:id, later /t/:tenant/users/:id, user /t/:tenant/users/:id',
     '/t/acme/lost': 'router /t/:tenant/lost, fail /t/:tenant/lost,  /t/:tenant/lost',
-    '/t/acme/nested':
-      'router /t/:tenant, direct /t/:tenant/nested, later /t/:tenant/nested, inner /t/:tenant/nested',
+    '/t/acme/nested': 'router /t/:tenant, direct /t/:tenant/nested, later /t/:tenant/nested, inner /t/:tenant/nested',
     '/list/7': 'list /list/:id',
     '/pattern/7': 'list /^\\/pattern\\/(.*)$/',
     '/under/health': 'mounted_app /^\\/under//health, health /^\\/under//health',

@@ -108,7 +108,15 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   const originals = Object.fromEntries(
     PATCHED.map((name) => [name, Object.getOwnPropertyDescriptor(exports, name)]),
   ) as Readonly<Record<(typeof PATCHED)[number], PropertyDescriptor | undefined>>;
-  const { enabled: isNative, enable, coerce, formatters, formatArgs: formatNatively, log: writeNatively, init } = exports;
+  const {
+    enabled: isNative,
+    enable,
+    coerce,
+    formatters,
+    formatArgs: formatNatively,
+    log: writeNatively,
+    init,
+  } = exports;
   /** Otherwise the application has replaced it, and its function gets the lines. */
   const writesToStderr = /\.write\(/.test(Function.prototype.toString.call(writeNatively));
   const namespaces = new Map<string, Namespace>();

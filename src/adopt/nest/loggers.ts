@@ -1,5 +1,5 @@
 import { LEVEL } from '../../gate/levels.ts';
-import { decision, writeDecided } from '../decision.ts';
+import { decision, writeBehind } from '../decision.ts';
 import { APPLICATION, errorOf, type LoggerAdopter } from '../loggers.ts';
 import { Patches } from '../patches.ts';
 import type { AdoptedCategory } from '../types.ts';
@@ -8,7 +8,6 @@ import type { AdoptedCategory } from '../types.ts';
 interface NestLogger {
   readonly context?: unknown;
   readonly options?: { logLevels?: unknown };
-  isLevelEnabled?(level: string): boolean;
 }
 
 interface Facade {
@@ -45,20 +44,11 @@ const LEVELS = [...DEBUG_LEVELS, ...ORDINARY_LEVELS];
 /** Those that do not have their names among ours (`gate/levels.ts`). Nest's `verbose` is below `debug`. */
 const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.trace, log: LEVEL.info, fatal: LEVEL.error };
 
+const DECIDED = { front: 'decided', passes: undefined } as const;
+const SEEN = { front: 'seen', passes: undefined } as const;
+
 /** Contexts that are remembered: the more, the likelier they are made from data. */
 const MAX_CONTEXTS = 4096;
-
-/** Whether the taps have got the line that is passed on from one logger of Nest to the next. */
-let seen = false;
-
-function writeSeen<T>(write: () => T): T {
-  seen = true;
-  try {
-    return write();
-  } finally {
-    seen = false;
-  }
-}
 
 /** The categories of contexts, and the decision about one call of a logger with a context. */
 abstract class ContextLoggers {
@@ -119,15 +109,14 @@ abstract class ContextLoggers {
       const method: Call = function (...args) {
         if (isError && loggers.active) adopter.workFailed(errorOf(args[0]));
         const category =
-          loggers.active && !decision.taken && !seen ? loggers.#categoryOf(this, level, contextOf, args) : undefined;
+          loggers.active && decision.front === 'none' ? loggers.#categoryOf(this, level, contextOf, args) : undefined;
         const decided = category && loggers.#decide(this, category, level, args, admits);
         if (decided === 'drop') return undefined;
         const isOurs = decided === 'let through' || (decided === 'write' && category?.decided);
         const write = () => around(this, original, isOurs && category ? category.redaction.values(args) : args);
-        if (typeof decided === 'function') return writeDecided(write, decided);
-        if (decided === 'let through') return loggers.guard(() => writeDecided(write));
-        if (decided === 'write') return writeDecided(write);
-        return decided === 'seen' ? writeSeen(write) : write();
+        if (typeof decided === 'object') return writeBehind(decided, write);
+        if (decided === 'let through') return loggers.guard(() => writeBehind(DECIDED, write));
+        return decided === 'write' ? writeBehind(DECIDED, write) : write();
       };
       return Object.defineProperty(method, 'name', { value: level, configurable: true });
     });
@@ -155,7 +144,7 @@ abstract class ContextLoggers {
     level: string,
     args: unknown[],
     admits: Admits,
-  ): 'write' | 'let through' | 'drop' | 'seen' | 'as it is' | (() => boolean) {
+  ): 'write' | 'let through' | 'drop' | 'as it is' | Readonly<typeof decision> {
     try {
       const { decided } = category;
       const isDebug = DEBUG_LEVELS.includes(level);
@@ -164,15 +153,13 @@ abstract class ContextLoggers {
       const rank = RANKS[level]!;
       if (!isDebug && admitted !== false && category.holdsBack(rank)) return 'drop';
       if (admitted === true && !isDebug) return 'as it is';
-      if (!decided && admitted === undefined) return 'as it is';
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
       const described = () => describe(category.redaction.values(args));
       const passes = () => category.passes(text.length + 64, described, admitted === true, rank);
-      if (!isDebug && admitted === undefined) return passes;
+      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes };
       if (passes()) return admitted ? 'write' : 'let through';
-      if (!isDebug) return 'as it is';
-      return decided ? 'drop' : 'seen';
+      return decided && isDebug ? 'drop' : SEEN;
     } catch (error) {
       this.#adopter.failed(error, category);
       return 'as it is';
@@ -196,12 +183,15 @@ export class NestCopy extends ContextLoggers {
   #writing = false;
   /** Prototypes that register the contexts of their loggers. */
   readonly #registering: object[] = [];
+  /** The prototype of `ConsoleLogger`. */
+  readonly #console: object;
   /** `ConsoleLogger`'s own, which asks no category. */
   readonly #isLevelEnabled: Call;
 
   constructor({ Logger, ConsoleLogger }: NestCommon, adopter: LoggerAdopter) {
     super(adopter);
     this.#Logger = Logger;
+    this.#console = ConsoleLogger.prototype;
     this.#isLevelEnabled = Reflect.get(ConsoleLogger.prototype, 'isLevelEnabled');
     for (const level of LEVELS) {
       const behind: Admits = (logger) => this.#admits((logger as Facade).localInstance, level);
@@ -226,9 +216,10 @@ export class NestCopy extends ContextLoggers {
 
   #admits(logger: unknown, level: string): boolean | undefined {
     if (typeof logger !== 'object' || logger === null) return false;
-    const { isLevelEnabled, options } = logger as NestLogger;
-    if (typeof isLevelEnabled !== 'function') return undefined;
+    const { options } = logger as NestLogger;
     const unset = options?.logLevels === undefined;
+    // What an object of another kind answers need not be what it writes.
+    if (unset && !Object.prototype.isPrototypeOf.call(this.#console, logger)) return undefined;
     const admitted = this.#isLevelEnabled.call(logger, level) as boolean;
     // Nest 12 keeps what NEST_LOG_LEVEL says at the first question. The application may load it from a file later.
     if (unset && options?.logLevels !== undefined) options.logLevels = undefined;
@@ -241,11 +232,11 @@ export class NestCopy extends ContextLoggers {
     const before = logBuffer?.length;
     const result = original.apply(logger, args);
     const kept = logBuffer?.at(-1);
-    const { taken, passes } = decision;
-    if (!taken || kept === undefined || logBuffer?.length === before) return result;
+    const made = { ...decision };
+    if (made.front === 'none' || kept === undefined || logBuffer?.length === before) return result;
     const { methodRef } = kept;
     kept.methodRef = (...given) =>
-      this.active ? this.guard(() => writeDecided(() => methodRef(...given), passes)) : methodRef(...given);
+      this.active ? this.guard(() => writeBehind(made, () => methodRef(...given))) : methodRef(...given);
     return result;
   };
 
@@ -286,7 +277,7 @@ export class NestCopy extends ContextLoggers {
     this.patches.around<NestLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
       const admitted = proceed() as boolean;
       if (!this.active || !LEVELS.includes(level as string)) return admitted;
-      if (decision.taken) return true;
+      if (decision.front === 'decided') return true;
       if (this.#writing || typeof logger.context !== 'string') return admitted;
       const rank = RANKS[level as string]!;
       const category = this.category(logger.context);

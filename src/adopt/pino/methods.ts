@@ -1,5 +1,5 @@
 import type { Described } from '../../gate/types.ts';
-import { decision, writeLast } from '../decision.ts';
+import { decision, passesInFront, writeLast } from '../decision.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { type PinoLevel, PinoLevels } from './levels.ts';
 import { describeLine, type LogMethod, type PinoLogger, type PinoParts, type PinoSymbols } from './logger.ts';
@@ -34,8 +34,8 @@ export class PinoMethods {
       const category = methods.active ? categoryOf(this) : undefined;
       if (category === undefined) return admitted ? method.apply(this, args) : undefined;
       const isOwn = admitted && !isDebug;
-      if (category.wanted || decision.taken) {
-        const isHeld = !decision.taken && category.holdsBack(level);
+      if (category.wanted || decision.front !== 'none') {
+        const isHeld = decision.front !== 'decided' && category.holdsBack(level);
         // Taps get what the category has lines of, and not what is the application's own.
         if (isHeld && (isOwn || !category.tapped)) return undefined;
         return isOwn ? method.apply(this, args) : methods.#decide(this, category, method, level, admitted, args);
@@ -54,18 +54,18 @@ export class PinoMethods {
     args: unknown[],
   ) {
     if (!admitted && this.levels.isSilent(logger)) return undefined;
-    const { taken } = decision;
-    const asItIs = admitted && (taken || !category.decided);
+    const isDecided = decision.front === 'decided';
+    const asItIs = admitted && (isDecided || !category.decided);
     const call = [logger, args] as const;
     const redacted = asItIs && !category.tapped ? call : redactedCall(logger, args, category, this.#symbols);
     const describe = () => describeLine(redacted[0], method, redacted[1], this.#symbols);
-    const passes = taken
-      ? admitted || decision.passes?.() !== false
-      : this.#passes(logger, category, level, admitted, args, describe);
+    const passes =
+      (isDecided && admitted) ||
+      passesInFront() ||
+      (!isDecided && this.#passes(logger, category, level, admitted, args, describe));
     if (!passes) return undefined;
-    const write = () => method.apply(...(asItIs ? call : redacted));
     try {
-      return taken ? writeLast(write) : write();
+      return writeLast(() => method.apply(...(asItIs ? call : redacted)));
     } catch (error) {
       if (admitted) throw error;
       this.#options.failed(error, category);

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../emit/arguments.ts';
 import type { Described } from '../../gate/types.ts';
-import { decision, writeLast } from '../decision.ts';
+import { decision, passesInFront, writeLast } from '../decision.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
 import type { AdoptedCategory } from '../types.ts';
@@ -246,7 +246,7 @@ export class WinstonCopy {
     this.#letThrough.mark(info);
     this.#letThrough.open(logger.transports);
     try {
-      return decision.taken ? writeLast(proceed) : proceed();
+      return writeLast(proceed);
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return true;
@@ -278,7 +278,7 @@ export class WinstonCopy {
       const { category } = this.#stateOf(logger);
       if (category === undefined || logger.silent) return 'as it is';
       if (!isBelowInfo(logger.levels, level)) return this.#decideOrdinary(logger, level, line, category);
-      if (decision.taken) return written(reachOf(logger, level));
+      if (decision.front === 'decided') return written(reachOf(logger, level));
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const reach = decided ? reachOf(logger, level) : 'as it is';
@@ -305,11 +305,13 @@ export class WinstonCopy {
     line: Info,
     category: AdoptedCategory,
   ): 'let through' | 'as it is' | 'drop' {
-    const isHeld = !decision.taken && category.holdsBack(rankOf(logger.levels, level));
+    const { front } = decision;
+    const isDecided = front === 'decided';
+    const isHeld = !isDecided && category.holdsBack(rankOf(logger.levels, level));
     const otherwise = isHeld ? 'drop' : 'as it is';
-    if ((!category.wanted && !decision.taken) || reachOf(logger, level) !== 'let through') return otherwise;
-    if (decision.taken) return decision.passes?.() === false ? 'as it is' : 'let through';
-    return passesLine(logger, level, line, category, false) ? 'let through' : otherwise;
+    if ((!category.wanted && front === 'none') || reachOf(logger, level) !== 'let through') return otherwise;
+    const passes = passesInFront() || (!isDecided && passesLine(logger, level, line, category, false));
+    return passes ? 'let through' : otherwise;
   }
 
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
