@@ -34,7 +34,7 @@ const RELEASES = [
 /** Emits records and makes spans before, while and after their categories are on. Writes what was exported. */
 const APP = `
 import { createRequire } from 'node:module';
-import { trace } from '@opentelemetry/api';
+import { ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { createRdcp, gateLogs, gateSampler, loggerConfigurator } from 'opentelemetry-instrumentation-rdcp';
 import { category } from 'opentelemetry-instrumentation-rdcp/api';
 import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
@@ -56,7 +56,10 @@ function make(wrap, options) {
 }
 const gated = make(gateLogs, {});
 const configured = make((processor) => processor, { loggerConfigurator: loggerConfigurator() });
-const both = configures ? [gated, configured] : [gated];
+// Fails where an SDK copies the configuration of a scope, instead of reading its fields for each record.
+const traced = make((processor) => processor, { loggerConfigurator: loggerConfigurator(() => ({ traceBased: true })) });
+const all = configures ? [gated, configured, traced] : [gated];
+const unsampled = trace.setSpanContext(ROOT_CONTEXT, { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags: 0 });
 const spans = new traces.InMemorySpanExporter();
 const tracerProvider = new TracerProvider({
   sampler: gateSampler(new traces.AlwaysOffSampler()),
@@ -73,17 +76,17 @@ const rdcp = createRdcp({
 const { url } = await rdcp.listen();
 const operator = createRdcpClient({ baseUrl: url, apiKey: ${JSON.stringify(KEY)} });
 const payments = category('PAYMENTS');
-const loggers = both.map(({ provider }) => provider.getLogger('orders'));
+const loggers = all.map(({ provider }) => provider.getLogger('orders'));
 const SEVERITIES = [1, 5, 9, 17];
 
 async function turn() {
-  for (const logger of loggers) for (const severityNumber of SEVERITIES) logger.emit({ severityNumber, body: 'b' });
+  for (const logger of loggers) for (const severityNumber of SEVERITIES) logger.emit({ severityNumber, body: 'b', context: unsampled });
   payments.span('pay', () => undefined);
   tracerProvider.getTracer('other').startSpan('not ours').end();
-  await Promise.all([tracerProvider, ...both.map(({ provider }) => provider)].map((each) => each.forceFlush()));
-  const records = both.map(({ exporter }) => exporter.getFinishedLogRecords().map((record) => record.severityNumber));
+  await Promise.all([tracerProvider, ...all.map(({ provider }) => provider)].map((each) => each.forceFlush()));
+  const records = all.map(({ exporter }) => exporter.getFinishedLogRecords().map((record) => record.severityNumber));
   const named = spans.getFinishedSpans().map(({ name }) => name);
-  for (const { exporter } of both) exporter.reset();
+  for (const { exporter } of all) exporter.reset();
   spans.reset();
   const enabled = loggers.map((logger) => logger.enabled?.({ severityNumber: 5 }));
   return { records, spans: named, enabled };
@@ -115,11 +118,11 @@ async function isGated(t: TestContext, { packages, configures }: (typeof RELEASE
   const { stdout, stderr } = await consumer.node(APP, { env });
   assert.equal(stderr, '');
   const { turns, calls } = JSON.parse(stdout);
-  const each = <T>(value: T) => (configures ? [value, value] : [value]);
+  const each = <T>(value: T, traced = value) => (configures ? [value, value, traced] : [value]);
   // Loggers of 0.200 cannot be asked.
   const enabled = (value: boolean) => (configures ? each(value) : [null]);
-  const off = { records: each([9, 17]), spans: [], enabled: enabled(false) };
+  const off = { records: each([9, 17], []), spans: [], enabled: enabled(false) };
   const on = { records: each([1, 5, 9, 17]), spans: ['pay'], enabled: enabled(true) };
-  assert.deepEqual(turns, [off, on, off, { ...on, spans: [] }]);
+  assert.deepEqual(turns, [off, on, off, { ...on, records: each([1, 5, 9, 17], []), spans: [] }]);
   assert.equal(calls, 2);
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
-import { context } from '@opentelemetry/api';
+import { context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   BatchLogRecordProcessor,
@@ -275,6 +275,29 @@ describe('a logger configurator', () => {
     assert.deepEqual(emitted(), []);
     set('OTEL_QUIET', false);
     assert.deepEqual(emitted(), [WARN]);
+  });
+
+  it('lets records of traces that are not sampled through while the category is on, and those of this package', () => {
+    const exporter = new InMemoryLogRecordExporter();
+    const provider = new LoggerProvider({
+      processors: [gateLogs(new SimpleLogRecordProcessor({ exporter }))],
+      loggerConfigurator: loggerConfigurator(() => ({ traceBased: true, minimumSeverity: INFO })),
+    });
+    const emitted = (traceFlags = TraceFlags.NONE, scope = 'traced') => {
+      exporter.reset();
+      const span = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags };
+      for (const severity of [DEBUG, INFO])
+        provider.getLogger(scope).emit({ ...of(severity), context: trace.setSpanContext(ROOT_CONTEXT, span) });
+      return exporter.getFinishedLogRecords().map(({ severityNumber }) => severityNumber);
+    };
+    assert.deepEqual([emitted(), emitted(TraceFlags.SAMPLED)], [[], [INFO]]);
+    set('OTEL_TRACED', true, 'acme');
+    assert.deepEqual(emitted(), [], 'on for another tenant');
+    assert.deepEqual(gate.runWithTenant('acme', emitted), [DEBUG, INFO]);
+    set('OTEL_TRACED', true);
+    assert.deepEqual(emitted(), [DEBUG, INFO]);
+    set('OTEL_TRACED', false);
+    assert.deepEqual([emitted(), emitted(TraceFlags.NONE, INSTRUMENTATION_NAME)], [[], [DEBUG, INFO]]);
   });
 
   it('keeps what another one says of a scope, in the words of either line', () => {

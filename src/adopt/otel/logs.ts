@@ -3,6 +3,7 @@ import type { LogProcessor, LogRecord } from '../../emit/debug-lane.ts';
 import { gate } from '../../gate/gate.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
 import { SEVERITY } from '../../telemetry/telemetry.ts';
+import { INSTRUMENTATION_NAME } from '../../version.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { scopeCategory } from './scopes.ts';
 
@@ -20,8 +21,9 @@ export interface LoggerConfig {
 
 /**
  * Logger configurator for OpenTelemetry's `LoggerProvider`: log records below INFO of an instrumentation scope pass while the
- * scope's category, `OTEL_` and its name, is on, and so do those below a `minimumSeverity` of `configurator`. The provider reads the configuration of a scope once, and its fields for
- * each record, so that switching takes effect at once. It cannot see which records are emitted: {@link gateLogs} counts
+ * scope's category, `OTEL_` and its name, is on, and so do those that `minimumSeverity` or `traceBased` of `configurator` would drop.
+ * Records of this package always pass, unless `configurator` disables its scope.
+ * The provider reads the configuration of a scope once, and its fields for each record, so that switching takes effect at once. It cannot see which records are emitted: {@link gateLogs} counts
  * and limits them as well. While a control with a level is in force, the severity of that level is the minimum.
  *
  *     new LoggerProvider({ loggerConfigurator: loggerConfigurator(), processors: [gateLogs(processor)] })
@@ -33,6 +35,8 @@ export function loggerConfigurator(
 ): (scope: { readonly name: string }) => LoggerConfig {
   return (scope) => {
     const given = configurator(scope);
+    // A record of ours is there because a category is on, or is the audit trail's.
+    const isOurs = scope.name === INSTRUMENTATION_NAME;
     return {
       get enabled() {
         return given.enabled ?? given.disabled !== true;
@@ -41,7 +45,7 @@ export function loggerConfigurator(
         return !this.enabled;
       },
       get minimumSeverity() {
-        const { minimumSeverity = 0 } = given;
+        const { minimumSeverity = 0 } = isOurs ? {} : given;
         const category = scopeCategory(scope.name);
         if (category === undefined) return minimumSeverity;
         const level = category.wanted && !category.tapped ? category.level : ANY_LEVEL;
@@ -50,7 +54,9 @@ export function loggerConfigurator(
         return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);
       },
       get traceBased() {
-        return given.traceBased ?? false;
+        if (isOurs || given.traceBased !== true) return false;
+        const category = scopeCategory(scope.name);
+        return category === undefined || !isOn(category);
       },
     };
   };
