@@ -4,6 +4,7 @@ import { hashApiKey } from '../src/auth/api-key.ts';
 import { isRdcpError } from '../src/errors.ts';
 import { parseConfig } from '../src/options/config.ts';
 import { configFromEnvironment, type Environment, unknownVariables } from '../src/register/environment.ts';
+import { unusableVariables } from '../src/register/otel-variables.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
 
@@ -161,5 +162,66 @@ describe('the configuration from the environment', () => {
         message: `${variable}: missing.json cannot be read (ENOENT)`,
       });
     }
+  });
+});
+
+describe("OpenTelemetry's variables", () => {
+  const number = "a number above 0, not %; OpenTelemetry's default applies";
+  const protocol = "one of grpc, http/json, http/protobuf, not %; OpenTelemetry's default applies";
+  const url = 'a URL with http:// or https://';
+  for (const [name, good, wrong, allowed] of [
+    ['OTEL_SDK_DISABLED', ['False'], ['yes'], "one of true, false, not %; OpenTelemetry's default applies"],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', ' http/json '], ['http/probuf', 'HTTP/JSON'], protocol],
+    ['OTEL_EXPORTER_OTLP_LOGS_PROTOCOL', ['http/protobuf'], ['json'], protocol],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['https://u:p@c/x'], ['http//c:4318', 'c:4318', 'http://u:p@c:x'], url],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http://[::1]:4318'], ['127.0.0.1:4317'], url],
+    ['OTEL_EXPORTER_OTLP_COMPRESSION', ['gzip'], ['zstd'], "one of gzip, none, not %; OpenTelemetry's default applies"],
+    ['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', ['300'], ['-1', '10s'], number],
+    ['OTEL_BLRP_MAX_QUEUE_SIZE', ['1', '1e3'], ['0', 'Infinity'], number],
+    ['OTEL_BLRP_SCHEDULE_DELAY', ['20'], ['1s'], number],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', ['512'], ['many'], number],
+    ['OTEL_METRIC_EXPORT_INTERVAL', ['60000'], ['1m'], number],
+    [
+      'OTEL_TRACES_SAMPLER',
+      ['always_on', 'parentbased_traceidratio'],
+      ['xray', 'parentbased_', 'constructor'],
+      "one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio, not %; OpenTelemetry's default applies",
+    ],
+    [
+      'OTEL_TRACES_SAMPLER_ARG',
+      ['0', '.5'],
+      ['half', '1.5'],
+      "a number from 0 to 1, not %; OpenTelemetry's default applies",
+    ],
+    [
+      'OTEL_EXPORTER_PROMETHEUS_PORT',
+      ['0', '9464'],
+      ['x', '1.5', '65536'],
+      "a whole number from 0 to 65535, not %; OpenTelemetry's default applies",
+    ],
+    ['OTEL_LOGS_EXPORTER', ['otlp, console,', 'none'], ['otpl', 'otlp,file'], 'of otlp, console, none, not %'],
+    ['OTEL_METRICS_EXPORTER', ['otlp,prometheus'], ['promethus'], 'of otlp, prometheus, console, none, not %'],
+    [
+      'OTEL_PROPAGATORS',
+      ['b3', 'tracecontext,baggage'],
+      ['xray'],
+      'of tracecontext, baggage, b3, b3multi, jaeger, none, not %',
+    ],
+  ] as const) {
+    it(`${name} with a value that OpenTelemetry does not accept is one line`, () => {
+      for (const value of ['', ' ', ...good])
+        assert.deepEqual(unusableVariables({ [name]: value }), { problems: [], ignored: {} }, value);
+      for (const value of wrong) {
+        const { problems, ignored } = unusableVariables({ [name]: value, OTEL_OTHER: '' });
+        assert.deepEqual(problems, [`${name}: must be ${allowed.replace('%', JSON.stringify(value))}`]);
+        // The SDK uses the rest of a list, and a default in place of an address, by itself.
+        assert.deepEqual(Object.keys(ignored), /applies$/.test(allowed) ? [name] : []);
+      }
+    });
+  }
+
+  it('an address for gRPC needs no scheme', () => {
+    const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: '127.0.0.1:4317' };
+    assert.deepEqual(unusableVariables(env).problems, []);
   });
 });

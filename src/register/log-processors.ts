@@ -1,16 +1,16 @@
 import { gateLogs } from '../adopt/otel/logs.ts';
 import { debugLane, type LogProcessor } from '../emit/debug-lane.ts';
 import type { LogExports } from '../emit/log-exports.ts';
-import { exporterNames } from '../telemetry/environment.ts';
+import { isSet } from '../telemetry/environment.ts';
 import { loadPackageOf } from './otel-packages.ts';
 
 const SDK = '@opentelemetry/sdk-node';
+const DEFAULT_EXPORTER = '@opentelemetry/exporter-logs-otlp-proto';
 const EXPORTERS: Readonly<Record<string, string>> = {
   grpc: '@opentelemetry/exporter-logs-otlp-grpc',
   'http/json': '@opentelemetry/exporter-logs-otlp-http',
-  'http/protobuf': '@opentelemetry/exporter-logs-otlp-proto',
+  'http/protobuf': DEFAULT_EXPORTER,
 };
-const DEFAULT_PROTOCOL = 'http/protobuf';
 const DEFAULT_QUEUE = 2048;
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -18,18 +18,16 @@ type Variables = Readonly<Record<string, string | undefined>>;
 /**
  * The processors that the SDK would create for `OTEL_LOGS_EXPORTER`; a processor with a queue gets a debug lane in front.
  * The results of OTLP exports are reported to `exports`.
- * @returns `undefined` if a variable has an unknown value: the SDK then creates its own processors and warns.
+ * @param names of the exporters
+ * @param env without unusable values
  */
 export function logProcessors(
+  names: readonly string[],
   env: Variables,
   { gated, exports }: { readonly gated: boolean; readonly exports: LogExports },
-): LogProcessor[] | undefined {
-  const names = new Set(exporterNames(env, 'LOGS') ?? ['otlp']);
+): LogProcessor[] {
   const protocol = env.OTEL_EXPORTER_OTLP_LOGS_PROTOCOL?.trim() || env.OTEL_EXPORTER_OTLP_PROTOCOL?.trim();
-  const otlp = EXPORTERS[protocol || DEFAULT_PROTOCOL];
   const batch = batchOptions(env);
-  if (otlp === undefined || batch === undefined) return undefined;
-  if (![...names].every((name) => name === 'otlp' || name === 'console')) return undefined;
   const { BatchLogRecordProcessor, ConsoleLogRecordExporter, SimpleLogRecordProcessor } = loadPackageOf(
     SDK,
     '@opentelemetry/sdk-logs',
@@ -38,9 +36,9 @@ export function logProcessors(
   const exporterFirst = Object.getPrototypeOf(BatchLogRecordProcessor).length > 1;
   const make = (Processor: Constructor, options: { readonly exporter: object }) =>
     exporterFirst ? new Processor(options.exporter, options) : new Processor(options);
-  const processors = [...names].map((name) => {
+  const processors = [...new Set(names)].map((name) => {
     if (name === 'console') return make(SimpleLogRecordProcessor, { exporter: new ConsoleLogRecordExporter() });
-    const { OTLPLogExporter } = loadPackageOf(SDK, otlp);
+    const { OTLPLogExporter } = loadPackageOf(SDK, EXPORTERS[protocol ?? ''] ?? DEFAULT_EXPORTER);
     const exporter = exports.watch(new OTLPLogExporter());
     const processor = make(BatchLogRecordProcessor, { exporter, ...batch });
     const { maxQueueSize = DEFAULT_QUEUE } = batch;
@@ -60,15 +58,8 @@ const BATCH_VARIABLES = {
 
 type BatchOptions = { [Option in keyof typeof BATCH_VARIABLES]?: number };
 
-/** `undefined` if a variable is not a positive whole number. */
-function batchOptions(env: Variables): BatchOptions | undefined {
-  const options: BatchOptions = {};
-  for (const [option, variable] of Object.entries(BATCH_VARIABLES)) {
-    const text = env[variable]?.trim();
-    if (!text) continue;
-    const value = Number(text);
-    if (!Number.isSafeInteger(value) || value < 1) return undefined;
-    options[option as keyof BatchOptions] = value;
-  }
-  return options;
+/** Without those that are not set. */
+function batchOptions(env: Variables): BatchOptions {
+  const given = Object.entries(BATCH_VARIABLES).filter(([, variable]) => isSet(env[variable]));
+  return Object.fromEntries(given.map(([option, variable]) => [option, Number(env[variable])]));
 }

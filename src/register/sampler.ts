@@ -10,21 +10,19 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
  * The sampler that the SDK would create for `OTEL_TRACES_SAMPLER`, which also keeps the spans of categories that are on.
- * `undefined` if a variable has an invalid value: the SDK then creates its own default and warns.
  * @param isTicket whether a ticket in the baggage makes the trace sampled. @default none does
  */
-export function samplerFrom(env: Variables, isTicket: (value: string) => boolean = () => false): Sampler | undefined {
+export function samplerFrom(env: Variables, isTicket: (value: string) => boolean = () => false): Sampler {
   const { AlwaysOffSampler, AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = loadSamplers();
-  const ratio = ratioFrom(env);
-  const make: Readonly<Record<string, () => Sampler | undefined>> = {
-    always_on: () => new AlwaysOnSampler(),
-    always_off: () => new AlwaysOffSampler(),
-    traceidratio: () => (ratio === undefined ? undefined : new TraceIdRatioBasedSampler(ratio)),
-  };
-  const [, parentBased, root = ''] = /^(parentbased_)?(.*)$/.exec(name(env)) ?? [];
-  const sampler = Object.hasOwn(make, root) ? make[root]?.() : undefined;
-  if (sampler === undefined) return undefined;
-  const decided = parentBased === undefined ? sampler : new ParentBasedSampler({ root: sampler });
+  const given = isSet(env.OTEL_TRACES_SAMPLER) ? env.OTEL_TRACES_SAMPLER.trim() : 'parentbased_always_on';
+  const root = given.replace('parentbased_', '');
+  const sampler =
+    root === 'always_on'
+      ? new AlwaysOnSampler()
+      : root === 'always_off'
+        ? new AlwaysOffSampler()
+        : new TraceIdRatioBasedSampler(isSet(env.OTEL_TRACES_SAMPLER_ARG) ? Number(env.OTEL_TRACES_SAMPLER_ARG) : 1);
+  const decided = root === given ? sampler : new ParentBasedSampler({ root: sampler });
   return gateSampler(ticketSampler(decided, isTicket));
 }
 
@@ -41,13 +39,6 @@ function ticketSampler(sampler: Sampler, isTicket: (value: string) => boolean): 
     },
     toString: () => String(sampler),
   };
-}
-
-const name = ({ OTEL_TRACES_SAMPLER: given }: Variables) => (isSet(given) ? given.trim() : 'parentbased_always_on');
-
-function ratioFrom({ OTEL_TRACES_SAMPLER_ARG: given }: Variables): number | undefined {
-  const ratio = isSet(given) ? Number(given) : Number.NaN;
-  return ratio >= 0 && ratio <= 1 ? ratio : undefined;
 }
 
 function loadSamplers(): typeof import('@opentelemetry/sdk-trace') {

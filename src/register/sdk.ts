@@ -1,11 +1,12 @@
 import type { Listening } from '../cluster/listening.ts';
 import type { LogExports } from '../emit/log-exports.ts';
-import { endpointVariable, exporterNames, exportVariable, isSet } from '../telemetry/environment.ts';
+import { endpointVariable, exporterNames, isSet, type SignalName } from '../telemetry/environment.ts';
 import { asOwnWork } from '../telemetry/own-work.ts';
 import { INSTRUMENTATION_NAME } from '../version.ts';
 import type { Environment } from './environment.ts';
 import { logProcessors } from './log-processors.ts';
 import { loadPackage, loadPackageOf } from './otel-packages.ts';
+import { knownNames, unusableVariables } from './otel-variables.ts';
 import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts';
 import { samplerFrom } from './sampler.ts';
 
@@ -31,7 +32,8 @@ export interface StartedSdk {
  * Starts the OpenTelemetry SDK as configured by the environment.
  * @param wanted `logs`: export log records, by default to OpenTelemetry's default address, even if no variable configures it;
  * `gateLogs`: records below INFO pass while the category of their scope is on; `isTicket`: whether a ticket in the baggage makes its trace
- * sampled; `allowedHosts`: additional host names of the Prometheus endpoint; `exports`: gets the results of log exports
+ * sampled; `allowedHosts`: additional host names of the Prometheus endpoint; `exports`: gets the results of log
+ * exports; `warn`: takes a line about each variable with an unusable value
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the SDK is missing
  */
 export function startSdk(
@@ -42,27 +44,27 @@ export function startSdk(
     readonly isTicket: ((value: string) => boolean) | undefined;
     readonly allowedHosts: readonly string[];
     readonly exports: LogExports;
+    warn(message: string): void;
   },
 ): StartedSdk {
+  const { problems, ignored } = unusableVariables(env);
+  for (const problem of problems) wanted.warn(problem);
+  const usable = { ...env, ...ignored };
   const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage('@opentelemetry/sdk-node');
   // A dependency of every SDK that is supported, in the SDK's version.
   const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackageOf(
     '@opentelemetry/sdk-node',
     '@opentelemetry/exporter-prometheus',
   );
-  const configured = exportersFrom(env);
-  const exporters = { ...configured, logs: configured.logs || wanted.logs };
-  const { prometheus, otherMetrics, traces } = exporters;
+  const exporters = exportersFrom(usable, wanted.logs);
+  const { prometheus, otherMetrics, logs, traces } = exporters;
   // With other metric exporters the SDK creates every reader from its variables, including the one for Prometheus.
   const exporter =
     prometheus === undefined || otherMetrics.length > 0
       ? undefined
       : new PrometheusExporter({ preventServerStart: true });
-  const logRecordProcessors = exporters.logs
-    ? logProcessors(env, { gated: wanted.gateLogs, exports: wanted.exports })
-    : undefined;
-  const sampler = samplerFrom(env, wanted.isTicket);
   const start = () => {
+    const { gateLogs: gated, exports } = wanted;
     const made = new NodeSDK({
       views: [{ meterName: INSTRUMENTATION_NAME, aggregationCardinalityLimit: SERIES_LIMIT }],
       // SDKs before 0.206 know the second name alone; later ones prefer the first.
@@ -70,14 +72,14 @@ export function startSdk(
         ? {}
         : { metricReaders: exporter === undefined ? [] : [exporter], metricReader: exporter }),
       ...(traces ? {} : { spanProcessors: [IDS_ONLY] }),
-      ...(logRecordProcessors === undefined ? {} : { logRecordProcessors }),
-      ...(sampler === undefined ? {} : { sampler }),
+      ...(logs.length === 0 ? {} : { logRecordProcessors: logProcessors(logs, usable, { gated, exports }) }),
+      sampler: samplerFrom(usable, wanted.isTicket),
     });
     made.start();
     return made;
   };
   // Its Prometheus endpoint is no server of the application.
-  const sdk = asOwnWork(() => withVariables(env, forNodeSdk(exporters), start));
+  const sdk = asOwnWork(() => withVariables(env, { ...ignored, ...forNodeSdk(exporters) }, start));
   let served: ServedMetrics | undefined;
   const serveMetrics = () => {
     if (prometheus === undefined) return undefined;
@@ -95,7 +97,7 @@ export function startSdk(
 /** Variables to set for the SDK, which by default exports a signal that is not configured. */
 function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
   return {
-    ...(logs ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
+    ...(logs.length > 0 ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
     ...(otherMetrics.length === 0 || prometheus === undefined
       ? {}
       : {
@@ -121,35 +123,37 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
 
 /** The exporters that OpenTelemetry's environment variables configure. */
 interface Exporters {
-  /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` is `none`. */
+  /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` names only others. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
   /** The exporters of `OTEL_METRICS_EXPORTER` other than Prometheus. */
   readonly otherMetrics: readonly string[];
   /** Whether spans are exported. */
   readonly traces: boolean;
-  /** Whether log records are exported. If not, debug calls are written to stderr. */
-  readonly logs: boolean;
+  /** The exporters of log records. Without one, debug calls are written to stderr. */
+  readonly logs: readonly string[];
 }
 
 /**
  * Reads `OTEL_*_EXPORTER` and `OTEL_EXPORTER_*`. A signal without configuration is not exported: OpenTelemetry's default, OTLP
  * to localhost, reports a failure every few seconds if no collector runs.
  */
-function exportersFrom(env: Environment): Exporters {
-  const metrics = exporterNames(env, 'METRICS') ?? (endpointVariable(env, 'METRICS') === undefined ? [] : ['otlp']);
-  const excluded = metrics.includes('none');
+function exportersFrom(env: Environment, logsWanted: boolean): Exporters {
+  const exportersOf = (signal: SignalName, byDefault: readonly string[]) => {
+    const otlp = endpointVariable(env, signal) === undefined ? [] : ['otlp'];
+    const names = exporterNames(env, signal) ?? [...new Set([...byDefault, ...otlp])];
+    return names.includes('none') ? [] : knownNames(`OTEL_${signal}_EXPORTER`, names);
+  };
+  const metrics = exportersOf('METRICS', ['prometheus']);
   return {
-    prometheus: excluded ? undefined : prometheusAddress(env),
-    otherMetrics: excluded ? [] : metrics.filter((name) => name !== 'prometheus'),
-    traces: exportVariable(env, 'TRACES') !== undefined,
-    logs: exportVariable(env, 'LOGS') !== undefined,
+    prometheus: metrics.includes('prometheus') ? prometheusAddress(env) : undefined,
+    otherMetrics: metrics.filter((name) => name !== 'prometheus'),
+    traces: exportersOf('TRACES', []).length > 0,
+    logs: exportersOf('LOGS', logsWanted ? ['otlp'] : []),
   };
 }
 
-/** An invalid port counts as unset, as in OpenTelemetry. */
 function prometheusAddress(env: Environment): { host: string; port: number } {
   const host = env.OTEL_EXPORTER_PROMETHEUS_HOST;
   const port = env.OTEL_EXPORTER_PROMETHEUS_PORT;
-  const usable = isSet(port) && /^\d+$/.test(port) && Number(port) <= 65_535;
-  return { host: isSet(host) ? host : PROMETHEUS_HOST, port: usable ? Number(port) : PROMETHEUS_PORT };
+  return { host: isSet(host) ? host : PROMETHEUS_HOST, port: isSet(port) ? Number(port) : PROMETHEUS_PORT };
 }

@@ -62,6 +62,7 @@ function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
         isTicket: config.security?.tickets?.sampleTraces === true ? isTicket : undefined,
         allowedHosts: (config.server !== false && config.server?.allowedHosts) || [],
         exports: logExports,
+        warn: reporter.warn,
       }));
   const rdcp = createRdcp(config, {
     logExports,

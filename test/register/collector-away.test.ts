@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
-import { announced, DEBUG_IN_A_SPAN, enable, KEY, start } from './running.ts';
+import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, WAIT } from './running.ts';
 
 const FIRST = [1, 2, 3, 4, 5];
 
@@ -23,6 +23,19 @@ async function collectorOn(t: TestContext, port: number, status: number) {
   };
   t.after(close);
   return { seen, close };
+}
+
+/** Waits until the service has that health, and returns what it says of the debug lines. */
+async function untilHealthIs(url: string, status: string) {
+  return until(`health is ${status}`, async () => {
+    const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': KEY } });
+    const found = (await response.json()) as {
+      status: string;
+      checks: { name: string; status: string; otelrdcp_reason?: string }[];
+    };
+    const { status: emit, otelrdcp_reason: reason } = found.checks.find(({ name }) => name === 'emit') ?? {};
+    return found.status === status ? { status, emit, reason } : undefined;
+  });
 }
 
 test('debug lines go to stderr as well while the collector is away or refuses them, and health says why', async (t) => {
@@ -44,20 +57,7 @@ test('debug lines go to stderr as well while the collector is away or refuses th
   const linesOf = (pattern: RegExp) => run.output.stderr.split('\n').filter((line) => pattern.test(line));
   const debugLines = () =>
     linesOf(/ DEBUG PAYMENTS charging .* trace_id=/).map((line) => /charging \{.*?\}/.exec(line)?.[0]);
-  const health = async () => {
-    const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': KEY } });
-    const { status, checks } = (await response.json()) as {
-      status: string;
-      checks: { name: string; status: string; otelrdcp_reason?: string }[];
-    };
-    const { status: emit, otelrdcp_reason: reason } = checks.find(({ name }) => name === 'emit') ?? {};
-    return { status, emit, reason };
-  };
-  const healthIs = (status: string) =>
-    until(`health is ${status}`, async () => {
-      const found = await health();
-      return found.status === status ? found : undefined;
-    });
+  const healthIs = (status: string) => untilHealthIs(url, status);
 
   assert.equal(await enable(url), 200);
   assert.deepEqual(await healthIs('degraded'), {
@@ -85,4 +85,43 @@ test('debug lines go to stderr as well while the collector is away or refuses th
   const refused = await healthIs('degraded');
   assert.match(refused.reason ?? '', /^log records cannot be exported \((?:status 400|EC\w+)\)$/);
   await until('lines on stderr again', () => debugLines().length > length);
+});
+
+test('a misspelt variable of OpenTelemetry is one line, and the exports are watched as with its default', async (t) => {
+  const port = await freePort();
+  const misspelt = {
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/probuf',
+    OTEL_BLRP_MAX_QUEUE_SIZE: '0',
+    OTEL_BLRP_SCHEDULE_DELAY: '1s',
+    OTEL_TRACES_SAMPLER: 'always',
+    OTEL_LOGS_EXPORTER: 'otlp,otpl',
+    OTEL_METRICS_EXPORTER: 'promethus',
+  };
+  const run = await start(t, {
+    env: { RDCP_SERVER_API_KEY: KEY, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...misspelt },
+    app: `${DEBUG_IN_A_SPAN} console.log(JSON.stringify(process.env));`,
+  });
+  const { url, metrics } = await announced(run);
+  assert.equal(metrics, '', 'no exporter that is not named');
+  const lines = run.output.stderr.split('\n').filter((line) => line.includes('must be'));
+  assert.deepEqual(lines.map((line) => line.split(/[ :]+/, 2)[1]).sort(), Object.keys(misspelt).sort());
+  assert.equal(await enable(url), 200);
+  const { reason } = await untilHealthIs(url, 'degraded');
+  assert.equal(reason, 'log records cannot be exported (ECONNREFUSED)');
+  await until(
+    'a line with its trace',
+    () => / DEBUG PAYMENTS charging .* trace_id=/.test(run.output.stderr) || undefined,
+  );
+  const seen = JSON.parse(run.output.stdout);
+  for (const [name, value] of Object.entries(misspelt)) assert.equal(seen[name], value, 'as the application set it');
+});
+
+test('only the exporters of metrics that are named are there', async (t) => {
+  const run = await start(t, {
+    env: { RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'otlp' },
+    app: WAIT,
+  });
+  const { url, metrics } = await announced(run);
+  assert.deepEqual([url === '', metrics], [false, '']);
+  await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
 });

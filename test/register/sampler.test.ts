@@ -11,7 +11,7 @@ const TRACE = '12345678123456781234567812345678';
 
 describe('the sampler of OTEL_TRACES_SAMPLER', () => {
   const sampler = (name?: string, argument?: string) =>
-    samplerFrom({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument })?.toString();
+    samplerFrom({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }).toString();
 
   for (const [name, argument, expected] of [
     [undefined, undefined, /^GateSampler\{ParentBased\{root=AlwaysOnSampler, /],
@@ -20,24 +20,12 @@ describe('the sampler of OTEL_TRACES_SAMPLER', () => {
     ['traceidratio', '0.25', /^GateSampler\{TraceIdRatioBased\{0\.25\}\}$/],
     ['parentbased_always_on', undefined, /^GateSampler\{ParentBased\{root=AlwaysOnSampler, /],
     ['parentbased_always_off', undefined, /^GateSampler\{ParentBased\{root=AlwaysOffSampler, /],
+    ['traceidratio', undefined, /^GateSampler\{TraceIdRatioBased\{1\}\}$/],
     ['parentbased_traceidratio', '0', /^GateSampler\{ParentBased\{root=TraceIdRatioBased\{0\}, /],
   ] as const) {
-    it(`is kept for ${name ?? 'no name'}`, () => assert.match(sampler(name, argument) ?? '', expected));
+    it(`is kept for ${name ?? 'no name'} and ${argument ?? 'no argument'}`, () =>
+      assert.match(sampler(name, argument), expected));
   }
-
-  it("is the SDK's own where a variable has an invalid value, so that the SDK can complain", () => {
-    for (const [name, argument] of [
-      ['xray', '1'],
-      ['always_on\nalways_off', '1'],
-      ['parentbased_', '1'],
-      ['constructor', '1'],
-      ['traceidratio', 'half'],
-      ['traceidratio', '1.5'],
-      ['parentbased_traceidratio', undefined],
-    ]) {
-      assert.equal(sampler(name, argument), undefined, name);
-    }
-  });
 });
 
 describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
@@ -70,7 +58,7 @@ describe('the sampler of a service whose owner lets tickets sample traces', () =
   const carrying = (context: Context, value: string) =>
     propagation.setBaggage(context, propagation.createBaggage({ 'rdcp.debug': { value } }));
   const isSampled = (context: Context) =>
-    sampler?.shouldSample(context, TRACE, 'GET', SpanKind.SERVER, {}, []).decision === RECORD_AND_SAMPLED;
+    sampler.shouldSample(context, TRACE, 'GET', SpanKind.SERVER, {}, []).decision === RECORD_AND_SAMPLED;
 
   it('samples from the first span on that has a valid ticket', () => {
     assert.equal(isSampled(carrying(ROOT_CONTEXT, 'valid')), true);
