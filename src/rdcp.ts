@@ -165,8 +165,8 @@ function open(
     setEnabled,
     close: () => {
       closing ??= (async () => {
+        control.leave();
         leaveAdoption?.();
-        control.closeStreams();
         unmount();
         entrance.close();
         await closeInOrder([listener]);

@@ -37,7 +37,9 @@ export class ClusteredControl {
     this.#state.plane.setEnabled(enabled);
   }
 
-  closeStreams(): void {
+  /** Before anything else closes: the application may end the process at any moment. */
+  leave(): void {
+    void this.#state.fleet?.leave();
     this.#state.streams.close();
   }
 

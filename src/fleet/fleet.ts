@@ -89,6 +89,7 @@ export function createFleet(options: FleetOptions): Fleet {
   let missing = { instances: 0, until: Number.NEGATIVE_INFINITY };
   let refreshedAt = Number.NEGATIVE_INFINITY;
   let refreshing: Promise<void> | undefined;
+  let leaving: Promise<void> | undefined;
   let closed = false;
 
   /** Returns the applied position. Keeps the last known one while `current` is false. */
@@ -121,16 +122,28 @@ export function createFleet(options: FleetOptions): Fleet {
         // One failure may be a failover.
         if (failures >= FAILURES_TO_BEGIN && !closed) outage.begin(storeProblem(error));
       }
-    } while (again && !closed);
+    } while (again && leaving === undefined);
   }
 
   /** Announces, or schedules one more announcement if one is in progress. */
   function announce(): void {
-    if (closed) return;
+    if (leaving !== undefined) return;
     again = true;
     announcing ??= announceAll().finally(() => {
       announcing = undefined;
     });
+  }
+
+  function leave(): Promise<void> {
+    leaving ??= (async () => {
+      // If the store is unreachable, this process's entry expires.
+      const withdraw = () => store.withdraw(self().id).catch(() => undefined);
+      const late = announcing;
+      // In this turn: it may be the last one.
+      await withdraw();
+      if (late !== undefined) await late.then(withdraw);
+    })();
+    return leaving;
   }
 
   function announceSoon(): void {
@@ -347,15 +360,15 @@ export function createFleet(options: FleetOptions): Fleet {
       }
     },
 
+    leave,
+
     async close() {
       if (closed) return;
       closed = true;
       for (const stop of stops) stop();
       cancelSoon?.();
       wake();
-      await announcing;
-      // If the store is unreachable, this process's entry expires.
-      await store.withdraw(self().id).catch(() => undefined);
+      await leave();
     },
   };
 }

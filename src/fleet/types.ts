@@ -51,6 +51,7 @@ export interface Fleet {
   members(): Promise<Members>;
   /** Rejects if this process is behind the store's revision and does not catch up in time, or if the store is unreachable. */
   check(): Promise<void>;
-  /** Removes this process from the list. */
+  /** Removes this process from the list, at once where the store is a file. Requests are served until {@link Fleet.close}. */
+  leave(): Promise<void>;
   close(): Promise<void>;
 }
