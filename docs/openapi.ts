@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { GRANT_TYPES } from '../src/auth/tokens/service.ts';
 import { alertNotificationSchema } from '../src/protocol/alert-notification.ts';
 import {
+  ALERTS_BOUNDS,
   CONSOLE_PATHS,
   EVENT_STREAM_MEDIA_TYPE,
   HEADERS,
   JSON_MEDIA_TYPE,
-  MAX_ALERTS_BYTES,
   MAX_BODY_BYTES,
   PATHS,
   RDCP_MEDIA_TYPE,
@@ -177,7 +177,7 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
       summary: 'Switches what the rules of the server say for the alerts of Alertmanager or Grafana',
       scopes: ['alerts'],
       body: alertNotificationSchema,
-      maximum: MAX_ALERTS_BYTES,
+      maximum: ALERTS_BOUNDS.bytes,
       answer: 'AlertsResponse',
     },
   },

@@ -4,9 +4,6 @@ import type { Timestamp } from './time.ts';
 
 // The webhook of Prometheus Alertmanager and of Grafana, and its answer. Their fields beyond these are not read.
 
-/** Most alerts of one notification. */
-const MAX_ALERTS = 10_000;
-
 const status = z.enum(['firing', 'resolved'], "must be 'firing' or 'resolved'");
 
 const alert = z.object({
@@ -21,10 +18,7 @@ export const alertNotificationSchema = z.object({
   status,
   groupKey: z.string().min(1, 'must hold at least one character'),
   truncatedAlerts: z.number().int().min(0).optional(),
-  alerts: z
-    .array(alert)
-    .min(1, 'must hold at least one alert')
-    .max(MAX_ALERTS, `must hold at most ${MAX_ALERTS} alerts`),
+  alerts: z.array(alert).min(1, 'must hold at least one alert'),
 });
 
 /** The body of a notification about a group of alerts. */

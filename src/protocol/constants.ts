@@ -1,3 +1,5 @@
+import type { JsonBounds } from './json-bounds.ts';
+
 /** The `protocol` field of every body and the `X-RDCP-Protocol` header (RDCP 1.0, Versioning). */
 export const PROTOCOL = 'rdcp/1.0';
 
@@ -145,8 +147,10 @@ export const AUDIT_ACTIONS = [
 
 /** Maximum size of a request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Maximum size of a notification about alerts, in bytes: 10,000 of them with some labels each. */
-export const MAX_ALERTS_BYTES = 8 * 1024 * 1024;
+/** Largest JSON body: a request names at most some thousand categories. */
+export const BODY_BOUNDS: JsonBounds = { bytes: MAX_BODY_BYTES, depth: 32, values: 10_000 };
+/** Largest notification about alerts: a thousand with a dozen labels each. */
+export const ALERTS_BOUNDS: JsonBounds = { bytes: 1024 * 1024, depth: 32, values: 20_000 };
 /** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
 /** Largest limits of a control's budget: calls a second, and calls or bytes in all. */

@@ -11,7 +11,7 @@ import type { Choosing } from '../fleet/choosing.ts';
 import type { Fleet } from '../fleet/types.ts';
 import type { ControlInstruments, SharedMeasurements } from '../metrics/types.ts';
 import type { ResolvedConfig } from '../options/config.ts';
-import { CONSOLE_PATHS, HEADERS, MAX_ALERTS_BYTES, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
+import { ALERTS_BOUNDS, CONSOLE_PATHS, HEADERS, PATHS, TOKEN_PATHS } from '../protocol/constants.ts';
 import type { Emission } from '../protocol/emission.ts';
 import type { NotificationReceiver } from '../protocol/messages.ts';
 import type { Conditions } from '../report/conditions.ts';
@@ -249,7 +249,7 @@ export function createApp(dependencies: AppDependencies): Handle {
   if (takesNotifications(config)) {
     const byWebhook = createIdentify(authenticator, anonymous, true);
     const sender = authenticate({ identify: byWebhook, methods, limiter: anonymous });
-    const body = jsonBody(MAX_ALERTS_BYTES);
+    const body = jsonBody(ALERTS_BOUNDS);
     post(PATHS.alerts, sender, reads, authorize('alerts'), processWide, body, answer(alerts(dependencies)));
   }
 

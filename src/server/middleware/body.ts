@@ -1,12 +1,12 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
-import type { KoaBodyMiddlewareOptions } from 'koa-body';
 import type { z } from 'zod';
 import { RdcpError } from '../../errors.ts';
-import { JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
+import { BODY_BOUNDS, JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import { duplicateMember } from '../../protocol/duplicate-members.ts';
 import { firstIssue } from '../../protocol/issues.ts';
+import { exceededBound, type JsonBounds } from '../../protocol/json-bounds.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
 import { discard, endConnection, hasBody } from '../request.ts';
 import type { Context, Step } from '../steps.ts';
@@ -16,30 +16,21 @@ const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 
 /**
  * Reads the body as a JSON object into `ctx.request.body`. If the application's parser has read it already, its result
- * is used. Bodies whose headers declare anything but JSON in UTF-8 are refused unread.
- * @param maximum size in bytes
+ * is used. Bodies whose headers declare anything but JSON in UTF-8 are refused unread, and what is too large before it is parsed.
  */
-export function jsonBody(maximum = MAX_BODY_BYTES): Step {
-  // JSON's own syntax is ASCII, so it also parses as latin1, and the bytes can be checked for valid UTF-8 afterwards. A
-  // UTF-8 decoder would replace invalid bytes silently.
-  const parser = bodyParser({
-    encoding: BYTES,
-    jsonTypes: MEDIA_TYPES,
-    jsonLimit: maximum,
-    jsonStrict: true,
-    text: false,
-  });
+export function jsonBody(bounds = BODY_BOUNDS): Step {
+  const parser = textParser(MEDIA_TYPES, bounds.bytes);
   return async (ctx) => {
     assertMediaType(ctx, MEDIA_TYPES);
-    const before = wasRead(ctx.req) ? parsedBefore(ctx.req, maximum) : undefined;
-    if (before !== undefined && 'parsed' in before) {
-      ctx.request.body = asObject(before.parsed);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req, bounds.bytes) : await readBody(ctx, parser, bounds.bytes);
+    if ('parsed' in body) {
+      ctx.request.body = asObject(body.parsed);
       return;
     }
-    const bytes = before ?? (await readBody(ctx, parser, notJson, maximum));
-    const text = bytes.toString('utf8');
-    // The latin1 result is correct when all bytes are ASCII.
-    const parsed = before === undefined && isAscii(bytes) ? ctx.request.body : parse(text);
+    const exceeded = exceededBound(body, bounds);
+    if (exceeded !== undefined) throw tooLarge(bounds, exceeded);
+    const text = body.toString('utf8');
+    const parsed = parse(text);
     ctx.request.body = asObject(parsed);
     const duplicate = duplicateMember(text, parsed);
     if (duplicate !== undefined) throw malformed(escapeUnprintable(duplicate), 'appears twice in one object');
@@ -48,10 +39,16 @@ export function jsonBody(maximum = MAX_BODY_BYTES): Step {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, /__|\\u005f/i.test(text) ? refusePrototypes : undefined);
   } catch {
     throw notJson();
   }
+}
+
+/** A copy of such a member would become the prototype of its object. */
+function refusePrototypes(name: string, value: unknown): unknown {
+  if (name === '__proto__') throw notJson();
+  return value;
 }
 
 function asObject(value: unknown): NonNullable<Context['request']['body']> {
@@ -88,8 +85,12 @@ function malformed(field: string, problem: string): RdcpError {
 /** Returns the parser, loaded on first use. */
 type BodyParser = () => Middleware | Promise<Middleware>;
 
-/** A koa-body parser for POST bodies, loaded lazily: a service without control requests never loads koa-body. */
-function bodyParser(options: Partial<KoaBodyMiddlewareOptions>): BodyParser {
+/**
+ * A koa-body parser that leaves the body as text, loaded lazily: a service without control requests never loads koa-body. JSON is
+ * bounded and parsed by us, because koa-body knows a bound on bytes alone.
+ * @param maximum size in bytes
+ */
+function textParser(textTypes: string[], maximum: number): BodyParser {
   let parser: Middleware | undefined;
   const load = async () => {
     const { HttpMethodEnum, koaBody } = await import('koa-body');
@@ -98,7 +99,10 @@ function bodyParser(options: Partial<KoaBodyMiddlewareOptions>): BodyParser {
       multipart: false,
       urlencoded: false,
       parsedMethods: [HttpMethodEnum.POST],
-      ...options,
+      encoding: BYTES,
+      json: false,
+      textTypes,
+      textLimit: maximum,
     });
     return parser;
   };
@@ -129,22 +133,15 @@ function assertMediaType({ req }: Context, supported: readonly string[]): void {
 const BYTES = 'binary';
 
 /**
- * The bytes of a body, read by a koa-body parser in {@link BYTES}.
- * @param malformed creates the error for a body that the parser rejects
- */
-async function readBody(
-  ctx: Context,
-  parser: BodyParser,
-  malformed: () => RdcpError,
-  maximum = MAX_BODY_BYTES,
-): Promise<Buffer> {
+ * The bytes of a body, read by a koa-body parser in {@link BYTES}. */
+async function readBody(ctx: Context, parser: BodyParser, maximum: number): Promise<Buffer> {
   if (!hasBody(ctx.req)) throw emptyBody();
   if (Number(ctx.req.headers['content-length'] ?? 0) > maximum) throw await cutOff(ctx, maximum);
   const parse = await parser();
   try {
     await parse(ctx, async () => undefined);
   } catch (error) {
-    throw await refusalOf(error, ctx, malformed, maximum);
+    throw await refusalOf(error, ctx, maximum);
   }
   return checked(Buffer.from(ctx.request.rawBody ?? '', BYTES));
 }
@@ -163,7 +160,7 @@ function parsedBefore(req: IncomingMessage, maximum = MAX_BODY_BYTES): Buffer | 
   if (body === undefined) throw readInVain();
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
   const length = bytes?.length ?? Number(req.headers['content-length'] ?? JSON.stringify(body).length);
-  if (length > maximum) throw tooLarge(maximum);
+  if (length > maximum) throw tooLarge({ bytes: maximum });
   return bytes === undefined ? { parsed: body } : checked(bytes);
 }
 
@@ -182,27 +179,23 @@ function checked(bytes: Buffer): Buffer {
 }
 
 /** The parser's error holds the raw body, so it is neither logged nor sent. */
-async function refusalOf(
-  error: unknown,
-  ctx: Context,
-  malformed: () => RdcpError,
-  maximum: number,
-): Promise<RdcpError> {
-  const { status, type } = error as { status?: unknown; type?: unknown };
+async function refusalOf(error: unknown, ctx: Context, maximum: number): Promise<RdcpError> {
+  const { status } = error as { status?: unknown };
   if (status === 413) return cutOff(ctx, maximum);
-  if (type === 'request.aborted' || type === 'request.size.invalid') {
-    return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
-  }
-  return malformed();
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
 }
 
 async function cutOff(ctx: Context, maximum: number): Promise<RdcpError> {
   if (!(await discard(ctx.req))) endConnection(ctx.res);
-  return tooLarge(maximum);
+  return tooLarge({ bytes: maximum });
 }
 
-function tooLarge(maximum: number): RdcpError {
-  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must be at most ${maximum} bytes`, {
+const AT_MOST = { bytes: 'be at most', depth: 'nest objects and lists at most', values: 'have at most' };
+const UNITS = { bytes: 'bytes', depth: 'deep', values: 'members and elements' };
+
+function tooLarge(bounds: Partial<JsonBounds>, exceeded: keyof JsonBounds = 'bytes'): RdcpError {
+  const maximum = bounds[exceeded];
+  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must ${AT_MOST[exceeded]} ${maximum} ${UNITS[exceeded]}`, {
     details: { maximum },
   });
 }
@@ -218,16 +211,10 @@ const FORM = 'application/x-www-form-urlencoded';
  * names with brackets into objects and lists; here they stay plain names.
  */
 export function formBody(): Step {
-  const parser = bodyParser({
-    encoding: BYTES,
-    json: false,
-    text: true,
-    textTypes: [FORM],
-    textLimit: MAX_BODY_BYTES,
-  });
+  const parser = textParser([FORM], MAX_BODY_BYTES);
   return async (ctx) => {
     assertMediaType(ctx, [FORM]);
-    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, parser, notForm);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, parser, MAX_BODY_BYTES);
     ctx.state.form = 'parsed' in body ? pairsOf(body.parsed) : [...new URLSearchParams(body.toString('utf8'))];
   };
 }
