@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { AuditTrail } from '../audit/types.ts';
 import type { CommandContext, ControlPlane } from '../control/types.ts';
-import { unavailable } from '../errors.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import type { AlertControl } from '../protocol/alert-notification.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { DiscoveredActivation } from '../protocol/messages.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { Clock } from '../time/clock.ts';
+import { AlertHistory, userOf } from './history.ts';
 import type { Notice } from './notice.ts';
 
 /** What the service's owner allows alerts to switch. */
@@ -22,20 +22,15 @@ export interface AlertControlsOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Entries of the trail in one page, and pages that are read to find the last switch. */
-const PAGE = 200;
-const MAX_PAGES = 50;
-
-/**
- * Switches what rules say, once for each firing of a group of alerts. It remembers nothing itself: the audit trail says what
- * was switched last, to all processes that share the store, and after a restart.
- */
+/** Switches what rules say, once for each firing of a group of alerts. */
 export class AlertControls {
   readonly #options: AlertControlsOptions;
+  readonly #history: AlertHistory;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: AlertControlsOptions) {
     this.#options = options;
+    this.#history = new AlertHistory(options.trail);
   }
 
   /**
@@ -64,7 +59,7 @@ export class AlertControls {
     const { plane, fleet, clock } = this.#options;
     const now = clock.now();
     const groupId = hash('sha256', JSON.stringify([rule.name, rule.tenant, group]), 'hex').slice(0, 32);
-    const last = await this.#lastSwitch(rule, groupId, Math.min(since, now - (rule.for + rule.cooldown) * 1000));
+    const last = await this.#history.last(groupId, Math.min(since, now - (rule.for + rule.cooldown) * 1000));
     const context = { ...this.#contextOf(rule), requestId: `${groupId}.${since}`, ...(source && { source }) };
     // Of processes that act on the same last switch, the store lets one through.
     const replay = { key: JSON.stringify(['alert', groupId, state, last?.id]), fingerprint: '' };
@@ -100,37 +95,10 @@ export class AlertControls {
     const tenant = isolation.contextOf(tenantId);
     return { scope: isolation.scopeOf(tenantId), identity: identityOf(name), ...(tenant && { tenant }) };
   }
-
-  /** The newest entry that switched for the group, unless it is older than `from`. */
-  async #lastSwitch({ name }: AlertRule, groupId: string, from: number): Promise<AuditEntry | undefined> {
-    const { userId } = identityOf(name);
-    let cursor: string | undefined;
-    // Without filters: a store may search its whole trail for an entry that passes them.
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const { entries, next } = await this.#options.trail.query({
-        limit: PAGE,
-        ...(cursor !== undefined && { cursor }),
-      });
-      for (const entry of entries) {
-        if (Date.parse(entry.timestamp) < from) return undefined;
-        if (
-          entry.identity.userId === userId &&
-          entry.outcome === 'success' &&
-          entry.requestId?.startsWith(`${groupId}.`)
-        ) {
-          return entry;
-        }
-      }
-      if (next === undefined) return undefined;
-      cursor = next;
-    }
-    throw unavailable('The audit trail has too many entries since the alert began, so nothing was changed');
-  }
 }
 
-/** Identifiers have no colon, so no client of a credential has this user. */
 function identityOf(rule: string) {
-  return { userId: `alert:${rule}`, clientId: `alert.${rule}` };
+  return { userId: userOf(rule), clientId: `alert.${rule}` };
 }
 
 /** Which work is meant: the part of the rule's `when` that a control has. */
