@@ -19,12 +19,14 @@ export const APPROVAL_WINDOW_MS = 10 * 60_000;
 const MAX_WAITING = 20;
 /** Changes that a list has, the newest ones. */
 const MAX_LISTED = 100;
-const ID_LENGTH = 12;
+/** Characters of an id that say of which request it is, and of which content. */
+const PART = 12;
 
 type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
 
 /** A change that waits, as it was asked for. */
 export interface Held {
+  /** Of its request and its content: what is approved is what was seen. */
   readonly id: string;
   readonly request: ControlRequest;
   /** Who asked, and for whom. */
@@ -77,12 +79,9 @@ export class Approvals {
     const { allow: _, replay, ...maker } = context;
     const { clock, trail, randomUUID } = this.#options;
     const now = clock.now();
-    const id = (replay === undefined ? randomUUID().replaceAll('-', '') : hash('sha256', replay.key)).slice(
-      0,
-      ID_LENGTH,
-    );
     const fingerprint = replay?.fingerprint ?? '';
-    const earlier = await this.find(id);
+    const id = hash('sha256', replay?.key ?? randomUUID()).slice(0, PART) + hash('sha256', fingerprint).slice(0, PART);
+    const earlier = await this.#heldFor(id);
     if (earlier !== undefined) {
       if (earlier.fingerprint !== fingerprint) throw reused();
       return (await this.#outcomeOf(id)) ?? Promise.reject(waits(earlier, refusal));
@@ -111,8 +110,14 @@ export class Approvals {
     throw waits(held, refusal);
   }
 
-  /** The change with this id, approved or not; `undefined` if there is none, or its time is over. */
+  /** The change with this id, approved or not; `undefined` if there is none, its time is over, or its content is another. */
   async find(id: string): Promise<Held | undefined> {
+    const held = await this.#heldFor(id);
+    return held?.id === id ? held : undefined;
+  }
+
+  /** What waits for the request of this id, whatever its content. */
+  async #heldFor(id: string): Promise<Held | undefined> {
     const kept = await this.#kept(waitingKey(id));
     return kept && decodeJson(heldSchema, kept.response);
   }
@@ -195,8 +200,9 @@ function waits({ id, expiresAt, at }: Held, { message, method, details }: RdcpEr
   );
 }
 
+/** The same for all contents of a request, so that one is kept at a time. */
 function waitingKey(id: string): string {
-  return JSON.stringify(['approval', id]);
+  return JSON.stringify(['approval', id.slice(0, PART)]);
 }
 
 function approvedKey(id: string): string {

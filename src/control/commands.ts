@@ -122,7 +122,8 @@ export class Commands implements Writer {
     const ticketFor: ActivationSources['ticketFor'] = (about) => {
       // A service that verifies a ticket does not know which processes it is for, so the store has to.
       const signer = request.options?.otelrdcp_target?.instances === undefined ? this.#options.ticketSigner : undefined;
-      ticket = issueTicket({ ...about, ...(tenantId !== undefined && { tenantId }) }, now, signer);
+      const tenant = addressedTenant(context);
+      ticket = issueTicket({ ...about, ...(tenant !== undefined && { tenantId: tenant }) }, now, signer);
       return ticketHash(ticket.value);
     };
     try {
@@ -191,7 +192,7 @@ export class Commands implements Writer {
     }
     const value = issueDocument(
       activation,
-      { request, tenantId: scope.tenantId, by: identity.userId },
+      { request, tenantId: addressedTenant(context), by: identity.userId },
       now,
       ticketSigner,
     );
@@ -458,6 +459,14 @@ function refusalDraft(request: ControlRequest, context: CommandContext, error: R
   return { ...draftOf(request, context, categories, [], 'failed'), error: error.code };
 }
 
+/**
+ * The tenant that a request is about. Under global isolation a tenant's operator addresses the settings of everybody, but an entry, a
+ * ticket and a document still name the tenant: elsewhere tenants may be kept apart.
+ */
+function addressedTenant({ scope, tenant }: Pick<CommandContext, 'scope' | 'tenant'>): string | undefined {
+  return scope.tenantId ?? (tenant?.id === EVERYBODY ? undefined : tenant?.id);
+}
+
 function draftOf(
   { action, options }: ControlRequest,
   { scope, tenant, tenantName, identity, requestId, source, approval }: CommandContext,
@@ -465,8 +474,7 @@ function draftOf(
   changes: AuditDraft['changes'],
   outcome: AuditOutcome,
 ): AuditDraft {
-  // Under global isolation a tenant's operator addresses the global scope, but the entry still names the tenant.
-  const tenantId = scope.tenantId ?? (tenant?.id === EVERYBODY ? undefined : tenant?.id);
+  const tenantId = addressedTenant({ scope, ...(tenant && { tenant }) });
   return {
     action,
     categories,

@@ -1,5 +1,6 @@
 import type { CommandContext, ControlPlane } from '../control/types.ts';
 import { RdcpError } from '../errors.ts';
+import type { ControlBudget } from '../protocol/messages.ts';
 import type { LineFilter, Match } from '../protocol/target.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { ControlDocument, DocumentControl } from '../tickets/document.ts';
@@ -63,8 +64,7 @@ export function documentControls({
           duration: Math.min(Math.max(1, Math.ceil((expiresAt - clock.now()) / 1000)), maxDuration),
           otelrdcp_target: target,
           ...(filter && { otelrdcp_filter: filter }),
-          // No document raises a limit that the service's owner has set.
-          ...(budget && isWithinConfigured(budget.callsPerSecond, categories) && { otelrdcp_budget: budget }),
+          ...(budget && { otelrdcp_budget: withinConfigured(budget, categories) }),
         },
       },
       { ...context, until: expiresAt, early: true, replay: { key: keyOf('enable'), fingerprint: '', expiresAt } },
@@ -80,7 +80,10 @@ export function documentControls({
     };
   };
 
-  function isWithinConfigured(rate: number | undefined, categories: readonly string[]): boolean {
-    return rate === undefined || categories.every((name) => rate <= (configuredRate(name) ?? Number.POSITIVE_INFINITY));
+  /** No document raises a limit that the service's owner has set: of two rates the smaller holds, and the other limits stay. */
+  function withinConfigured(budget: ControlBudget, categories: readonly string[]): ControlBudget {
+    if (budget.callsPerSecond === undefined) return budget;
+    const rates = [budget.callsPerSecond, ...categories.map(configuredRate)].filter((rate) => rate !== undefined);
+    return { ...budget, callsPerSecond: Math.min(...rates) };
   }
 }

@@ -122,11 +122,18 @@ test('a service without security.tokens says so', async (t) => {
   assert.deepEqual(await entries(), []);
 });
 
-test("a tenant's operator signs for that tenant alone", async (t) => {
-  const { sign, read } = await start(t, { tenantId: 'acme' }, { tenancy: { isolation: 'organization' } });
-  const document = read((await sign()).body.otelrdcp_document?.value) as ControlDocument;
-  assert.equal(document.controls[0]?.tenantId, 'acme');
-});
+for (const isolation of ['global', 'process', 'organization'] as const) {
+  test(`a tenant's operator signs for that tenant alone, under isolation ${isolation}`, async (t) => {
+    const { sign, read, ask } = await start(t, { tenantId: 'acme' }, { tenancy: { isolation } });
+    const document = read((await sign()).body.otelrdcp_document?.value) as ControlDocument;
+    assert.equal(document.controls[0]?.tenantId, 'acme');
+    const options = { duration: '1m', otelrdcp_target: { request: true } };
+    const body = { action: 'enable', categories: 'OWN', options };
+    const { otelrdcp_request: ticket } = (await ask<ControlResponse>(PATHS.control, { method: 'POST', body })).body;
+    const [, payload = ''] = ticket?.baggage.split('=')[1]?.split('.') ?? [];
+    assert.equal(JSON.parse(Buffer.from(payload, 'base64url').toString()).tenant, 'acme');
+  });
+}
 
 test('rdcp enable --print prints the document alone, and says on stderr what it does', async (t) => {
   const { env, read } = await start(t);

@@ -134,6 +134,20 @@ test('a repeat of the request with its id waits on, and gets the answer once it 
   assert.deepEqual([last.status, last.headers.get('x-rdcp-replayed')], [200, 'true']);
 });
 
+test('an approval is of the change that was seen, also when its request id is used again for another', async (t) => {
+  const time = virtualTime();
+  const server = await startServer(t, { clock: time.clock, config: { security: { apiKeys: RECORDS } } });
+  const ask = asking(server.url);
+  const send = (duration: string) =>
+    ask('agent', PATHS.control, post({ action: 'enable', categories: 'HTTP', options: { duration } }, 'mine-1'));
+  const seen = idOf((await send('16m')).body);
+  time.suspend(600_000);
+  const later = idOf((await send('24h')).body);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: seen }))).status, 404);
+  assert.equal(server.gate.category('HTTP').enabled, false);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: later }))).status, 200);
+});
+
 test('who asked does not approve, nor does a key without admin, nor one that may not make the change either', async (t) => {
   const { rdcp, ask } = await start(t);
   const asked = await ask('agent', PATHS.control, post({ action: 'enable', categories: ['HTTP', 'DB_POOL'] }));
@@ -147,7 +161,7 @@ test('who asked does not approve, nor does a key without admin, nor one that may
   assert.deepEqual(await reasonOf('itself'), [403, 'own_request'], 'another key of the same user');
   assert.deepEqual(await reasonOf('lesser'), [403, 'not_allowed']);
   assert.equal(rdcp.category('HTTP').enabled, false);
-  assert.equal((await ask('owner', PATHS.approve, post({ id: '0123456789ab' }))).status, 404);
+  assert.equal((await ask('owner', PATHS.approve, post({ id: '0123456789ab0123456789ab' }))).status, 404);
   assert.equal((await ask('owner', PATHS.approve, post({ id: '../control' }))).status, 400);
   assert.equal((await ask('owner', PATHS.approve, approval)).status, 200);
 });
