@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { postgresFolder, startPostgres, whyNoPostgres } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { change } from './samples.ts';
 
@@ -75,4 +76,59 @@ test('a user with the documented permissions alone does all that a store does', 
   } finally {
     await store.close();
   }
+});
+
+test('a schema that another role made first is not used, unless that role is named as owner', { skip }, async (t) => {
+  const server = await startPostgres();
+  t.after(() => server.close());
+  server.sql(`CREATE ROLE service LOGIN PASSWORD 'one'; CREATE ROLE stranger;
+    GRANT CREATE ON DATABASE postgres TO service, stranger; CREATE TABLE public.ran (by text);
+    GRANT INSERT ON public.ran TO PUBLIC; SET ROLE stranger; CREATE SCHEMA rdcp;
+    CREATE TABLE rdcp.schema_version AS SELECT 1 AS version;
+    CREATE FUNCTION rdcp.clock() RETURNS bigint LANGUAGE sql AS 'INSERT INTO public.ran VALUES (current_user) RETURNING 1';
+    GRANT ALL ON SCHEMA rdcp TO service; GRANT ALL ON ALL TABLES IN SCHEMA rdcp TO service`);
+  const url = server.url.replace(/\/\/.*@/, '//service:one@');
+  const checked = async (parameters: string) => {
+    const store = createPostgresStore({ url: url + parameters, deadlineMs: PATIENCE_MS });
+    try {
+      await store.check();
+      await store.fleet?.look();
+    } finally {
+      await store.close();
+    }
+  };
+  await assert.rejects(
+    checked(''),
+    /schema rdcp, or something in it, belongs to the role stranger: .* name it as owner/,
+  );
+  assert.equal(server.sql('SELECT count(*) FROM public.ran'), '0');
+  await checked('?schema=mine');
+  server.sql(
+    'CREATE OR REPLACE FUNCTION mine.extra() RETURNS int LANGUAGE sql AS $$SELECT 1$$; ALTER FUNCTION mine.extra() OWNER TO stranger',
+  );
+  await assert.rejects(checked('?schema=mine'), /belongs to the role stranger/);
+  await checked('?schema=mine&owner=stranger');
+});
+
+test('a flood of notifications by a role that may only log in takes no memory, and messages arrive after it', {
+  skip,
+}, async (t) => {
+  const server = await startPostgres();
+  t.after(() => server.close());
+  const [one, other] = [1, 2].map(() => createPostgresStore({ url: server.url, deadlineMs: PATIENCE_MS }));
+  t.after(() => Promise.all([one?.close(), other?.close()]));
+  const heard: string[] = [];
+  other!.messages!.onMessage((text) => void heard.push(text));
+  for (const store of [one!, other!]) await store.load();
+  server.sql('CREATE ROLE guest LOGIN');
+  const before = process.memoryUsage().heapUsed;
+  server.sql(
+    `SET ROLE guest; DO 'BEGIN FOR n IN 1..300000 LOOP PERFORM pg_notify(''rdcp:messages'', n::text); END LOOP; END'`,
+  );
+  await until('a message after the flood', async () => {
+    await one!.messages!.send('after');
+    return heard.includes('after');
+  });
+  const grown = process.memoryUsage().heapUsed - before;
+  assert.ok(grown < 64 * 2 ** 20, `${Math.round(grown / 2 ** 20)} MiB`);
 });

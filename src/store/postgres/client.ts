@@ -164,9 +164,9 @@ function connectionStrings(url: string): readonly string[] {
   return (onSocket ? ['disable'] : ways).map((way) => `${url}${separator}uselibpqcompat=true&sslmode=${way}`);
 }
 
-/** The parameter `schema` of a URL, which is ours. */
-export function schemaOf(url: string): string | undefined {
-  return parametersOf(url)?.get('schema') ?? undefined;
+/** A parameter of a URL that is ours. */
+export function parameterOf(url: string, name: 'schema' | 'owner'): string | undefined {
+  return parametersOf(url)?.get(name) ?? undefined;
 }
 
 function parametersOf(url: string): URLSearchParams | undefined {

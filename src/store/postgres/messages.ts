@@ -5,6 +5,11 @@ import { Replays, seal, unseal } from '../seal.ts';
 import type { Notification } from './client.ts';
 import type { Query } from './connection.ts';
 
+/** A payload of NOTIFY that names a message in the table. */
+const POSITION = /^\d{1,15}$/;
+/** Notifications that wait for their message at most: twice what the table holds. */
+const MAX_WAITING = 1000;
+
 export interface MessagesOptions {
   readonly query: Query;
   /** The schema, as statements have it. */
@@ -15,13 +20,15 @@ export interface MessagesOptions {
   readonly polls: () => boolean;
   /** The secret that the store holds; empty while unknown. */
   readonly secret: () => string;
+  /** Called when there are more notifications than messages can be, so that some are dropped. */
+  readonly flooded: () => void;
   /** The server's time, in milliseconds; `undefined` while unknown. */
   readonly serverTime: () => number | undefined;
 }
 
 /** Messages by NOTIFY, and by a table where they are too long for it or no NOTIFY arrives. */
 export function createPostgresMessages(options: MessagesOptions) {
-  const { query, schema, polls, secret, serverTime } = options;
+  const { query, schema, polls, secret, serverTime, flooded } = options;
   const address = randomBytes(12).toString('base64url');
   const channelOf = (to: string | null) => `${options.channel}:${to ?? 'messages'}`;
   const listeners = new Listeners<[message: string, from: string]>('messages');
@@ -29,8 +36,9 @@ export function createPostgresMessages(options: MessagesOptions) {
   let sent = 0;
   /** Position of the newest message that was read from the table. */
   let position: number | undefined;
-  /** Messages are passed on in the order of their notifications, although some have to be fetched. */
-  let delivered: Promise<unknown> = Promise.resolve();
+  /** Notifications that were not passed on yet, in their order: some name a message that has to be fetched. */
+  let waiting: { readonly payload: string; readonly to: string | null }[] = [];
+  let isDelivering = false;
 
   function open(body: string, to: string | null): void {
     const now = serverTime();
@@ -40,10 +48,25 @@ export function createPostgresMessages(options: MessagesOptions) {
     listeners.call(opened.text, opened.from);
   }
 
-  async function deliver(payload: string, to: string | null): Promise<void> {
-    if (!/^\d{1,15}$/.test(payload)) return open(payload, to);
-    const rows = await query(`SELECT body FROM ${schema}.message WHERE position = $1`, [payload]);
-    for (const { body } of rows) open(body ?? '', to);
+  /** Whoever may connect to the database can notify: one statement fetches what many notifications name. */
+  async function deliver(): Promise<void> {
+    if (isDelivering) return;
+    isDelivering = true;
+    while (waiting.length > 0) {
+      const notified = waiting;
+      waiting = [];
+      const positions = new Set(notified.map(({ payload }) => payload).filter((payload) => POSITION.test(payload)));
+      const bodies = positions.size === 0 ? new Map() : await fetched([...positions]).catch(() => new Map());
+      for (const { payload, to } of notified) open(POSITION.test(payload) ? (bodies.get(payload) ?? '') : payload, to);
+    }
+    isDelivering = false;
+  }
+
+  async function fetched(positions: readonly string[]): Promise<Map<string, string>> {
+    const rows = await query(`SELECT position, body FROM ${schema}.message WHERE position = ANY($1::bigint[])`, [
+      `{${positions}}`,
+    ]);
+    return new Map(rows.map(({ position, body }) => [String(position), body ?? '']));
   }
 
   const store: MessageStore = {
@@ -69,7 +92,12 @@ export function createPostgresMessages(options: MessagesOptions) {
     hear({ channel, payload = '' }: Notification): void {
       if (listeners.size === 0) return;
       const to = channel === channelOf(null) ? null : address;
-      delivered = delivered.then(() => deliver(payload, to)).catch(() => {});
+      if (waiting.length === MAX_WAITING) {
+        flooded();
+        return;
+      }
+      waiting.push({ payload, to });
+      void deliver();
     },
 
     /** Read with the changes: where this handle polls, the messages since the last read; always the newest position. */

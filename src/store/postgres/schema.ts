@@ -240,8 +240,11 @@ export interface Migration {
 /**
  * Brings a schema to this release's version, in one transaction. Processes that do so at once wait for the first.
  * @param run statements of one connection
+ * @param owner a role that is trusted beside this user, the database's owner and superusers
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the schema, a table or a function of it belongs to somebody else
  */
-export async function migrate(run: Query, schema: string): Promise<Migration> {
+export async function migrate(run: Query, schema: string, owner?: string): Promise<Migration> {
+  await assertOwned(run, schema, owner);
   const to = VERSIONS.length;
   const found = await versionOf(run, schema);
   if (found === to) return { from: to, to };
@@ -261,6 +264,27 @@ export async function migrate(run: Query, schema: string): Promise<Migration> {
     await run('ROLLBACK').catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Nothing of a schema is used before its owner is known: whoever may create in the database could have made it first, with
+ * functions that run with the rights of this service.
+ */
+async function assertOwned(run: Query, schema: string, owner: string | undefined): Promise<void> {
+  const strangers = await run(
+    `SELECT r.rolname AS name FROM pg_catalog.pg_roles r WHERE r.oid IN (
+       SELECT nspowner FROM pg_catalog.pg_namespace WHERE nspname = $1
+       UNION SELECT relowner FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = $1
+       UNION SELECT proowner FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace n ON n.oid = pronamespace WHERE nspname = $1)
+     AND NOT r.rolsuper AND r.rolname <> current_user AND r.rolname IS DISTINCT FROM $2
+     AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())`,
+    [schema, owner ?? null],
+  );
+  const [stranger] = strangers;
+  if (stranger === undefined) return;
+  throw invalidStore(
+    `postgres: the schema ${schema}, or something in it, belongs to the role ${stranger.name}: if you trust that role, name it as owner`,
+  );
 }
 
 async function versionOf(run: Query, schema: string): Promise<number> {

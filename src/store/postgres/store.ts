@@ -3,7 +3,7 @@ import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, StoredValues } from '../stored-values.ts';
 import { columnsOf, createPostgresTrail } from './audit.ts';
 import { createChanges, stateOf } from './changes.ts';
-import { type Connected, connectionFrom, connectionTo, type PostgresPool, schemaOf } from './client.ts';
+import { type Connected, connectionFrom, connectionTo, type PostgresPool, parameterOf } from './client.ts';
 import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
 import { createPostgresFleet } from './fleet.ts';
 import { createPostgresMessages } from './messages.ts';
@@ -18,6 +18,11 @@ export type PostgresStoreOptions = {
    * own. @default 'rdcp', or the parameter `schema` of the URL
    */
   readonly schema?: string;
+  /**
+   * A role that may own the schema, beside the user of the connection, the owner of the database and superusers. Its functions run
+   * with the rights of this service. @default none, or the parameter `owner` of the URL
+   */
+  readonly owner?: string;
   /** Deadline of a statement, in milliseconds. @default 1000 */
   readonly deadlineMs?: number;
   /** Longest time between two reads of what changed, in milliseconds. @default 1100 */
@@ -47,13 +52,13 @@ const SERVER_DEADLINE = 0.8;
  */
 export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   const { deadlineMs = 1_000, pollMs = 1_100 } = options;
-  const { open, name } = openerOf(options, deadlineMs);
+  const { open, name, owner } = openerOf(options, deadlineMs);
   const schema = `"${name}"`;
   const patience = String(Math.ceil(deadlineMs * SERVER_DEADLINE));
   const stored = new StoredValues();
   /** Whether a pooler is between this process and the server. */
   let isPooled = false;
-  let hasWarned = false;
+  const warned = new Set<string>();
   /** The entry and the kept answer of the last commit that failed, until such a commit would be taken. */
   let failed: string | undefined;
 
@@ -65,6 +70,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
     channel: name,
     polls: () => isPooled,
     secret: () => changes.secret(),
+    flooded: () =>
+      warnOnce('too many notifications in PostgreSQL: messages of other processes may be lost (docs/messages.md)'),
     serverTime: () => changes.serverTime(),
   });
   const changes = createChanges({ query, schema, stored, pollMs, aside: messages.aside });
@@ -74,24 +81,25 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   async function established(connected: Connected, query: Query): Promise<void> {
     const [server] = await query('SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby');
     if (server?.is_standby === 't') throw Object.assign(new Error('a standby'), { code: '25006', severity: 'ERROR' });
-    await migrate(query, name);
+    await migrate(query, name, owner);
     // A pooler tells an id of its own. What is set for a session would then be set for others.
     isPooled = Number(server?.pid) !== connected.processID;
-    if (isPooled) warnOnce();
-    else {
+    if (isPooled) {
+      warnOnce('a pooler is before PostgreSQL: changes and messages of other processes are read once a second');
+    } else {
       connected.on('notification', (message) => (message.channel === hint ? changes.resync() : messages.hear(message)));
       await query(`SET statement_timeout = ${patience}`);
+      // What others have created elsewhere in the database is never found in the place of PostgreSQL's own functions.
+      await query('SET search_path = pg_catalog, pg_temp');
       for (const channel of [hint, ...messages.channels]) await query(`LISTEN "${channel}"`);
     }
     queueMicrotask(changes.resync);
   }
 
-  function warnOnce(): void {
-    if (hasWarned) return;
-    hasWarned = true;
-    diagnostics.warn(
-      'rdcp: a pooler is before PostgreSQL: changes and messages of other processes are read once a second',
-    );
+  function warnOnce(problem: string): void {
+    if (warned.has(problem)) return;
+    warned.add(problem);
+    diagnostics.warn(`rdcp: ${problem}`);
   }
 
   async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
@@ -189,12 +197,12 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`
  */
 export async function migratePostgres(url: string): Promise<{ schema: string; from: number; to: number }> {
-  const { open, name } = openerOf({ url }, MIGRATION_MS);
+  const { open, name, owner } = openerOf({ url }, MIGRATION_MS);
   const connected = await open().catch((error: unknown) => {
     throw postgresProblem(error);
   });
   try {
-    return { schema: name, ...(await migrate((text, values) => run(connected, text, values), name)) };
+    return { schema: name, ...(await migrate((text, values) => run(connected, text, values), name, owner)) };
   } catch (error) {
     throw postgresProblem(error);
   } finally {
@@ -206,9 +214,10 @@ const MIGRATION_MS = 10_000;
 
 function openerOf(options: PostgresStoreOptions, timeoutMs: number) {
   const isUrl = 'url' in options;
-  const name = options.schema ?? (isUrl ? schemaOf(options.url) : undefined) ?? DEFAULT_SCHEMA;
+  const name = options.schema ?? (isUrl ? parameterOf(options.url, 'schema') : undefined) ?? DEFAULT_SCHEMA;
+  const owner = options.owner ?? (isUrl ? parameterOf(options.url, 'owner') : undefined);
   assertSchema(name);
-  return { name, open: isUrl ? connectionTo(options.url, timeoutMs) : connectionFrom(options.pool) };
+  return { name, owner, open: isUrl ? connectionTo(options.url, timeoutMs) : connectionFrom(options.pool) };
 }
 
 /** The answer of the function `commit`. */
