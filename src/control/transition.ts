@@ -222,7 +222,8 @@ function withoutCategories(activations: readonly Activation[], categories: reado
   if (!activations.some((each) => each.categories.some((name) => ended.has(name)))) return activations;
   return activations.flatMap((each) => {
     const left = each.categories.filter((name) => !ended.has(name));
-    return left.length === 0 ? [] : [{ ...each, categories: left }];
+    if (left.length === each.categories.length) return each;
+    return left.length === 0 ? [] : { ...each, categories: left };
   });
 }
 

@@ -138,7 +138,10 @@ describe('an enable with a target', () => {
   });
 
   it('ends by disable, reset and by its id, and leaves the permanent state then', async (t) => {
-    const { category, control, discovered, messages } = await start(t);
+    const { category, control, discovered, messages, rdcp } = await start(t);
+    rdcp.category('OTHER');
+    const other = { action: 'enable', categories: 'OTHER', options: FOR_42 };
+    await control('enable', {}, { body: other });
     for (const end of ['disable', 'reset'] as const) {
       await control('enable', FOR_42);
       const { body } = await control(end);
