@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, join } from 'node:path';
+import { after, before, describe, it, test } from 'node:test';
+import type { Option } from '../../../src/cli/command.ts';
+import { root } from '../../../src/cli/commands/root.ts';
+import { servicesLast } from '../../../src/cli/services.ts';
+import { commandsOf } from '../../cli/commands.ts';
+import { startRedis, whyNoRedis } from '../../store/redis-server.ts';
+import { ROOT } from '../../support/built.ts';
+import { freePort } from '../../support/free-port.ts';
+import { startPostgres, whyNoPostgres } from '../../support/postgres.ts';
+import { until } from '../../support/until.ts';
+import { schemaOptions } from '../options.ts';
+import { type Application, install } from './application.ts';
+import { COMMANDS, type Row } from './commands.ts';
+import { FEATURES } from './features.ts';
+import { CONFIGURATIONS } from './programs/configurations.ts';
+import { startServices } from './services.ts';
+
+const textOf = (program: string) => readFileSync(join(import.meta.dirname, 'programs', program), 'utf8');
+
+/** The words of a command line. */
+const wordsOf = (line: string) =>
+  servicesLast(
+    [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, ...quoted]) => quoted.find((each) => each) ?? ''),
+  );
+
+test('every command and every option of the command line has a row, and every row names what there is', async () => {
+  const commands = (await commandsOf(root.commands)).sort(([one], [other]) => other.length - one.length);
+  const seen = new Set<Option>();
+  const typed = new Set<string>();
+  for (const [line] of Object.values(COMMANDS).flat()) {
+    const words = wordsOf(line);
+    const [path, { options }] =
+      commands.find(([path]) => path.every((word, at) => words[at] === word)) ?? assert.fail(line);
+    typed.add(path.join(' '));
+    for (const word of words) {
+      const [, long, short] = /^(?:--([a-z-]+)|-([a-z]))/.exec(word) ?? [];
+      if (long === undefined && short === undefined) continue;
+      const named = Object.entries(options).find(
+        ([name, option]) => name === long || (short !== undefined && option.short === short),
+      );
+      assert.ok(named, `${word} of "${line}" is an option`);
+      seen.add(named[1]);
+    }
+  }
+  const missing = commands.flatMap(([path, { options }]) => {
+    const name = path.join(' ');
+    const untried = Object.entries(options).filter(([, option]) => !seen.has(option));
+    return [...(typed.has(name) ? [] : [name]), ...untried.map(([option]) => `${name} --${option}`)];
+  });
+  assert.deepEqual(missing, [], 'in test/package/installed/commands.ts');
+});
+
+test('every page of docs/ is tried or says why not, and its rows and programs are there', () => {
+  const pages = globSync('docs/*.md', { cwd: ROOT }).map((path) => basename(path, '.md'));
+  assert.deepEqual(Object.keys(FEATURES).sort(), pages.sort(), 'in test/package/installed/features.ts');
+  const lines = Object.values(COMMANDS).flatMap((rows) => rows.map(([line]) => line));
+  for (const [page, { program, rows = [], not }] of Object.entries(FEATURES)) {
+    assert.ok(program !== undefined || rows.length > 0 || not !== undefined, page);
+    for (const start of rows)
+      assert.ok(
+        lines.some((line) => line.startsWith(start)),
+        `${page}: ${start}`,
+      );
+  }
+});
+
+test('the configurations have every option', () => {
+  const has = (value: unknown, [name, ...rest]: readonly string[]): boolean => {
+    if (name === undefined) return value !== undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value) !== (name === '[]')) return false;
+    const inner =
+      name === '[]' || name === '<name>' ? Object.values(value) : [(value as Record<string, unknown>)[name]];
+    return inner.some((each) => has(each, rest));
+  };
+  const missing = schemaOptions().filter(({ path }) => !CONFIGURATIONS.some((each) => has(each, path)));
+  assert.deepEqual(
+    missing.map(({ path }) => path.join('.')),
+    [],
+    'in test/package/installed/programs/configurations.ts',
+  );
+});
+
+describe('installed from its tarball in an empty folder', () => {
+  let app: Application;
+  let variables: Record<string, string>;
+  const servers: { readonly url: string; close(): Promise<void> }[] = [];
+  const skips = { REDIS_URL: whyNoRedis(), POSTGRES_URL: whyNoPostgres() };
+  before(async () => {
+    app = await install();
+    variables = await startServices(app);
+    for (const [name, start] of Object.entries({ REDIS_URL: startRedis, POSTGRES_URL: startPostgres })) {
+      if (skips[name as keyof typeof skips]) continue;
+      const server = await start();
+      servers.push(server);
+      variables[name] = server.url;
+    }
+  });
+  after(async () => {
+    await app?.close();
+    for (const server of servers) await server.close();
+  });
+  const skipOf = (text: string) => Object.entries(skips).find(([name]) => text.includes(name))?.[1] ?? false;
+
+  it('finds nothing of this repository', () => {
+    const { resolve } = createRequire(join(app.directory, 'shop.ts'));
+    assert.ok(!app.directory.startsWith(ROOT));
+    assert.ok(resolve('opentelemetry-instrumentation-rdcp').startsWith(join(app.directory, 'node_modules')));
+    assert.throws(() => resolve('commander'), { code: 'MODULE_NOT_FOUND' }, 'a dependency of ours for development');
+  });
+
+  describe('rdcp', { concurrency: 3 }, () => {
+    for (const [name, rows] of Object.entries(COMMANDS)) {
+      describe(name, { concurrency: 1 }, () => {
+        const found: Record<string, string> = {};
+        for (const row of rows) it(row[0], { skip: skipOf(row[0]) }, () => prints(row, found));
+      });
+    }
+  });
+
+  describe('the features of docs', { concurrency: 3 }, () => {
+    for (const [page, { program, env = {} }] of Object.entries(FEATURES)) {
+      if (program !== undefined)
+        it(`${page}.md`, { skip: skipOf(textOf(`${page}.ts`)) }, () => runs([...program, `${page}.ts`], env));
+    }
+    it('conditions from CommonJS', () => runs(['--no-experimental-require-module', 'conditions.cjs']));
+    it('completion in bash', async () => {
+      const script = `source <(rdcp completion bash); COMP_WORDS=(rdcp enable ORD); COMP_CWORD=2; _rdcp; echo "$COMPREPLY"`;
+      const { printed } = await app.type(`bash -c '${script}'`, { env: variables });
+      assert.equal(printed, 'ORDERS\n');
+    });
+  });
+
+  async function runs(program: readonly string[], given: Readonly<Record<string, string>> = {}): Promise<void> {
+    const env = { ...variables };
+    for (const [name, value] of Object.entries(given)) env[name] = value === 'PORT' ? `${await freePort()}` : value;
+    const { code, printed } = await app.type(`node ${program.join(' ')}`, { env });
+    assert.equal(code, 0, printed);
+  }
+
+  async function prints([line, expected, more = {}]: Row, found: Record<string, string>): Promise<void> {
+    const { code = 0, stdin, endless, meanwhile, again, logged } = more;
+    const env = { ...variables, ...found };
+    // Under a shell of its own, Ctrl-C would end that first.
+    const type = () => app.type(`exec rdcp ${line}`, { env, stdin, meanwhile, until: endless && expected });
+    let typed = await type();
+    for (const end = Date.now() + 20_000; again && !expected.test(typed.printed) && Date.now() < end; )
+      typed = await type();
+    assert.match(typed.printed, expected);
+    assert.equal(typed.code, code, typed.printed);
+    Object.assign(found, expected.exec(typed.printed)?.groups);
+    if (logged !== undefined) await until(`the services write ${logged}`, () => logged.test(app.logged()));
+  }
+});
