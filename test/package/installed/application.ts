@@ -14,7 +14,7 @@ const PACKAGES = ['redis', 'pg', '@modelcontextprotocol/server', 'debug', 'pino'
 const REGISTER = ['--import', 'opentelemetry-instrumentation-rdcp/register'];
 /** Categories of the services; each row that switches has one of its own. */
 export const CATEGORIES =
-  'ORDERS STOCK MAILS PRICES LEVELS BUDGETS BYTES FREE LASTING TOGGLED ENDED DB_READ DB_WRITE QUIET WATCHED PICKED ALARMS';
+  'ORDERS STOCK MAILS PRICES LEVELS BUDGETS BYTES FREE LASTING TOGGLED ENDED DB_READ DB_WRITE QUIET WATCHED PICKED SPARE ALARMS';
 
 /** A folder outside of this repository, with the tarball and what an application has beside it. */
 export interface Application {

@@ -5,7 +5,8 @@ import { basename, join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
 import type { Option } from '../../../src/cli/command.ts';
 import { root } from '../../../src/cli/commands/root.ts';
-import { servicesLast } from '../../../src/cli/services.ts';
+import { CONNECTION_OPTIONS } from '../../../src/cli/connection.ts';
+import { SERVICE_OPTIONS, servicesLast } from '../../../src/cli/services.ts';
 import { commandsOf } from '../../cli/commands.ts';
 import { startRedis, whyNoRedis } from '../../store/redis-server.ts';
 import { ROOT } from '../../support/built.ts';
@@ -27,9 +28,11 @@ const wordsOf = (line: string) =>
     [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, ...quoted]) => quoted.find((each) => each) ?? ''),
   );
 
-test('every command and every option of the command line has a row, and every row names what there is', async () => {
+/** Options of nearly every command, which one row for all of them tries. */
+const OF_ALL = new Set<Option>(Object.values({ ...CONNECTION_OPTIONS, ...SERVICE_OPTIONS }));
+
+test('every command and each of its options has a row, and every row names what there is', async () => {
   const commands = (await commandsOf(root.commands)).sort(([one], [other]) => other.length - one.length);
-  const seen = new Set<Option>();
   const typed = new Set<string>();
   for (const [line] of Object.values(COMMANDS).flat()) {
     const words = wordsOf(line);
@@ -37,21 +40,23 @@ test('every command and every option of the command line has a row, and every ro
       commands.find(([path]) => path.every((word, at) => words[at] === word)) ?? assert.fail(line);
     typed.add(path.join(' '));
     for (const word of words) {
-      const [, long, short] = /^(?:--([a-z-]+)|-([a-z]))/.exec(word) ?? [];
+      const [, long, short] = /^(?:--([a-z-]+)|-([a-z])$)/.exec(word) ?? [];
       if (long === undefined && short === undefined) continue;
-      const named = Object.entries(options).find(
-        ([name, option]) => name === long || (short !== undefined && option.short === short),
-      );
-      assert.ok(named, `${word} of "${line}" is an option`);
-      seen.add(named[1]);
+      const [name, option] =
+        Object.entries(options).find(([name, option]) => name === long || (short && option.short === short)) ??
+        assert.fail(`${word} of "${line}" is no option`);
+      typed.add(OF_ALL.has(option) ? `--${name}` : `${path.join(' ')} --${name}`);
     }
   }
-  const missing = commands.flatMap(([path, { options }]) => {
+  const wanted = commands.flatMap(([path, { options }]) => {
     const name = path.join(' ');
-    const untried = Object.entries(options).filter(([, option]) => !seen.has(option));
-    return [...(typed.has(name) ? [] : [name]), ...untried.map(([option]) => `${name} --${option}`)];
+    return [name, ...Object.entries(options).map(([long, each]) => `${OF_ALL.has(each) ? '' : `${name} `}--${long}`)];
   });
-  assert.deepEqual(missing, [], 'in test/package/installed/commands.ts');
+  assert.deepEqual(
+    [...new Set(wanted)].filter((each) => !typed.has(each)).sort(),
+    [],
+    'in test/package/installed/commands.ts',
+  );
 });
 
 test('every page of docs/ is tried or says why not, and its rows and programs are there', () => {

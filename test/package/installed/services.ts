@@ -54,6 +54,7 @@ export async function startServices(app: Application): Promise<Record<string, st
 
   const common = {
     security: { apiKeys: { file: 'keys.json' } },
+    tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' } } },
     limits: { controlPerMinute: 10_000, readPerMinute: 10_000, anonymousPerMinute: 10_000 },
     emit: { to: 'both' },
   };
@@ -64,7 +65,6 @@ export async function startServices(app: Application): Promise<Record<string, st
       ...common.security,
       tokens: { issuer: `http://localhost:${shop}`, audience: 'rdcp', signingKeyFile: 'signing.pem' },
     },
-    tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' } } },
     store: 'sqlite:shop.sqlite',
     audit: { signingKeyFile: 'audit.pem' },
     tail: { historySeconds: 60, historyCategories: ['ORDERS'] },

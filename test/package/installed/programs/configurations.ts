@@ -172,6 +172,7 @@ export const CONFIGURATIONS: readonly object[] = [
       tickets: TICKETS,
       authenticate: () => undefined,
     },
+    tenancy: { isolation: 'process' },
     pull: { file: 'controls.jwt', every: '1m' },
     notify: { webhook: WEBHOOK },
   },
