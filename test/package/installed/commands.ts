@@ -82,8 +82,8 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['request DB_READ --one --version 1.4.2', /^curl -H 'baggage: rdcp\.debug=\S+' URL\n/],
     ['request DB_READ --percent 50', /^curl -H 'baggage: rdcp\.debug=\S+' URL\n/],
     [
-      'request ORDERS --tail --also cart --for 20s',
-      /^\S+Z ORDERS order placed customer=77 .* shop /m,
+      'request TRACED --tail --also cart --for 20s',
+      /^\S+Z TRACED order placed customer=77 .* shop /m,
       { endless: true, meanwhile: 'eval "$(echo "$PRINTED" | grep ^curl | sed s,URL,$APP/77,)"' },
     ],
   ],
