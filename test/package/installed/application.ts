@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, globSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, start } from '../../examples/child.ts';
@@ -46,8 +45,8 @@ export interface Typed {
 
 const versionOf = (name: string) => [name, MANIFEST.devDependencies[name] ?? ''] as const;
 
-export async function install(): Promise<Application> {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-installed-'));
+/** @param folder outside of this repository */
+export async function install(folder: string): Promise<Application> {
   const packages = { ...LINES['3.x'], ...Object.fromEntries(PACKAGES.map(versionOf)) };
   const { directory } = await installInto(join(folder, 'application'), await packInto(folder), packages, {
     alone: true,
@@ -106,7 +105,6 @@ export async function install(): Promise<Application> {
     },
     async close() {
       await Promise.all(children.map((child) => child.end('SIGKILL')));
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

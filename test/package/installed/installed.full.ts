@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
 import type { Option } from '../../../src/cli/command.ts';
@@ -87,12 +88,13 @@ test('the configurations have every option', () => {
 });
 
 describe('installed from its tarball in an empty folder', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-installed-'));
   let app: Application;
   let variables: Record<string, string>;
   const servers: { readonly url: string; close(): Promise<void> }[] = [];
   const skips = { REDIS_URL: whyNoRedis(), POSTGRES_URL: whyNoPostgres() };
   before(async () => {
-    app = await install();
+    app = await install(folder);
     variables = await startServices(app);
     for (const [name, start] of Object.entries({ REDIS_URL: startRedis, POSTGRES_URL: startPostgres })) {
       if (skips[name as keyof typeof skips]) continue;
@@ -104,6 +106,7 @@ describe('installed from its tarball in an empty folder', () => {
   after(async () => {
     await app?.close();
     for (const server of servers) await server.close();
+    rmSync(folder, { recursive: true, force: true });
   });
   const skipOf = (text: string) => Object.entries(skips).find(([name]) => text.includes(name))?.[1] ?? false;
 
