@@ -187,7 +187,7 @@ export async function commandLineDocument(): Promise<string> {
 # The command line
 
 \`rdcp <command> --help\` shows the same as this page. Servers of any maker are checked against RDCP 1.0 by a tool of its own,
-\`npx rdcp-conformance\`.
+[rdcp-conformance](../test/conformance/README.md).
 
 ## Install it
 

@@ -101,6 +101,26 @@ describe('the documentation of the options', () => {
   });
 });
 
+test('npx is said of our package, and of `rdcp` only in words about a folder that has it', () => {
+  const files = globSync(
+    ['*.md', '.github/**/*.{md,yml}', 'docs/**/*.{md,ts}', '{src,examples}/**/*.{md,ts,tsx}', 'test/conformance/*.md'],
+    { cwd: ROOT },
+  ).filter((file) => file !== 'CHANGELOG.md');
+  const hasIt = /\b(?:a|the|this|same) (?:project|folder|directory|clone)\b/i;
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    // Sections of a document, lines of source; a guide of an example is one text.
+    const parts = file.endsWith('.md') ? text.split(/^#+ /m) : file.startsWith('examples/') ? [text] : text.split('\n');
+    for (const part of parts) {
+      for (const [said, name = ''] of part.matchAll(/\b(?:npx|bunx|dlx) (?:-\S+ )*([a-z@][\w@/.-]*)/g)) {
+        const isLocal = ['rdcp', 'rdcp-conformance'].includes(name) && hasIt.test(part);
+        const isOurs = name === 'opentelemetry-instrumentation-rdcp' || !name.includes('rdcp');
+        assert.ok(isLocal || isOurs, `${file}: ${said}`);
+      }
+    }
+  }
+});
+
 test('CONTRIBUTING.md names the programs that .ci/install installs', () => {
   const programs = [...readFileSync(join(ROOT, '.ci/install'), 'utf8').matchAll(/^command -v ([\w-]+)/gm)];
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');

@@ -30,7 +30,7 @@ export function guide(at: { shop: string; control: string; store: string; pids: 
   const [stopped, killed] = pids;
   const rdcp = `${control === DEFAULT_CONTROL ? '' : `RDCP_URL=${control} `}npx rdcp`;
   return `
-${pids.length} processes of the shop are open behind ${shop}. Whichever of them answers, all follow:
+${pids.length} processes of the shop are open behind ${shop}. Whichever of them answers, all follow. In this directory:
   ${rdcp} enable DATABASE --for 5m --reason 'orders are slow'
 
 Who is there, and how far is each?

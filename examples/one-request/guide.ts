@@ -16,7 +16,7 @@ storefront (Express, pino), stock (Koa, a category of its own), shipping (Fastif
 The first two share a Redis. Shipping does not: it verifies the tickets that storefront signs.
 Debug output is off.
 
-Switch ORDERS and STOCK on for one request alone, and read its lines from all three:
+In this directory: switch ORDERS and STOCK on for one request alone, and read its lines from all three:
   ${rdcp} request ORDERS STOCK --for 5m --tail --also ${at.shippingControl}
 
 It prints a line for curl, with the header to send. In a second terminal, put this in the place of URL:

@@ -34,7 +34,7 @@ export async function run(name: string, root: Group, args: readonly string[], te
   const words = servicesLast(args[0] === 'help' ? [...args.slice(1), '--help'] : args);
   if (words[0] === 'conformance') {
     throw new UsageError(
-      'conformance is a separate tool: npx rdcp-conformance, with the same options except --profile',
+      'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile',
     );
   }
   const outcome = { code: EXIT.done as number };

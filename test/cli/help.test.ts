@@ -38,7 +38,8 @@ test('the help of every command is ASCII, and folded on a narrow terminal', asyn
 });
 
 test('conformance names the tool that it became, whatever its options, as a usage error', async () => {
-  const moved = 'conformance is a separate tool: npx rdcp-conformance, with the same options except --profile';
+  const moved =
+    'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile';
   for (const args of [['conformance'], ['conformance', '--url', 'http://h', '--changes'], ['help', 'conformance']]) {
     assert.deepEqual(await rdcp(args), { code: 2, stdout: '', stderr: `rdcp: ${moved}\n` });
   }

@@ -174,7 +174,7 @@ describe('rdcp init', () => {
     });
     const { stdout } = await init();
     assert.match(stdout, new RegExp(`Install what is missing:\n  npm install ${NAME}\n`));
-    assert.match(stdout, /Then start the service, and list its categories:\n {2}npx rdcp list\n$/);
+    assert.match(stdout, /Then start the service, and list its categories, in the same folder:\n {2}npx rdcp list\n$/);
   });
 
   it('names the option of an ecosystem file that has one, and what Nest starts in development', async (t) => {

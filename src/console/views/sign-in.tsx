@@ -72,7 +72,7 @@ function WaysIn() {
   return (
     <div class="muted ways-in">
       <p>
-        On the machine of the service, <code>npx rdcp console</code> opens this page signed in.
+        On the machine of the service, <code>rdcp console</code> opens this page signed in.
       </p>
       {isLocal && (
         <p>
@@ -81,7 +81,7 @@ function WaysIn() {
         </p>
       )}
       <p>
-        The owner of the service creates an API key with <code>npx rdcp keys create</code>.
+        The owner of the service creates an API key with <code>rdcp keys create</code>.
       </p>
     </div>
   );
