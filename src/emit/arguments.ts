@@ -4,7 +4,7 @@ import { REDACTED } from './credentials.ts';
 import { describeThrown, isError } from './error-fields.ts';
 import { formatLine, UNFORMATTABLE } from './formatting.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_VALUE_BYTES } from './limits.ts';
-import { hiddenIn, isHiddenEntry, type Redaction } from './redaction.ts';
+import { hiddenIn, hidesNext, isHiddenEntry, type Redaction } from './redaction.ts';
 import { isPlain, ValueBuilder } from './value.ts';
 
 /** The message that a credential is formatted into. */
@@ -27,10 +27,9 @@ export class ArgumentRedaction {
 
   /** The arguments of a call. A text that is a hidden name hides the next one, but for the message. */
   values(args: readonly unknown[]): unknown[] {
-    return args.map((value, position) => {
-      const name = position > 1 ? args[position - 1] : undefined;
-      return typeof name === 'string' && this.#redaction.hides(name) ? REDACTED : this.value(value);
-    });
+    return args.map((value, position) =>
+      position > 1 && hidesNext(args[position - 1], this.#redaction) ? REDACTED : this.value(value),
+    );
   }
 
   /** The same for a logger that formats a message with the arguments behind it, as in `Bearer %s`. */

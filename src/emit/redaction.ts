@@ -99,8 +99,16 @@ export function hidesValue(object: object, { hides }: Redaction): boolean {
 }
 
 /** Whether an entry of a list is hidden because the one before names it, as in Node's raw headers and in pairs. */
-export function isHiddenEntry(position: number, before: unknown, { hides }: Redaction): boolean {
-  return position % 2 === 1 && typeof before === 'string' && hides(before);
+export function isHiddenEntry(position: number, before: unknown, redaction: Redaction): boolean {
+  return position % 2 === 1 && hidesNext(before, redaction);
+}
+
+/** A path or an assignment, such as `/token` and `type=jwt`: a value, although it ends like a hidden name. */
+const IS_VALUE = /\/|=./;
+
+/** Whether a value in a list, or among arguments, is a hidden name of the value behind it. */
+export function hidesNext(value: unknown, { hides }: Redaction): boolean {
+  return typeof value === 'string' && !IS_VALUE.test(value) && hides(value);
 }
 
 /** Whether the name starts with the first part, ends with the last, and contains the others between them, in order. */

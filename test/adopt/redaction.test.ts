@@ -223,10 +223,15 @@ it('a call without a secret is written as it was, with the very objects', (t) =>
   const bench = adoptionBench(t, []);
   bench.adopter.adopt(logger, { category: 'APP' });
   bench.turn('APP', true);
-  const args = ['at %s', new Date(0), { a: [1, { b: null }] }, new Error('failed'), Buffer.from('x'), /x/, 7n];
-  logger.debug(...args);
-  assert.deepEqual(lines, [args]);
-  for (const [at, arg] of args.entries()) assert.equal(lines[0]?.[at], arg);
+  for (const args of [
+    ['at %s', new Date(0), { a: [1, { b: null }] }, new Error('failed'), Buffer.from('x'), /x/, 7n],
+    ['path=%s method=%s %o', '/token', 'POST', ['/oauth/token', 'POST']],
+    ['done', 'path=/token', 'method=POST', 'grant_type=token', 'next'],
+  ]) {
+    logger.debug(...args);
+    assert.deepEqual(lines.at(-1), args);
+    for (const [at, arg] of args.entries()) assert.equal(lines.at(-1)?.[at], arg);
+  }
 });
 
 it('what a logger writes by itself is unchanged while its category is neither switched nor tailed', (t) => {
