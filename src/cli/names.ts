@@ -69,10 +69,11 @@ export async function namesOf(
   client: Pick<RdcpClient, 'discovery'>,
   selection: Selection,
 ): Promise<string[]> {
-  if (selection.patterns.length === 0) return [...selection.names];
-  const names = resolve(selection, await categoryNames(client));
-  terminal.note(`${selection.patterns.join(', ')}: ${names.join(', ')}`);
-  return names;
+  const { names, patterns } = selection;
+  if (patterns.length === 0) return [...names];
+  const matched = resolve({ names: [], patterns }, await categoryNames(client));
+  terminal.note(`${patterns.join(', ')} ${patterns.length === 1 ? 'matches' : 'match'} ${some(matched)}.`);
+  return [...new Set([...names, ...matched])];
 }
 
 /** Adds the nearest categories to an error about an unknown one. */

@@ -1,14 +1,14 @@
 import type { AuditDraft } from '../audit/types.ts';
 import type { Level } from '../protocol/constants.ts';
-import { levelState } from '../protocol/target-text.ts';
+import { levelState, nameSome } from '../protocol/target-text.ts';
 import { formatDuration } from '../protocol/time.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
 import type { Clock, Delay } from '../time/clock.ts';
-import { describePart } from './activation.ts';
+import { describeActivation } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
+import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
   readonly states: Pick<ScopeStates, 'spent' | 'ended'>;
@@ -41,11 +41,10 @@ export interface ChangeOrigin {
   readonly local?: boolean;
 }
 
-type Groups = ReadonlyMap<string, readonly string[]>;
-
 interface Notice {
   readonly key: ScopeKey;
-  readonly groups: Groups;
+  /** What has changed, in words. */
+  readonly parts: readonly string[];
   readonly origin: ChangeOrigin;
 }
 
@@ -55,6 +54,8 @@ const SECOND_MS = 1000;
 /** When another process removes a temporary control this close to its end here, the control has expired. */
 const NEAR_END_MS = 5000;
 const LONGEST_NAME = 128;
+/** Users that are rules of alerts. */
+const ALERT = 'alert:';
 /** Delay before this process claims another process's change. The process that made the change knows who and why. */
 const CLAIM_DELAY_MS = 250;
 
@@ -95,25 +96,26 @@ export class Announcer {
       if (state !== undefined) groups.set(state, [...(groups.get(state) ?? []), category]);
       if (overlay === undefined) this.#forgetEnd(key, category);
     }
-    this.#announceOrHold({ key, groups, origin });
+    this.#announceOrHold({ key, parts: withNames(groups), origin });
   }
 
   /** Announces activations that were made or ended by a change. Values of attributes are personal data, and left out. */
   activations(key: ScopeKey, before: readonly Activation[], after: readonly Activation[], origin: ChangeOrigin): void {
     if (this.#options.reporter === undefined || origin.restored === true) return;
-    const groups = new Map<string, readonly string[]>();
+    const parts: string[] = [];
     const had = new Set(before.map(({ id }) => id));
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
       const lasting = this.#remaining(each, origin.changedAt);
-      groups.set(`on${describePart(each, false)} for ${lasting}${this.#forTenant(key)}`, each.categories);
+      const begun = describeActivation(each, { values: false, state: 'on' });
+      parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
       this.#forgetEnd(key, each.id);
       if (this.#options.states.ended(each)) continue;
-      groups.set(`off again${describePart(each, false)}${this.#forTenant(key)}`, each.categories);
+      parts.push(`${describeEndOf(each)}${this.#forTenant(key)}`);
     }
-    this.#announceOrHold({ key, groups, origin });
+    this.#announceOrHold({ key, parts, origin });
   }
 
   /** Announces activations that have just ended. */
@@ -122,13 +124,12 @@ export class Announcer {
     for (const each of ended) {
       if (!this.#isNewEnd(key, each.id, each)) continue;
       const why = this.#options.states.spent(each) ? 'the budget is used up' : 'the time is over';
-      const state = `off again${describePart(each, false)}${this.#forTenant(key)}, ${why}`;
-      this.#announce({ key, groups: new Map([[state, each.categories]]), origin: {} });
+      this.#announce({ key, parts: [`${describeEndOf(each)}${this.#forTenant(key)}, ${why}`], origin: {} });
     }
   }
 
   #announceOrHold(notice: Notice): void {
-    if (this.holding && notice.origin.draft === undefined && notice.groups.size > 0) this.#held.push(notice);
+    if (this.holding && notice.origin.draft === undefined && notice.parts.length > 0) this.#held.push(notice);
     else this.#announce(notice);
   }
 
@@ -142,7 +143,7 @@ export class Announcer {
       const state = this.#describeEnd(key, category, now, overlay);
       groups.set(state, [...(groups.get(state) ?? []), category]);
     }
-    this.#announce({ key, groups, origin: {} });
+    this.#announce({ key, parts: withNames(groups), origin: {} });
   }
 
   /** Called when the message of our own change arrived before the store's answer. */
@@ -167,8 +168,8 @@ export class Announcer {
 
   /** One process of a cluster announces a change: the one that made it, otherwise the first to claim it. */
   #announce(notice: Notice): void {
-    const { key, groups, origin } = notice;
-    if (groups.size === 0) return;
+    const { key, parts, origin } = notice;
+    if (parts.length === 0) return;
     const board = origin.revision === undefined ? undefined : this.#options.cluster?.board;
     if (board === undefined) {
       this.#write(notice);
@@ -183,13 +184,12 @@ export class Announcer {
     }
   }
 
-  #write({ groups, origin: { draft, local } }: Notice): void {
-    const what = [...groups].map(([state, names]) => `${nameSome(names)} ${state}`).join('; ');
+  #write({ parts, origin: { draft, local } }: Notice): void {
     const who = draft?.identity.userId ?? draft?.identity.clientId;
     this.#writeLine(
       [
-        what,
-        who === undefined ? '' : ` by ${who.slice(0, LONGEST_NAME)}`,
+        parts.join('; '),
+        who === undefined ? '' : describeWho(who.slice(0, LONGEST_NAME)),
         local === true ? ', in this process alone until the store is available' : '',
         who === undefined || draft?.reason === undefined ? '' : `: ${draft.reason}`,
       ].join(''),
@@ -286,6 +286,20 @@ export class Announcer {
     if (!isSame || !isOver) return lasting;
     return this.#isNewEnd(key, category, was) ? this.#describeEnd(key, category, after, was) : undefined;
   }
+}
+
+function withNames(groups: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  return [...groups].map(([state, names]) => `${nameSome(names)} ${state}`);
+}
+
+function describeEndOf(activation: Activation): string {
+  const text = describeActivation(activation, { values: false, state: 'off again' });
+  return activation.when === undefined ? text : `${text} ended`;
+}
+
+/** Who made a change: ` by root`, ` (alert orders)`. */
+function describeWho(who: string): string {
+  return who.startsWith(ALERT) ? ` (alert ${who.slice(ALERT.length)})` : ` by ${who}`;
 }
 
 function stateOfSetting(enabled: boolean, level: Level | undefined): string {

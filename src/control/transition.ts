@@ -4,10 +4,10 @@ import type { AuditIdentity } from '../protocol/audit-messages.ts';
 import type { Level } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
-import { isQuiet, levelText } from '../protocol/target-text.ts';
+import { isQuiet, levelText, nameSome } from '../protocol/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
-import { type ActivationSources, activationOf, assertRoomForActivation, describePart } from './activation.ts';
+import { type ActivationSources, activationOf, assertRoomForActivation, describeActivation } from './activation.ts';
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -17,20 +17,11 @@ export const UNTICKETED: ActivationSources = {
   },
 };
 
-/** Names listed in a message; the rest is counted. */
-const NAMED = 5;
-
 /**
  * Unknown names repeated in an error answer and its audit entry. The client chooses how many it sends, so they are
  * capped.
  */
 export const MAX_REFUSED_NAMES = 20;
-
-/** A list of names for a message. */
-export function nameSome(names: readonly string[]): string {
-  if (names.length <= NAMED) return names.join(', ');
-  return `${names.slice(0, NAMED).join(', ')} and ${names.length - NAMED} more`;
-}
 
 /** The layers that decide a category's state for a scope. The tenant's own layer comes before the global one. */
 export interface Layers {
@@ -192,7 +183,7 @@ export function transition(
   if (isActivating(request) && expiresAt !== undefined) {
     const activation = activationOf(request, categories, expiresAt, by, sources);
     assertRoom(snapshot, categories);
-    const summary = `Enabled ${nameSome(categories)}${describePart(activation, true)} until ${timestamp(expiresAt)}`;
+    const summary = `Enabled ${describeActivation(activation, { values: true })} until ${timestamp(expiresAt)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -234,7 +225,7 @@ function endOne(
 ): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
-  const summary = `Ended ${nameSome(activation.categories)}${describePart(activation, false)}`;
+  const summary = `Ended ${describeActivation(activation, { values: false })}`;
   return {
     categories: activation.categories,
     activations: activations.filter((each) => each !== activation),

@@ -25,8 +25,7 @@ export function levelState(level: Level): string {
 export function partText({ tenant, target, filter, when, level }: Part): string {
   const { where, text, sample } = filter ?? {};
   return [
-    ...(when?.failed === true ? ['failures'] : []),
-    ...(when?.slowerThan === undefined ? [] : [`work slower than ${when.slowerThan}`]),
+    ...(when === undefined ? [] : [whenText(when, ', ')]),
     ...(tenant === undefined ? [] : [tenant]),
     ...(target?.request === true ? ['one request'] : []),
     ...Object.entries(target?.match ?? {}).map(([name, value]) => `${name}=${value}`),
@@ -48,9 +47,18 @@ export function describeInstances({ ids = [], version, count, percent }: Instanc
   ].join(', ');
 }
 
-/** Which work is meant, in words: `fails or takes 2s`. */
-export function describeWhen({ failed, slowerThan }: When): string {
-  return [...(failed === true ? ['fails'] : []), ...(slowerThan === undefined ? [] : [`takes ${slowerThan}`])].join(
-    ' or ',
-  );
+/** Which work is meant, in words: `failures and work slower than 2s`. */
+export function whenText({ failed, slowerThan }: When, between = ' and '): string {
+  return [
+    ...(failed === true ? ['failures'] : []),
+    ...(slowerThan === undefined ? [] : [`work slower than ${slowerThan}`]),
+  ].join(between);
+}
+
+const MOST_NAMED = 5;
+
+/** The names, or the first of them and how many more there are. */
+export function nameSome(names: readonly string[]): string {
+  if (names.length <= MOST_NAMED) return names.join(', ');
+  return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
 }

@@ -101,7 +101,7 @@ export class PieceOfWork implements FollowedWork {
     const state = this.#state ?? (this.failure === undefined ? 'done' : 'failed');
     const thrown = this.failure?.error;
     const type = thrown instanceof Error ? `, ${thrown.name}` : '';
-    return `${name} ${state} after ${(this.milliseconds / 1000).toFixed(1)} s${type}`;
+    return `${name} ${state} after ${tookText(this.milliseconds)}${type}`;
   }
 
   #end(): void {
@@ -113,6 +113,11 @@ export class PieceOfWork implements FollowedWork {
     this.#milliseconds = this.milliseconds;
     this.#whenEnded(this);
   }
+}
+
+function tookText(milliseconds: number): string {
+  const rounded = Math.round(milliseconds);
+  return rounded < 1000 ? `${rounded} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
 /** How pieces of work end. Follows them while there are listeners. */

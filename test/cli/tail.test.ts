@@ -124,6 +124,19 @@ describe('tail and forecast from the command line', () => {
     assert.equal(queries.enabled, false);
   });
 
+  it('tail shows the stack of an error in lines below its own', async () => {
+    const failing = service.category('FAILING');
+    const error = Object.assign(new Error('no credit'), {
+      stack: 'Error: no credit\n    at pay (\u001b[2Jpay.js:1:2)',
+    });
+    const failures = setInterval(() => failing.debug('refused', error), 20);
+    const { stdout } = await rdcp(['tail', 'FAILING', '--lines', '1']);
+    clearInterval(failures);
+    const [line, ...below] = stdout.trimEnd().split('\n');
+    assert.match(line!, / FAILING refused exception\.type=Error exception\.message="no credit"$/);
+    assert.deepEqual(below, ['    Error: no credit', '        at pay (\\u001b[2Jpay.js:1:2)']);
+  });
+
   it('tail -o json prints each line as JSON; a pattern is noted', async () => {
     const { code, stdout, stderr } = await rdcp(['tail', 'TAIL_*', '-o', 'json'], until(/TAIL_POOL.*theirs/s));
     assert.equal(code, 0);
@@ -133,7 +146,7 @@ describe('tail and forecast from the command line', () => {
       .map((line) => JSON.parse(line));
     assert.ok(lines.some(({ category }) => category === 'TAIL_POOL'));
     assert.ok(lines.some(({ tenant, message }) => tenant === 'other' && message === 'theirs'));
-    assert.match(stderr, /^TAIL_\*: TAIL_POOL, TAIL_QUERIES\n/);
+    assert.match(stderr, /^TAIL_\* matches TAIL_POOL, TAIL_QUERIES\.\n/);
   });
 
   it('tail ends after its time or its lines, reports dropped lines, and is audited', async () => {

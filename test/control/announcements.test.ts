@@ -50,6 +50,29 @@ test('what each action makes of a category is said in words', async () => {
   }
 });
 
+test('an activation says what it does: on for some work, or recording failures, and by which alert', async () => {
+  const { control, said, time } = await announcing();
+  const by = { identity: { method: 'api-key' as const, userId: 'alert:orders' } };
+  const failures = { otelrdcp_when: { failed: true as const } };
+  const ofOne = { otelrdcp_target: { match: { 'user.id': '42' } } };
+  for (const [action, options, who, line] of [
+    ['enable', { ...failures, duration: 300 }, by, 'recording failures of DATABASE for 5m (alert orders)'],
+    ['reset', {}, alice, 'recording failures of DATABASE ended by alice'],
+    [
+      'enable',
+      { ...failures, ...ofOne, duration: 60, reason: 'slow' },
+      alice,
+      'recording failures of DATABASE for work with user.id for 1m by alice: slow',
+    ],
+    ['enable', { ...ofOne, duration: 300 }, by, 'DATABASE on for work with user.id for 5m (alert orders)'],
+  ] as const) {
+    await control(request(action, ['DATABASE'], options), who);
+    assert.deepEqual(said(), [line]);
+  }
+  await time.pass(70_000);
+  assert.deepEqual(said(), ['recording failures of DATABASE for work with user.id ended, the time is over']);
+});
+
 test('what changes nothing is not said: a repeated state, a question, a refusal', async () => {
   const { control, said } = await announcing();
   await control(request('enable', ['DATABASE']), alice);

@@ -76,6 +76,40 @@ describe('debug calls', () => {
   beforeEach(() => logs.disable());
   after(() => logs.disable());
 
+  it('show stacks in lines of their own below, and the ids of the span once', () => {
+    const lines: string[] = [];
+    const sink = createSink({
+      telemetry: createTelemetry(),
+      clock: { now: () => NOON },
+      reporter: { warn: () => undefined },
+      writeLine: (line) => lines.push(line),
+    });
+    const failure = new RangeError('no\u001b credit', { cause: new Error('too little') });
+    failure.stack = 'RangeError: no\u001b credit\n    at pay (pay.js:1:2)\n2026 DEBUG FORGED';
+    (failure.cause as Error).stack = 'Error: too little\n    at count (pay.js:9:9)';
+    tracer.startActiveSpan('order', (span) => {
+      const { traceId, spanId } = span.spanContext();
+      sink.emit(PAYMENTS, 'refused', { trace_id: traceId, span_id: spanId, trace_flags: '01', order: 42, failure });
+      const causes = '"failure":{"cause":{"type":"Error","message":"too little"}}';
+      const error = '"exception.type":"RangeError","exception.message":"no\\u001b credit"';
+      const given = `{"order":42,${error},${causes}}`;
+      assert.deepEqual(lines.join('\n').split('\n'), [
+        `2026-01-31T12:00:00.000Z DEBUG PAYMENTS refused ${given} trace_id=${traceId} span_id=${spanId}`,
+        '    RangeError: no\\u001b credit',
+        '        at pay (pay.js:1:2)',
+        '    2026 DEBUG FORGED',
+        '    Error: too little',
+        '        at count (pay.js:9:9)',
+      ]);
+    });
+    const before = lines.length;
+    sink.emit(PAYMENTS, 'refused Error: no\n    at pay (pay.js:1:2)', { trace_id: 'of another' });
+    assert.deepEqual(lines.slice(before).join('\n').split('\n'), [
+      '2026-01-31T12:00:00.000Z DEBUG PAYMENTS refused Error: no {"trace_id":"of another"}',
+      '        at pay (pay.js:1:2)',
+    ]);
+  });
+
   it('go to stderr where no logger provider is registered, whatever the variables say', () => {
     for (const env of [{}, { [OTLP]: 'http://collector:4318' }]) {
       const { to, lines } = emitted({ env });

@@ -396,7 +396,7 @@ describe('bad luck', () => {
     });
     assert.deepEqual(
       records.map(({ message, attributes }) => [message, attributes['rdcp.work.outcome']]),
-      [['call', 'job interrupted by the end of the process after 0.0 s']],
+      [['call', 'job interrupted by the end of the process after 0 ms']],
     );
   });
 

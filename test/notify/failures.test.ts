@@ -108,7 +108,7 @@ test('a service tells its receivers when lines of failed work were written, and 
   assert.equal(type, 'rdcp.failure.recorded');
   const { outcome, workId, since, ...rest } = data;
   assert.deepEqual(rest, { category: 'ORDERS', failures: 1, lines: 2 });
-  assert.match(String(outcome), /^GET \/500 500 after \d+\.\d s$/);
+  assert.match(String(outcome), /^GET \/500 500 after \d+ ms$/);
   assert.match(String(workId), /^[0-9a-f]{8}$/);
   assert.ok(Date.now() - Date.parse(String(since)) < 60_000);
   await other.arrived(1);

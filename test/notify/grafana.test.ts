@@ -44,7 +44,7 @@ test('the receiver of the documentation makes annotations of events, and of noth
     count: () => {},
     report: assert.ifError,
   });
-  notifier.failed({ category: 'DATABASE', lines: 2, workId: '5a8f01c2', outcome: 'GET / 500 after 0.1 s' });
+  notifier.failed({ category: 'DATABASE', lines: 2, workId: '5a8f01c2', outcome: 'GET / 500 after 90 ms' });
   const [entry] = chain('i-1', 1, undefined, () => ({
     changes: [
       {

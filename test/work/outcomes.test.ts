@@ -50,11 +50,11 @@ describe('an HTTP request', () => {
     await until('the last one is closed', () => closed === 5);
     await turn();
     assert.deepEqual(summaries(), [
-      'ok: GET /200 200 after 0.0 s',
-      'ok: GET /404 404 after 0.0 s',
-      'failed: GET /500 500 after 0.0 s',
-      'failed: GET /503 503 after 0.0 s',
-      'failed: POST /hangs closed before the answer after 0.0 s',
+      'ok: GET /200 200 after 0 ms',
+      'ok: GET /404 404 after 0 ms',
+      'failed: GET /500 500 after 0 ms',
+      'failed: GET /503 503 after 0 ms',
+      'failed: POST /hangs closed before the answer after 0 ms',
     ]);
   });
 
@@ -77,9 +77,9 @@ describe('an HTTP request', () => {
     }
     await until('all have ended', () => summaries().length === 3);
     assert.deepEqual(summaries(), [
-      'ok: GET /200 200 after 0.0 s',
-      'failed: GET /500 500 after 0.0 s',
-      'failed: GET /hangs closed before the answer after 0.0 s',
+      'ok: GET /200 200 after 0 ms',
+      'failed: GET /500 500 after 0 ms',
+      'failed: GET /hangs closed before the answer after 0 ms',
     ]);
   });
 
@@ -136,10 +136,10 @@ describe('named work', () => {
       SyntaxError,
     );
     assert.deepEqual(summaries(), [
-      'ok: sync done after 0.0 s',
-      'failed: throws failed after 0.0 s, SyntaxError',
-      'ok: async done after 0.0 s',
-      'failed: rejects failed after 0.0 s, SyntaxError',
+      'ok: sync done after 0 ms',
+      'failed: throws failed after 0 ms, SyntaxError',
+      'ok: async done after 0 ms',
+      'failed: rejects failed after 0 ms, SyntaxError',
     ]);
   });
 
@@ -148,7 +148,7 @@ describe('named work', () => {
     context.runNamed('outer', () => {
       context.runNamed('inner', () => context.fail(new Error()));
     });
-    assert.deepEqual(summaries(), ['failed: inner failed after 0.0 s, Error', 'ok: outer done after 0.0 s']);
+    assert.deepEqual(summaries(), ['failed: inner failed after 0 ms, Error', 'ok: outer done after 0 ms']);
     assert.equal(ended[0]!.around, ended[1]);
   });
 

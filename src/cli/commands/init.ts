@@ -36,7 +36,8 @@ export const init: Command = {
     if (plan.scripts.length > 0 && !written)
       terminal.out(`\nTo write the scripts: npx opentelemetry-instrumentation-rdcp init --write${asWord(directory)}`);
     if (plan.done) terminal.out('\nNothing to do: the project is under control.');
-    else if (plan.service) terminal.out('\nThen start the service, and list its categories, in the same folder:\n  npx rdcp list');
+    else if (plan.service)
+      terminal.out('\nThen start the service, and list its categories, in the same folder:\n  npx rdcp list');
   },
 };
 

@@ -4,6 +4,7 @@ import { RdcpResponseError } from '../../client/response-error.ts';
 import type { TailRequest } from '../../client/streams.ts';
 import { isRdcpError } from '../../errors.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../protocol/constants.ts';
+import { lineText } from '../../protocol/line-text.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
 import type { JsonValue, TailLine } from '../../protocol/streams.ts';
 import { parseDuration } from '../../protocol/time.ts';
@@ -422,25 +423,27 @@ function recordedOf(line: TailLine) {
   };
 }
 
-/** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`. */
+/** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`, with the stacks of errors below. */
 function lineOf(
   terminal: Terminal,
   line: TailLine,
   processes: ProcessNames,
   { wide, service }: { readonly wide: boolean; readonly service: string | undefined },
 ): string {
-  const { timestamp, category, message, attributes, tenant, instance, source, traceId, spanId, history } = line;
-  const given = Object.entries(attributes ?? {}).map(([name, value]) => ` ${name}=${shownValue(value)}`);
+  const { timestamp, category, tenant, instance, source, traceId, spanId, history } = line;
+  const { message, attributes, below } = lineText(line);
+  const given = Object.entries(attributes).map(([name, value]) => ` ${name}=${shownValue(value)}`);
   const trace = traceId === undefined ? [] : [`trace_id=${traceId}`, ...(wide ? [`span_id=${spanId ?? '-'}`] : [])];
   const from = processes.isOne ? undefined : processes.nameOf(instance);
   const origin = [history === true ? 'earlier' : undefined, service, tenant, from, wide ? source : undefined, ...trace];
   const shown = origin.filter((each) => each !== undefined).join(' ');
-  return [
+  const text = [
     terminal.paint(timestamp.slice(11), 'dim'),
     terminal.paint(category, 'cyan'),
     terminal.paint(`${message}${given.join('')}`, undefined),
     ...(shown === '' ? [] : [terminal.paint(shown, 'dim')]),
   ].join(' ');
+  return [text, ...below.map((each) => terminal.paint(each, 'dim'))].join('\n');
 }
 
 /** In quotes where it could be taken for more than one value. */

@@ -7,7 +7,7 @@ import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../protocol/c
 import { isCategoryName } from '../../protocol/names.ts';
 import type { TailOpen } from '../../protocol/streams.ts';
 import { tailRequestSchema } from '../../protocol/tail-request.ts';
-import { describeInstances, describeWhen } from '../../protocol/target-text.ts';
+import { describeInstances, whenText } from '../../protocol/target-text.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
 import { withoutValues } from '../../tail/line.ts';
 import { Tail, type TailReader, type TailSummary } from '../../tail/tail.ts';
@@ -224,7 +224,7 @@ export function selectionText({ match, instances, filter, when }: TapFilter): st
     match === undefined ? '' : `, of work with ${Object.keys(match).join(', ')}`,
     instances === undefined ? '' : `, in ${describeInstances(instances)}`,
     filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
-    when === undefined ? '' : `, when it ${describeWhen(when)}`,
+    when === undefined ? '' : `, only ${whenText(when)}`,
   ].join('');
 }
 
