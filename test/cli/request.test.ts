@@ -10,6 +10,7 @@ import { rdcp } from './run.ts';
 
 describe('rdcp request', () => {
   const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['admin'] });
+  const enabling = makeKey({ id: 'e', scopes: ['admin'], allow: { categories: ['*'], actions: ['enable', 'tail'] } });
   let service: Rdcp;
   let env: Record<string, string>;
   const lines: string[] = [];
@@ -17,7 +18,7 @@ describe('rdcp request', () => {
   before(async () => {
     service = createRdcp({
       server: { port: 0 },
-      security: { apiKeys: [ops.record] },
+      security: { apiKeys: [ops.record, enabling.record] },
       emit: { to: ({ message }) => void lines.push(message) },
       announce: false,
     });
@@ -62,6 +63,23 @@ describe('rdcp request', () => {
     assert.equal(code, 0);
     assert.match(stdout, /REQUEST_TAILED \/with$/m);
     assert.doesNotMatch(stdout, /without/);
+  });
+
+  it('ends the ticket with the tail at Ctrl-C, or says how', async () => {
+    category('REQUEST_LEFT');
+    const left = async (key: string) => {
+      const interrupted = new AbortController();
+      const noted = (text: string) => text.startsWith('Tailing ') && interrupted.abort();
+      const options = { env: { ...env, RDCP_API_KEY: key }, interrupted: interrupted.signal, noted };
+      const { code, stderr } = await rdcp(['request', 'REQUEST_LEFT', '--tail'], options);
+      assert.equal(code, 0, stderr);
+      const { stdout } = await rdcp(['status', '-o', 'json'], { env });
+      const { otelrdcp_activations } = JSON.parse(stdout) as StatusResponse;
+      return [stderr.trimEnd().split('\n').at(-1), otelrdcp_activations?.REQUEST_LEFT?.[0]?.id];
+    };
+    assert.deepEqual(await left(ops.key), ['The ticket has ended.', undefined]);
+    const [said, id] = await left(enabling.key);
+    assert.match(said!, new RegExp(`^The ticket is valid until [\\d:]+: 'rdcp end --id ${id}' ends it\\.$`));
   });
 
   it('reads another service as well with --also, and names it', async (t) => {

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { RdcpClient } from '../../client/client.ts';
+import type { ControlResponse, RequestTicket } from '../../protocol/messages.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
@@ -36,8 +38,9 @@ export const request: Command = {
   notes: [
     'Send the printed header with a request: the categories are on for it alone, in every service that it passes. Services',
     'pass it on with their baggage, as OpenTelemetry instrumentations do; those without the same store must trust the',
-    "issuer (security.tickets). The header is a credential until it ends. 'rdcp end' with the names ends it earlier where",
-    'the store is shared. --also uses the credential of the profile; for an address RDCP_API_KEY, or the development key. Of',
+    'issuer (security.tickets). The header is a credential until it ends: with its time, with --tail at Ctrl-C, or by',
+    "'rdcp end' with the names; services that do not share the store accept it for its whole time. --also uses the",
+    'credential of the profile; for an address RDCP_API_KEY, or the development key. Of',
     'several services (-s) the one that has most of the categories makes the ticket, and --tail reads those that can be read.',
   ],
   examples: [
@@ -96,13 +99,38 @@ export const request: Command = {
       );
     });
     if (values.tail !== true) return EXIT.done;
-    const carried = ticket.baggage.slice(ticket.baggage.indexOf('=') + 1);
-    const hash = createHash('sha256').update(carried).digest('base64url');
+    const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');
     const wanted = wantedOf({ ...values, for: lasting, match: [`rdcp.ticket=${hash}`] });
     const shared = { order: new TraceGroups(), ...(several && { services: chosen.each }) };
-    return readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));
+    try {
+      return await readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));
+    } finally {
+      await endTicket(terminal, client, answer);
+    }
   },
 };
+
+function carriedIn({ baggage }: RequestTicket): string {
+  return baggage.slice(baggage.indexOf('=') + 1);
+}
+
+/** Nobody reads its lines any more. Notes where it stays valid, and how to end it. */
+async function endTicket(
+  terminal: Terminal,
+  client: RdcpClient,
+  { otelrdcp_request: ticket, otelrdcp_activation: activation }: ControlResponse,
+): Promise<void> {
+  if (ticket === undefined || activation === undefined || Date.parse(ticket.expiresAt) <= terminal.now()) return;
+  const until = clockTime(ticket.expiresAt, terminal.now());
+  try {
+    await client.control({ action: 'reset', options: { otelrdcp_id: activation.id } });
+    // A signed one is verified without asking its service.
+    const isSigned = carriedIn(ticket).includes('.');
+    terminal.note(`The ticket has ended${isSigned ? `; services without its store accept it until ${until}` : ''}.`);
+  } catch {
+    terminal.note(`The ticket is valid until ${until}: 'rdcp end --id ${activation.id}' ends it.`);
+  }
+}
 
 /** The services whose lines are read; the first one makes the ticket. */
 interface Reading {
