@@ -72,7 +72,7 @@ export async function namesOf(
   const { names, patterns } = selection;
   if (patterns.length === 0) return [...names];
   const matched = resolve({ names: [], patterns }, await categoryNames(client));
-  terminal.note(`${patterns.join(', ')} ${patterns.length === 1 ? 'matches' : 'match'} ${some(matched)}.`);
+  terminal.note(`${patterns.join(', ')} ${patterns.length === 1 ? 'matches' : 'match'} ${matched.join(', ')}.`);
   return [...new Set([...names, ...matched])];
 }
 

@@ -7,7 +7,13 @@ import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
 import { isQuiet, levelText, nameSome } from '../protocol/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
-import { type ActivationSources, activationOf, assertRoomForActivation, describeActivation } from './activation.ts';
+import {
+  type ActivationSources,
+  activationOf,
+  assertRoomForActivation,
+  describeActivation,
+  ofCategory,
+} from './activation.ts';
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -131,9 +137,9 @@ export interface Snapshot extends Layers {
 }
 
 export interface Transition {
-  /** The addressed categories: those named, or all. */
+  /** The addressed categories: those named, or all; of an end without names those that it is about. */
   readonly categories: readonly string[];
-  /** One record per registered category, in the order of `categories`. */
+  /** One record per registered category, in the order of `categories`. An end has none for those that were off. */
   readonly changes: readonly ChangeRecord[];
   /** The new settings of the addressed scope; the same object when there is nothing to write. */
   readonly settings: Settings;
@@ -194,11 +200,23 @@ export function transition(
   }
   forgetOldMakers(settings);
   if (expiresAt !== undefined) assertWithinLimit(settings, before, snapshot);
-  const changes = changesBetween(snapshot, replaced(snapshot, settings), categories, at);
   const ending = request.action === 'disable' || request.action === 'reset';
   const left = ending ? withoutCategories(activations, categories) : activations;
-  const summary = `${summarize(request, changes)}${endedToo(activations, left)}`;
-  return { at, categories, settings, activations: left, changes, summary };
+  const isEnd = action === 'reset' && request.options?.otelrdcp_only !== undefined;
+  // What was off, and had nothing to end, is not part of it.
+  const touched = isEnd
+    ? categories.filter((name) => isTemporary(name, snapshot) || stateOf(name, snapshot).enabled)
+    : categories;
+  const changes = changesBetween(snapshot, replaced(snapshot, settings), touched, at);
+  const ended = isEnd ? changes.filter(({ category }) => isTemporary(category, snapshot)) : changes;
+  const staying = isEnd ? changes.filter(({ newState }) => newState) : [];
+  const summary = `${summarize(request, ended)}${endedToo(activations, left)}${stayingOn(staying)}`;
+  return { at, categories: request.categories ?? touched, settings, activations: left, changes, summary };
+}
+
+/** Whether a category has a temporary setting or an activation in the addressed scope. */
+function isTemporary(category: string, { tenant, global, activations }: Snapshot): boolean {
+  return (tenant ?? global).get(category)?.temporary !== undefined || ofCategory(activations, category).length > 0;
 }
 
 /** Whether a request makes an activation, instead of a setting. An empty target is for all work. */
@@ -238,6 +256,11 @@ function endedToo(before: readonly Activation[], after: readonly Activation[]): 
   const kept = new Set(after);
   const count = before.filter((each) => !kept.has(each)).length;
   return count === 0 ? '' : `; ${count === 1 ? '1 activation' : `${count} activations`} ended`;
+}
+
+function stayingOn(changes: readonly ChangeRecord[]): string {
+  if (changes.length === 0) return '';
+  return `; ${nameSome(changes.map(({ category }) => category))} ${changes.length === 1 ? 'stays' : 'stay'} on`;
 }
 
 /** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where there is no room for one more activation */

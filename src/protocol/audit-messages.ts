@@ -67,6 +67,11 @@ export type AuditedTail =
  */
 export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
 
+/** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`. */
+export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {
+  return action === 'reset' && (only ?? activation) !== undefined ? 'end' : action;
+}
+
 /** One entry of the audit trail, in the store and in responses. */
 export interface AuditEntry {
   /** The entry's own id, a UUID. */

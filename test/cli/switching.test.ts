@@ -113,7 +113,7 @@ describe('switching categories from the command line', () => {
     assert.equal(refused.code, 1);
     assert.match(
       refused.stderr,
-      /^CLI_\*S: CLI_QUERIES\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
+      /^CLI_\*S matches CLI_QUERIES\.\nenable this category for 15m\? \[y\/N\] Nothing was changed\.\n$/,
     );
     assert.deepEqual(on(), []);
     const agreed = await rdcp(['enable', 'CLI_*', '--for', '1h'], { typed: 'yes\n' });
@@ -128,7 +128,7 @@ describe('switching categories from the command line', () => {
     assert.equal(code, 2);
     assert.equal(stderr, 'rdcp: a pattern (CLI_*) needs --yes without a terminal\n');
     const given = await rdcp(['enable', 'CLI_?????', '--yes']);
-    assert.deepEqual([given.code, given.stderr], [0, 'CLI_?????: CLI_CACHE\n']);
+    assert.deepEqual([given.code, given.stderr], [0, 'CLI_????? matches CLI_CACHE.\n']);
     assert.deepEqual(on(), ['CLI_CACHE']);
     await reset();
     const none = await rdcp(['enable', 'NO_*', '--yes']);
@@ -153,6 +153,32 @@ describe('switching categories from the command line', () => {
     assert.match(stderr, /\nDry run: nothing was changed\.\n$/);
     assert.deepEqual(on(), []);
     assert.equal((await audit()).length, entries);
+  });
+
+  it('end shows what was on alone, says what stays on, and is called end in the trail', async () => {
+    await rdcp(['enable', 'CLI_POOL', '--permanent']);
+    await rdcp(['enable', 'CLI_CACHE']);
+    await rdcp(['enable', 'CLI_QUERIES', '-m', 'user.id=42']);
+    const { stdout, stderr } = await rdcp(['end', '--all', '--yes']);
+    const ended = 'Ended CLI_CACHE, CLI_QUERIES; 1 activation ended; CLI_POOL stays on';
+    assert.deepEqual(
+      stdout
+        .split('\n')
+        .filter((line) => line.includes('CLI_'))
+        .map((line) => line.replaceAll(/ +/g, ' ')),
+      ['CLI_CACHE on off -', 'CLI_POOL on on -', ended],
+    );
+    assert.match(stderr, /^Still on, .*: CLI_POOL; 'rdcp disable CLI_POOL' switches off\.$/m);
+    assert.match((await rdcp(['end', 'CLI_POOL'])).stdout, /^CLI_POOL +on +on +-$/m);
+    await rdcp(['reset', 'CLI_POOL']);
+    assert.equal((await rdcp(['end', 'CLI_POOL', 'CLI_CACHE'])).stdout.split('\n')[0], 'Ended nothing');
+    const words = async (...args: string[]) =>
+      (await rdcp(['audit', '--limit', '3', ...args], { env: { RDCP_API_KEY: admin.key } })).stdout.match(
+        /(?<= )(?:end|reset|enable)(?= )/g,
+      );
+    assert.deepEqual(await words(), ['end', 'reset', 'end']);
+    assert.deepEqual(await words('--action', 'end'), ['end', 'end', 'end']);
+    assert.deepEqual((await words('--action', 'reset'))?.includes('end'), false);
   });
 
   it('-o wide shows more, and colours are for terminals', async () => {

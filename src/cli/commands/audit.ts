@@ -1,6 +1,6 @@
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
-import type { AuditEntry, AuditResponse } from '../../protocol/audit-messages.ts';
+import { type AuditEntry, type AuditResponse, actionOf } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
 import { levelText } from '../../protocol/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
@@ -10,7 +10,10 @@ import { ofServices } from '../each-service.ts';
 import { oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import type { Cell } from '../table.ts';
+import { some } from '../words.ts';
 
+/** `end` is a `reset` of what lasts for a while. */
+const ACTIONS = [...AUDIT_ACTIONS, 'end'] as const;
 const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = ofServices({
@@ -22,8 +25,8 @@ export const audit: Command = ofServices({
     until: { value: 'WHEN', help: 'entries before this time' },
     action: {
       value: 'NAME',
-      completes: AUDIT_ACTIONS,
-      help: 'only this action: enable, expire, authorize, token.issue, ...',
+      completes: ACTIONS,
+      help: 'only this action: enable, end, expire, authorize, token.issue, ...',
     },
     outcome: { value: 'NAME', completes: OUTCOMES, help: `only ${OUTCOMES.join(', ')}` },
     category: { value: 'NAME', completes: 'categories', help: 'only entries about this category' },
@@ -34,7 +37,10 @@ export const audit: Command = ofServices({
   notes: ['Of several services --limit is of each; entries of a store that they share are shown once.'],
   examples: ['rdcp audit --since 2h', 'rdcp audit --category DATABASE --outcome denied -o json'],
   run: async (terminal, values) => {
-    const answer = await page(await connectToRead(terminal, values), filterOf(terminal, values));
+    const action = oneOf(ACTIONS, values, 'action');
+    const filter = { ...filterOf(terminal, values), ...(action && { action: action === 'end' ? 'reset' : action }) };
+    const client = await connectToRead(terminal, values);
+    const answer = await page(client, filter, (entry) => action === undefined || actionOf(entry) === action);
     present(terminal, values, answer, (wide) => {
       const header = ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', ...(wide ? WIDE : []), 'REASON'];
       const rows = answer.entries.map((entry) => rowOf(entry, wide));
@@ -48,14 +54,18 @@ export const audit: Command = ofServices({
 const MOST_PAGES = 200;
 
 /** A page may have fewer entries than requested, or none, when the server scanned many that did not match. */
-async function page(client: Pick<RdcpClient, 'audit'>, filter: LimitedFilter): Promise<AuditResponse> {
+async function page(
+  client: Pick<RdcpClient, 'audit'>,
+  filter: LimitedFilter,
+  isWanted: (entry: AuditEntry) => boolean,
+): Promise<AuditResponse> {
   let answer = await client.audit(filter);
-  const entries = [...answer.entries];
+  const entries = answer.entries.filter(isWanted);
   for (let pages = 1; answer.otelrdcp_next !== undefined && entries.length < filter.limit; pages++) {
     if (pages === MOST_PAGES) throw new Error(`the server answered ${pages} pages without an end`);
     const { otelrdcp_next: cursor } = answer;
     answer = await client.audit({ ...filter, limit: filter.limit - entries.length, cursor });
-    entries.push(...answer.entries);
+    entries.push(...answer.entries.filter(isWanted));
   }
   return { ...answer, entries };
 }
@@ -67,7 +77,6 @@ function filterOf(terminal: Terminal, values: Values): LimitedFilter {
   const given = {
     since: instant(terminal, values, 'since'),
     until: instant(terminal, values, 'until'),
-    action: oneOf(AUDIT_ACTIONS, values, 'action'),
     outcome: oneOf(OUTCOMES, values, 'outcome'),
     category: text(values, 'category')?.toUpperCase(),
     client: text(values, 'client'),
@@ -96,8 +105,8 @@ function rowOf(entry: AuditEntry, wide: boolean): Cell[] {
   return [
     entry.timestamp,
     tenant === undefined ? who : `${who} (${tenant.id})`,
-    `${entry.action}${level}`,
-    categories.join(',') === '' ? '-' : categories.join(','),
+    `${actionOf(entry)}${level}`,
+    categories.length === 0 ? '-' : wide ? categories.join(',') : some(categories, ','),
     outcome === 'denied' || outcome === 'failed' ? { text: result, style: 'red' } : result,
     ...(wide ? more : []),
     reason ?? '-',

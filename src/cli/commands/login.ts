@@ -7,6 +7,7 @@ import { type Command, type Option, type Terminal, text, UsageError, type Values
 import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
 import { identifier } from '../option-values.ts';
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
+import { readText } from '../read-text.ts';
 
 const TLS_OPTIONS = {
   ca: { value: 'FILE', help: 'authorities to trust (PEM), and no others' },
@@ -20,11 +21,12 @@ export const login: Command = {
     profile: PROFILE_OPTION,
     url: { value: 'URL', help: `service address (default: asked, else RDCP_URL, else ${DEFAULT_URL})` },
     tenant: { value: 'ID', help: 'act for this tenant unless --tenant says otherwise' },
+    'key-file': { value: 'FILE', help: 'read the credential from this file, instead of asking for it' },
     token: { help: 'the credential is a bearer token (a JWT is recognized without it)' },
     ...TLS_OPTIONS,
   },
   notes: [
-    'It asks for the credential and does not show it, or reads the first line of the standard input. With a client',
+    'It asks for the credential and does not show it, or reads the first line of the standard input, or --key-file. With a client',
     'certificate it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
     'sent to its own address only. Without a name the profile "default" is used, or the only one.',
   ],
@@ -86,12 +88,15 @@ async function addressOf(terminal: Terminal, values: Values): Promise<string> {
 }
 
 async function credentialOf(terminal: Terminal, values: Values): Promise<Pick<Profile, 'apiKey' | 'token'>> {
-  const typed = (await terminal.askSecret('API key or token: ')).trim();
+  const file = text(values, 'key-file');
+  const typed = (
+    file === undefined ? await terminal.askSecret('API key or token: ') : readText(file, '--key-file')
+  ).trim();
   if (typed === '') {
     if (text(values, 'cert') !== undefined) return {};
     throw new UsageError('a credential is required: type it at a terminal, or pipe it to the standard input');
   }
-  const credential = oneWord(typed, 'the standard input');
+  const credential = oneWord(typed, file ?? 'the standard input');
   const { form } = inspectApiKey(credential);
   if (form === 'mistyped') throw new UsageError('the key is mistyped');
   const isToken = values.token === true || /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential);

@@ -165,7 +165,7 @@ function switching(
       const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? []);
       show(terminal, values, answer, pending);
       if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
-      else await noteStillOn(terminal, client, verb, answer);
+      else await noteStillOn(terminal, client, { verb, categories }, answer);
       if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
       if (answer.status === 'failed') return EXIT.refused;
       if (answer.status !== 'partial') return EXIT.done;
@@ -311,7 +311,11 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, pendi
   const now = terminal.now();
   const { otelrdcp_fleet: fleet } = answer;
   present(terminal, values, answer, (wide) => {
-    if (answer.changes.length > 0) showChanges(terminal, answer, { wide, now });
+    // What an activation had on was off by its setting: the service's message says that it was ended.
+    const changes = endedActivations(answer)
+      ? answer.changes.filter(({ previousState, newState }) => previousState || newState)
+      : answer.changes;
+    if (changes.length > 0) showChanges(terminal, changes, { wide, now });
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
     const tenants = affected(answer);
@@ -328,7 +332,7 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, pendi
 
 function showChanges(
   terminal: Terminal,
-  { changes }: ControlResponse,
+  changes: ControlResponse['changes'],
   { wide, now }: { readonly wide: boolean; readonly now: number },
 ): void {
   const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
@@ -381,19 +385,24 @@ async function noteWithoutLevels(
 }
 
 /** Names the categories that are still on after `end`. */
-async function noteStillOn(terminal: Terminal, client: RdcpClient, verb: Verb, answer: ControlResponse): Promise<void> {
-  const { tenant, changes, otelrdcp_dryRun: dryRun } = answer;
+async function noteStillOn(
+  terminal: Terminal,
+  client: RdcpClient,
+  { verb, categories }: { readonly verb: Verb; readonly categories: readonly string[] | 'all' },
+  { tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse,
+): Promise<void> {
   if (dryRun === true) return;
-  const stillOn = verb === 'end' ? changes.filter(({ newState }) => newState).map(({ category }) => category) : [];
-  if (stillOn.length > 0) {
+  const stillOn = changes.filter(({ newState }) => newState).map(({ category }) => category);
+  if (verb === 'end' && stillOn.length > 0) {
     const off = `'rdcp disable ${some(stillOn, ' ')}${tenant?.scope === 'tenant-isolated' ? ` --tenant ${tenant.id}` : ''}'`;
     terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; ${off} switches off.`);
   }
   if (tenant?.id !== EVERYBODY) return;
-  const ended = new Set(changes.filter(({ newState }) => !newState).map(({ category }) => category));
+  const isAsked = (name: string) => categories === 'all' || categories.includes(name);
   const ask = async () => (await client.discovery()).categories ?? [];
-  const known = ended.size === 0 ? [] : await ask().catch(() => []);
-  for (const category of known.filter(({ name }) => ended.has(name)).filter(isOn)) {
+  const known = await ask().catch(() => []);
+  const left = known.filter(({ name }) => isAsked(name) && !stillOn.includes(name));
+  for (const category of left.filter(isOn)) {
     const { name } = category;
     terminal.note(
       `${name} is still on for ${statesOf(category, terminal.now())[0].whom}: 'rdcp ${verb} ${name} --tenant ID'.`,
@@ -414,11 +423,15 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
   return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
 }
 
+function endedActivations({ action, message }: ControlResponse): boolean {
+  return action !== 'enable' && /activations? ended/.test(message);
+}
+
 /** Shows what an activation switches on and how to end it, or what was ended. */
 function activationLines(answer: ControlResponse, now: number): string[] {
   const { action, message, categories, otelrdcp_activation: activation, otelrdcp_dryRun: dryRun, timestamp } = answer;
   // The service says what it ended: activations leave no record of a change.
-  if (action !== 'enable') return answer.changes.length === 0 || /activations? ended/.test(message) ? [message] : [];
+  if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
   const { id, expiresAt } = activation;
   const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry, AuditOutcome } from '../../../protocol/audit-messages.ts';
+import { type AuditEntry, type AuditOutcome, actionOf } from '../../../protocol/audit-messages.ts';
 import { levelState } from '../../../protocol/target-text.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { CopyButton } from '../../parts/button.tsx';
@@ -51,14 +51,14 @@ export function EntryTable({ label, entries, faultOf = () => undefined }: EntryT
 }
 
 function cellsOf(entry: AuditEntry, onOpen: () => void) {
-  const { action, categories, changes, count, outcome, reason, tenant, timestamp } = entry;
+  const { categories, changes, count, outcome, reason, tenant, timestamp } = entry;
   const more = categories.length - MOST_CATEGORIES;
   const until = changes[0]?.expiresAt;
   return [
     <Time at={timestamp} />,
     <>
       <button type="button" class="link" aria-haspopup="dialog" onClick={onOpen}>
-        {action}
+        {actionOf(entry)}
       </button>{' '}
       {outcome !== 'success' && <OutcomeBadge outcome={outcome} />}
       {count !== undefined && <span class="muted">× {count.toLocaleString()}</span>}
@@ -110,7 +110,7 @@ function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
   const { identity, source, tenant, changes } = entry;
   const json = JSON.stringify(entry, undefined, 2);
   return (
-    <Dialog title={entry.action} onClose={onClose}>
+    <Dialog title={actionOf(entry)} onClose={onClose}>
       <Fields
         of={{
           Time: <Time at={entry.timestamp} />,
