@@ -13,7 +13,7 @@ import { built, ROOT } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { argumentsOf, filesOf, SUITES, type Suite } from './suites.ts';
 
-/** Of one run; the slowest takes a third of it on two cores. */
+/** Of one run. The slowest, undici, takes five to ten minutes on two cores that are shared. */
 const MOST_MINUTES = 20;
 
 const { RDCP_COMPAT_FOLDER } = process.env;
