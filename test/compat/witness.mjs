@@ -1,4 +1,7 @@
 import { appendFileSync } from 'node:fs';
+// In both runs. Node.js loads its own undici for the first ES module that imports this, as OpenTelemetry's SDK does, and undici
+// from npm then uses the dispatcher of that one.
+import 'node:http';
 
 // Writes at the end of each process how many categories its libraries added to those of Node.js: none without the package.
 const gate = globalThis[Symbol.for('opentelemetry-instrumentation-rdcp.gate.v1')];
