@@ -3,7 +3,7 @@ import type { Gate } from '../gate/types.ts';
 import type { AdoptRule } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
-import { callingPackage } from './calling-package.ts';
+import { callerOfLogger } from './calling-package.ts';
 import { LoggerCategory } from './category.ts';
 import { APPLICATION } from './loggers.ts';
 import { boundedName, CategoryNames } from './names.ts';
@@ -14,8 +14,6 @@ interface Logger {
   readonly name: string;
   readonly kind: SourceKind;
   readonly version: string | undefined;
-  /** The package that made it; `undefined` for the application's own code. */
-  readonly package: string | undefined;
   readonly category: LoggerCategory;
 }
 
@@ -68,7 +66,10 @@ export class Catalogue {
     // Loggers of one name may be in several groups, and of several libraries: each has its own default.
     const key = `${group ?? ''}\n${kind}\n${name}`;
     const known = this.#loggers.get(key);
-    if (known !== undefined) return known.category;
+    if (known !== undefined) {
+      known.category.called();
+      return known.category;
+    }
     const groupName = group ?? this.#names.groupOf(name);
     if (groupName !== undefined) {
       const members = this.#members.get(groupName);
@@ -91,8 +92,10 @@ export class Catalogue {
       const { description = descriptionOf(kind, name, version) } = about;
       gated.suggestDescription(description, this.#movedFrom.get(assigned.name));
       this.#movedFrom.delete(assigned.name);
-      const category = new LoggerCategory(gated, this.#redaction, enabledByDefault);
-      const logger = { name, kind, version, package: callingPackage(), category };
+      // A logger without a name is one that a framework makes for the application.
+      const maker = name === APPLICATION ? undefined : callerOfLogger()?.package;
+      const category = new LoggerCategory(gated, this.#redaction, enabledByDefault, maker);
+      const logger = { name, kind, version, category };
       this.#loggers.set(key, logger);
       this.#join(assigned.name, logger);
       return category;
@@ -121,14 +124,14 @@ export class Catalogue {
     if (members.length === 0) return undefined;
     const order = ({ name, kind }: Logger) => `${name}\n${kind}`;
     const first = members.reduce((first, each) => (order(each) < order(first) ? each : first));
-    const { kind, name, version, package: maker } = first;
-    const isOfPackages = members.every((each) => each.package !== undefined);
+    const { kind, name, version, category: own } = first;
+    const isOfPackages = members.every((each) => each.category.package !== undefined);
     const onByItself = members.filter((each) => each.category.enabledByDefault).length;
     return {
       ...{ kind, name, count: members.length },
       ...(onByItself > 0 && { onByItself }),
       ...(version && { version }),
-      ...(maker && isOfPackages && { package: maker }),
+      ...(own.package && isOfPackages && { package: own.package }),
     };
   }
 

@@ -1,6 +1,10 @@
 import type { ArgumentRedaction } from '../emit/arguments.ts';
 import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
+import { callerOfLogger } from './calling-package.ts';
 import type { AdoptedCategory } from './types.ts';
+
+/** Most looks at who calls a logger that a package has made. They become rarer, and reach about 20,000 calls. */
+const MAX_LOOKS = 40;
 
 type Listener = (wanted: boolean) => void;
 
@@ -8,7 +12,13 @@ type Listener = (wanted: boolean) => void;
 export class LoggerCategory implements AdoptedCategory {
   readonly redaction: ArgumentRedaction;
   /** Whether the logger itself writes debug lines, and its category is not switched. */
-  onByItself = false;
+  #onByItself = false;
+  #package: string | undefined;
+  #calls = 0;
+  #nextLook = 1;
+  #looksLeft = MAX_LOOKS;
+  /** Whether {@link wanted} is more than a bit test: while the logger is on by itself, or its callers are looked at. */
+  #attends = false;
   #enabledByDefault: boolean;
   #gated: GatedCategory;
   #wanted = false;
@@ -16,12 +26,32 @@ export class LoggerCategory implements AdoptedCategory {
   #stop = () => {};
   readonly #listeners = new Set<Listener>();
 
-  /** @param enabledByDefault whether the logger itself writes debug lines: of those in its category it alone is on then */
-  constructor(gated: GatedCategory, redaction: ArgumentRedaction, enabledByDefault: boolean) {
+  /**
+   * @param enabledByDefault whether the logger itself writes debug lines: of those in its category it alone is on then
+   * @param maker the package that made the logger. @default the application's own code
+   */
+  constructor(gated: GatedCategory, redaction: ArgumentRedaction, enabledByDefault: boolean, maker?: string) {
     this.redaction = redaction;
     this.#gated = gated;
     this.#enabledByDefault = enabledByDefault;
+    this.#package = maker;
     this.move(gated);
+  }
+
+  /** The package that made the logger, until the application's own code is seen to make or call it. */
+  get package(): string | undefined {
+    return this.#package;
+  }
+
+  called(): void {
+    if (this.#package === undefined || this.#looksLeft === 0) return;
+    this.#calls += 1;
+    if (this.#calls < this.#nextLook) return;
+    this.#nextLook += 1 + (this.#calls >> 2);
+    this.#looksLeft -= 1;
+    const caller = callerOfLogger();
+    if (caller !== undefined && caller.package === undefined) this.#package = undefined;
+    this.#attend();
   }
 
   get enabledByDefault(): boolean {
@@ -37,11 +67,11 @@ export class LoggerCategory implements AdoptedCategory {
   }
 
   get wanted(): boolean {
-    return this.#gated.wanted || this.onByItself;
+    return this.#gated.wanted || (this.#attends && this.#attended());
   }
 
   get enabled(): boolean {
-    return this.#gated.enabled || (this.onByItself && !this.#gated.decided);
+    return this.#gated.enabled || (this.#onByItself && !this.#gated.decided);
   }
 
   debug(message: string, attributes?: Attributes | (() => Attributes)): void {
@@ -102,10 +132,21 @@ export class LoggerCategory implements AdoptedCategory {
     this.#check();
   }
 
+  #attended(): boolean {
+    this.called();
+    return this.#onByItself;
+  }
+
+  #attend(): void {
+    this.#attends = this.#onByItself || (this.#package !== undefined && this.#looksLeft > 0);
+  }
+
   /** Called when a control begins or ceases to decide, or what the logger itself does changes. */
   #check(): void {
-    this.onByItself = this.#enabledByDefault && !this.#gated.settled;
-    const { wanted, leastLevel } = this;
+    this.#onByItself = this.#enabledByDefault && !this.#gated.settled;
+    this.#attend();
+    const { leastLevel } = this;
+    const wanted = this.#gated.wanted || this.#onByItself;
     if (this.#wanted === wanted && this.#leastLevel === leastLevel) return;
     this.#wanted = wanted;
     this.#leastLevel = leastLevel;

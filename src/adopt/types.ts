@@ -121,6 +121,8 @@ export type AdoptedCategory = Pick<
 > & {
   /** Whether a line that the logger's own level admits is not written here and now, because a control has a higher level. */
   holdsBack(level: number): boolean;
+  /** Notes a call, in case that the logger was made by a package. {@link wanted} does so as well. */
+  called(): void;
   /** For the arguments of lines that are written because the category is on, and of those that taps get. */
   readonly redaction: ArgumentRedaction;
 };

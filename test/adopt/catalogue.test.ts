@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Catalogue } from '../../src/adopt/catalogue.ts';
 import { adoptLeveled, leveled } from '../../src/adopt/leveled.ts';
+import { PINO } from '../../src/adopt/pino/pino.ts';
+import type { AdoptedCategory } from '../../src/adopt/types.ts';
 import { satisfies } from '../../src/adopt/versions.ts';
 import { ArgumentRedaction } from '../../src/emit/arguments.ts';
 import { createRedaction } from '../../src/emit/redaction.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { adoptionBench, loadCopy } from './bench.ts';
 
 const REDACTION = new ArgumentRedaction(createRedaction([]));
 
@@ -28,26 +32,63 @@ function bench(maxCategories = 4096, rules: ConstructorParameters<typeof Catalog
 }
 
 describe('loggers and their categories', () => {
-  it('a library that makes a logger is named, the application is not', async (t) => {
+  it('a logger is of the library that makes it, until the application makes or calls it as well', async (t) => {
     const { catalogue } = bench();
     const folder = mkdtempSync(join(tmpdir(), 'rdcp-callers-'));
     t.after(() => rmSync(folder, { recursive: true }));
-    const making = 'export const make = (catalogue, name) => catalogue.category("debug", name);';
-    const load = async (path: string): Promise<{ make: (from: Catalogue, name: string) => unknown }> => {
-      mkdirSync(dirname(join(folder, path)), { recursive: true });
-      writeFileSync(join(folder, path), making);
-      return import(pathToFileURL(join(folder, path)).href);
+    /** Runs a function in the code of a package. */
+    const load = async (name: string): Promise<<T>(work: () => T) => T> => {
+      const path = join(folder, 'node_modules', name, 'lib/index.mjs');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, 'export const run = (work) => work();');
+      return (await import(pathToFileURL(path).href)).run;
     };
-    const library = await load('node_modules/body-parser/lib/index.mjs');
-    const nested = await load('node_modules/.pnpm/a@1/node_modules/@scope/router/index.mjs');
-    const application = await load('app.mjs');
-    library.make(catalogue, 'body-parser:json');
-    nested.make(catalogue, 'router');
-    application.make(catalogue, 'shop:db');
-    library.make(catalogue, 'shop:db');
-    assert.equal(catalogue.sourceOf('BODY_PARSER_JSON')?.package, 'body-parser');
-    assert.equal(catalogue.sourceOf('ROUTER')?.package, '@scope/router');
-    assert.equal(catalogue.sourceOf('SHOP_DB')?.package, undefined);
+    const library = await load('body-parser');
+    const other = await load('.pnpm/a@1/node_modules/@scope/router');
+    const wrapper = await load('@opentelemetry/instrumentation-winston');
+    const [agent, logger] = [await load('some-agent'), await load('winston')];
+    const make = catalogue.category.bind(catalogue, 'pino') as (name: string) => AdoptedCategory;
+    const ofLibrary = (name: string) => library(make.bind(undefined, name));
+    const makers: Readonly<Record<string, () => unknown>> = {
+      LIBRARY: () => ofLibrary('library'),
+      OTHER: () => other(make.bind(undefined, 'other')),
+      SHOP_DB: () => make('shop:db'),
+      SHARED: () => {
+        ofLibrary('shared');
+        make('shared');
+      },
+      APP: () => ofLibrary('APP'),
+      WRAPPED: () => wrapper(make.bind(undefined, 'wrapped')),
+      AGENT: () => logger(agent.bind(undefined, logger.bind(undefined, make.bind(undefined, 'agent')))),
+      CALLED: () => {
+        const category = ofLibrary('called');
+        const wanted = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(category), 'wanted')!.get!;
+        const calling = wanted.bind(category);
+        for (let call = 0; call < 1000; call++) library(calling);
+        assert.equal(catalogue.sourceOf('CALLED')?.package, 'body-parser', 'by the library itself');
+        for (let call = 0; call < 300; call++) calling();
+      },
+    };
+    for (const made of Object.values(makers)) made();
+    assert.deepEqual(
+      Object.keys(makers).map((name) => [name, catalogue.sourceOf(name)?.package]),
+      [
+        ['LIBRARY', 'body-parser'],
+        ['OTHER', '@scope/router'],
+        ...['SHOP_DB', 'SHARED', 'APP', 'WRAPPED', 'AGENT', 'CALLED'].map((name) => [name, undefined]),
+      ],
+    );
+  });
+
+  it("a logger that Fastify makes is the application's once that calls it, also while it is off", (t) => {
+    const { load, adopter } = adoptionBench(t, [PINO]);
+    const pino = loadCopy<object>('pino');
+    load('pino', pino.version, pino.exports);
+    const { fastify } = createRequire(import.meta.url)('fastify') as typeof import('fastify');
+    const { log } = fastify({ logger: { name: 'shop', stream: { write() {} } } });
+    assert.equal(adopter.sourceOf('SHOP')?.package, 'fastify');
+    log.debug('off');
+    assert.equal(adopter.sourceOf('SHOP')?.package, undefined);
   });
 
   it('the limit is reported once, and holds', () => {

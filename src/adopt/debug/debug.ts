@@ -156,8 +156,12 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
     if (namespaces.size >= MAX_NAMESPACES) return undefined;
     const category = adoption.category(name, { enabledByDefault: native, version });
     if (category === undefined) return undefined;
-    const state: Namespace = { category, native, wanted: category.wanted, plain: new Set(), stop: () => {} };
+    const state: Namespace = { category, native, wanted: false, plain: new Set(), stop: () => {} };
     namespaces.set(name, state);
+    // Called at once where it is wanted: the instance has not asked yet.
+    category.onWanted((wanted) => {
+      state.wanted = wanted;
+    })();
     state.stop = category.onWanted((wanted) => {
       if (state.wanted === wanted) return;
       state.wanted = wanted;
@@ -262,6 +266,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
         attempt(() => follow(namespace, Boolean(native)));
       }
       const state = follows(namespace, Boolean(native));
+      state?.category.called();
       return state === undefined ? native : state.wanted;
     },
     /** Also called by `disable()`. Instances ask for the new string next, so it must be ours before they do. */
