@@ -123,7 +123,7 @@ export interface DiscoveredSource {
   readonly name: string;
   /** Version of the library. */
   readonly version?: string;
-  /** The package in `node_modules` that made the logger, such as `body-parser`. Absent for the application's own loggers. */
+  /** The package in `node_modules` that made the logger, such as `body-parser`. Absent for loggers that the application makes or calls. */
   readonly package?: string;
   /** Number of loggers in the category. */
   readonly count: number;
