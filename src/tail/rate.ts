@@ -1,45 +1,39 @@
+import { mayTake } from '../emit/fairness.ts';
+
+/** Part of the lines of a second that is kept for categories that took few of them lately. */
+const RESERVE = 1 / 5;
+
 /**
- * Limits lines per second, with a fair share for each category: a loud one gets what the others leave. Refilled by a timer,
- * so that a debug call reads no clock. Holds the lines of one second.
+ * Limits lines per second. What silent categories do not use is everybody's, but for the reserve, which is for those that took
+ * less than is left. Refilled by a timer, so that a debug call reads no clock. Holds the lines of one second.
  */
 export class LineRate {
   readonly #perSecond: number;
-  /** Lines that each category may still write of its own share. */
-  readonly #shares: Map<string, number>;
-  readonly #share: number;
-  /** Unused shares, for any category. */
+  readonly #reserve: number;
+  /** Lines that each category took in about the last second. */
+  readonly #taken = new Map<string, number>();
   #left: number;
 
   constructor(perSecond: number, categories: readonly string[]) {
     this.#perSecond = perSecond;
-    const share = perSecond / categories.length;
-    // Less than a line is no share: then the first to write gets it.
-    this.#share = share < 1 ? 0 : share;
-    this.#shares = new Map(categories.map((name) => [name, this.#share]));
-    this.#left = share < 1 ? perSecond : 0;
+    this.#reserve = categories.length === 1 ? 0 : perSecond * RESERVE;
+    this.#left = perSecond;
   }
 
   /** Takes one line; returns whether there was room. */
   take(category: string): boolean {
-    const own = this.#shares.get(category) ?? 0;
-    const all = own + this.#left;
-    // Rounded shares may add up to a little less than one line.
-    if (all < 1 - 1e-9) return false;
-    this.#shares.set(category, Math.max(0, own - 1));
-    if (own < 1) this.#left = Math.max(0, all - 1);
+    const taken = this.#taken.get(category) ?? 0;
+    // Refills in fractions may add up to a little less than one line.
+    if (this.#left < 1 - 1e-9 || !mayTake(taken, this.#left, this.#reserve)) return false;
+    this.#taken.set(category, taken + 1);
+    this.#left = Math.max(0, this.#left - 1);
     return true;
   }
 
   refill(milliseconds: number): void {
-    const refill = (this.#share * milliseconds) / 1000;
-    if (this.#share === 0) this.#left += (this.#perSecond * milliseconds) / 1000;
-    let held = 0;
-    for (const [name, own] of this.#shares) {
-      const filled = own + refill;
-      this.#left += Math.max(0, filled - this.#share);
-      this.#shares.set(name, Math.min(filled, this.#share));
-      held += Math.min(filled, this.#share);
-    }
-    this.#left = Math.min(this.#left, this.#perSecond - held);
+    const seconds = milliseconds / 1000;
+    this.#left = Math.min(this.#perSecond, this.#left + this.#perSecond * seconds);
+    if (this.#left === this.#perSecond) this.#taken.clear();
+    for (const [name, taken] of this.#taken) this.#taken.set(name, taken * Math.max(0, 1 - seconds));
   }
 }
