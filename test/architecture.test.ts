@@ -132,6 +132,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'emit/record.ts',
     'emit/line.ts',
     'emit/budget.ts',
+    'emit/fairness.ts',
     'emit/line-filter.ts',
     'emit/selection.ts',
     'work/match.ts',

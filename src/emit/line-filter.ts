@@ -3,11 +3,13 @@ import { RdcpError } from '../errors.ts';
 import type { LineFilter } from '../protocol/target.ts';
 import type { DebugRecord } from './record.ts';
 
-/**
- * Whether a line is meant; `undefined` where the expression cannot be evaluated for it, as without an attribute that it
- * compares. Never throws.
- */
-export type LinePredicate = (line: DebugRecord, instance: string) => boolean | undefined;
+/** Why the expression cannot be evaluated for a line, such as `no field `rows``. Never holds a value of the line. */
+export interface Unevaluated {
+  readonly problem: string;
+}
+
+/** Whether a line is meant; it may also be one that the expression cannot be evaluated for. Never throws. */
+export type LinePredicate = (line: DebugRecord, instance: string) => boolean | Unevaluated;
 
 /** Most steps that an expression may take on one line. */
 const MAX_STEPS = 1000;
@@ -108,18 +110,80 @@ function matchingText(pattern: string): LinePredicate {
   };
 }
 
-function evaluating(expression: Expression): LinePredicate {
+function evaluating({ expression, names }: Compiled): LinePredicate {
   return (line, instance) => {
     const { attributes, message, category, tenant, traceId } = line;
+    const variables = { ...attributes, attributes, message, category, tenant, traceId, instance };
+    for (const { path } of names) placeDotted(variables, attributes, path);
     try {
-      return expression({ ...attributes, attributes, message, category, tenant, traceId, instance }) === true;
-    } catch {
-      return undefined;
+      return expression(variables) === true;
+    } catch (error) {
+      return { problem: problemOf(error as Problem, names) };
     }
   };
 }
 
-async function compile(where: string, place: string): Promise<Expression> {
+/** Puts an attribute whose name has dots where the expression looks for it: `user.id` of `{ user: { id } }`. */
+function placeDotted(variables: Fields, attributes: DebugRecord['attributes'], path: readonly string[]): void {
+  for (let length = 2; length <= path.length; length++) {
+    const name = path.slice(0, length).join('.');
+    if (!Object.hasOwn(attributes, name)) continue;
+    let at: Fields = variables;
+    for (const part of path.slice(0, length - 1)) {
+      const there = Object.hasOwn(at, part) ? at[part] : undefined;
+      // A copy: attributes with fields belong to the line.
+      const inner: Fields = isFields(there) ? { ...there } : {};
+      at[part] = inner;
+      at = inner;
+    }
+    at[path[length - 1]!] = attributes[name];
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A name with dots in an expression, such as `user.id`. */
+interface DottedName {
+  readonly path: readonly string[];
+  readonly start: number;
+}
+
+function dottedNamesIn(node: Node): DottedName[] {
+  const path = pathOf(node);
+  if (path !== undefined) return path.length > 1 ? [{ path, start: node.start }] : [];
+  return nodesIn(node.args).flatMap(dottedNamesIn);
+}
+
+/** `undefined` for what is no name, and for `attributes.…`. */
+function pathOf({ op, args }: Node): readonly string[] | undefined {
+  if (op === 'id') return args === 'attributes' ? undefined : [args as string];
+  if (op !== '.') return undefined;
+  const [left, field] = args as [Node, string];
+  const path = pathOf(left);
+  return path && [...path, field];
+}
+
+/** Says what is missing by its name in the expression, not by a value of the line. */
+function problemOf({ code, node, summary = '' }: Problem, names: readonly DottedName[]): string {
+  // It names types.
+  if (code === 'no_such_overload') return summary.replace(/dyn<(\w+)>/g, '$1');
+  if (node === undefined || (code !== 'unknown_variable' && code !== 'no_such_key')) return 'it fails for them';
+  const name = names.find(({ start }) => start === node.start)?.path.join('.') ?? fieldOf(node as Node);
+  return name === undefined ? 'no such field' : `no field \`${name}\``;
+}
+
+function fieldOf({ op, args }: Node): string | undefined {
+  if (op === 'id') return args;
+  if (op === '.') return args[1];
+  if (op !== '[]' || args[1].op !== 'value') return undefined;
+  return typeof args[1].args === 'string' ? args[1].args : undefined;
+}
+
+async function compile(where: string, place: string): Promise<Compiled> {
   const language = await import('@marcbachmann/cel-js');
   try {
     return parse(language, where);
@@ -130,21 +194,29 @@ async function compile(where: string, place: string): Promise<Expression> {
   }
 }
 
+/** An expression, and the names with dots in it. */
+interface Compiled {
+  readonly expression: Expression;
+  readonly names: readonly DottedName[];
+}
+
+const TEXTS = ['message', 'category', 'tenant', 'traceId', 'instance'];
+
 /** @throws {InvalidExpression} */
-function parse({ Environment }: ExpressionLanguage, where: string): Expression {
-  const environment = new Environment({ unlistedVariablesAreDyn: true, limits: LIMITS })
-    .registerVariable('attributes', 'map')
-    .registerVariable('message', 'string')
-    .registerVariable('category', 'string')
-    .registerVariable('tenant', 'string')
-    .registerVariable('traceId', 'string')
-    .registerVariable('instance', 'string');
-  let expression: Expression;
-  try {
-    expression = environment.parse(where);
-  } catch (error) {
-    throw new InvalidExpression(error as Problem);
-  }
+function parse({ Environment }: ExpressionLanguage, where: string): Compiled {
+  const parsedWith = (texts: readonly string[]): Expression => {
+    const environment = new Environment({ unlistedVariablesAreDyn: true, limits: LIMITS });
+    environment.registerVariable('attributes', 'map');
+    for (const name of texts) environment.registerVariable(name, 'string');
+    try {
+      return environment.parse(where);
+    } catch (error) {
+      throw new InvalidExpression(error as Problem);
+    }
+  };
+  const names = dottedNamesIn(parsedWith(TEXTS).ast);
+  // `tenant.id` is an attribute, although `tenant` is a text.
+  const expression = parsedWith(TEXTS.filter((text) => names.every(({ path }) => path[0] !== text)));
   const { valid, error, type } = expression.check();
   if (!valid) throw new InvalidExpression(error ?? {});
   if (type !== 'bool' && type !== 'dyn')
@@ -152,7 +224,7 @@ function parse({ Environment }: ExpressionLanguage, where: string): Expression {
   const steps = stepsOf(expression.ast);
   if (steps > MAX_STEPS)
     throw new InvalidExpression({ summary: `it could take ${steps} steps on a line; ${MAX_STEPS} are allowed` });
-  return expression;
+  return { expression, names };
 }
 
 /** An upper bound of the steps of one evaluation. */
@@ -173,8 +245,10 @@ function nodesIn(args: unknown): readonly Node[] {
   return typeof args === 'object' && args !== null && 'op' in args ? [args as Node] : [];
 }
 
-/** The part of the parser's error that says what and where. */
+/** The part of an error of the language that says what and where. */
 interface Problem {
+  readonly code?: string;
+  readonly node?: { readonly start: number } | undefined;
   readonly summary?: string;
   readonly range?: { readonly start: number } | undefined;
 }

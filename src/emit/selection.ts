@@ -1,7 +1,7 @@
 import type { LineFilter, Match, When } from '../protocol/target.ts';
 import type { Clock } from '../time/clock.ts';
 import type { WorkOutcomes } from '../work/outcomes.ts';
-import { compileLineFilter, type LinePredicate } from './line-filter.ts';
+import { compileLineFilter, type LinePredicate, type Unevaluated } from './line-filter.ts';
 import type { DebugRecord } from './record.ts';
 
 /** A part of the calls of a category. */
@@ -82,7 +82,15 @@ export class Selection {
 
   /** Asked before anything of a call is built. */
   takesCall(tenantId: string | undefined): boolean {
-    if (this.#tenantId !== undefined && this.#tenantId !== tenantId) return false;
+    return this.isOfTenant(tenantId) && this.matchesWork;
+  }
+
+  isOfTenant(tenantId: string | undefined): boolean {
+    return this.#tenantId === undefined || this.#tenantId === tenantId;
+  }
+
+  /** Whether the current work has the attributes. */
+  get matchesWork(): boolean {
     return this.#matching === undefined || this.#matching.current().length > 0;
   }
 
@@ -96,12 +104,17 @@ export class Selection {
   }
 
   takesLine(line: DebugRecord): boolean {
+    const verdict = this.judge(line);
+    if (typeof verdict !== 'boolean') this.unevaluated += 1;
+    return verdict === true;
+  }
+
+  judge(line: DebugRecord): boolean | Unevaluated {
     if (!this.filtersLines) return true;
     const began = this.#clock.monotonic();
-    const takes = this.#predicate === undefined ? false : this.#predicate(line, this.#instanceId);
+    const verdict = this.#predicate === undefined ? false : this.#predicate(line, this.#instanceId);
     this.#timeLeft -= this.#clock.monotonic() - began;
-    if (takes === undefined) this.unevaluated += 1;
-    return takes === true;
+    return verdict;
   }
 
   end(): void {

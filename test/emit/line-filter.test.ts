@@ -10,7 +10,16 @@ const LINE: DebugRecord = {
   severity: 'DEBUG',
   category: 'DATABASE',
   message: 'query on orders took long',
-  attributes: { rows: 1500, table: 'orders', 'http.route': '/orders', tags: ['slow', 'cold'], by: { user: 'ann' } },
+  attributes: {
+    rows: 1500,
+    table: 'orders',
+    'http.route': '/orders',
+    'user.id': '42',
+    'tenant.id': 7,
+    'by.name.first': 'Ann',
+    tags: ['slow', 'cold'],
+    by: { user: 'ann' },
+  },
   tenant: 'acme',
   traceId: '0af7651916cd43dd8448eb2180000000',
 };
@@ -36,6 +45,9 @@ describe('a filter of lines by an expression', () => {
     'rows > 1000.5',
     'attributes["http.route"] == "/orders"',
     'by.user == "ann"',
+    'user.id == "42" && by.user == "ann"',
+    'http.route.startsWith("/ord") && tenant.id == 7 && has(user.id) && !has(user.name)',
+    'by.name.first == "Ann" && attributes["by.name.first"] == "Ann"',
     'has(attributes.rows)',
     'tags.exists(tag, tag == "slow")',
     'message.contains("orders") && category == "DATABASE" && tenant == "acme" && instance == "vm:4205"',
@@ -70,6 +82,19 @@ describe('a filter of lines by an expression', () => {
   }
 
   for (const [where, problem] of [
+    ['missing > 5', 'no field `missing`'],
+    ['user.idd == "42"', 'no field `user.idd`'],
+    ['attributes["user.idd"] == "42"', 'no field `user.idd`'],
+    ['attributes.missing == "42"', 'no field `missing`'],
+    ['attributes[table] == 1', 'no such field'],
+    ['table > 3', 'no such overload: string > int'],
+  ] as const) {
+    it(`says without a value of the line why ${where} cannot be evaluated`, async () => {
+      assert.deepEqual((await compileLineFilter({ where }, () => 0))(LINE, 'vm:4205'), { problem });
+    });
+  }
+
+  for (const [where, problem] of [
     ['rows >', 'filter.where is not a valid expression at character 7: Unexpected token: EOF'],
     ['message + 1 == 2', /at character 1: no such overload: string \+ int/],
     ['"text"', 'filter.where is not a valid expression: the result is string, not true or false'],
@@ -98,7 +123,7 @@ describe('a filter of lines by an expression', () => {
           const attributes = given as DebugRecord['attributes'];
           const { a, b, c } = given as Record<string, unknown>;
           const passed = filter({ ...LINE, attributes }, 'vm:1');
-          if (passed) assert.deepEqual([typeof c, a], ['number', b]);
+          if (passed === true) assert.deepEqual([typeof c, a], ['number', b]);
         },
       ),
     );
