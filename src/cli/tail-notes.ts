@@ -1,4 +1,5 @@
-import type { TailEvent, TailOpen } from '../protocol/streams.ts';
+import { type Counted, describeCalls } from '../protocol/call-counts.ts';
+import type { TailCounts, TailEvent, TailOpen } from '../protocol/streams.ts';
 import { counted, some } from './words.ts';
 
 /** After this time without a line a tail says why, in milliseconds. */
@@ -21,13 +22,14 @@ interface Saying {
   /** Formats the time at which the tail ends. */
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
-  readonly tenant: string | undefined;
+  /** Which calls are asked for. */
+  readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
   /** A process as people know it. */
   readonly nameOf: (id: string) => string;
 }
 
 /**
- * Status messages of a tail: joined and missing processes, and, if no line came, that the categories were not called. Counts
+ * Status messages of a tail: joined and missing processes, and, if no line came, what became of the calls. Counts
  * lines itself, because after Ctrl-C the server's counts do not arrive.
  */
 export class TailNotes {
@@ -35,6 +37,7 @@ export class TailNotes {
   readonly #saying: Saying;
   #open: TailOpen | undefined;
   #openedAt = 0;
+  #counts: TailCounts | undefined;
   #endsAt: number | undefined;
   #lines = 0;
   #dropped = 0;
@@ -101,6 +104,7 @@ export class TailNotes {
       this.#isLost = false;
       this.endedEarly = false;
       this.#open = data;
+      this.#counts = undefined;
       this.#openedAt = now();
       note(`Tailing ${some(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`);
     } else if (event === 'line') {
@@ -111,6 +115,7 @@ export class TailNotes {
       this.#dropped += data.count;
       this.#sayDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);
+    else if (event === 'counts') this.#counts = data;
     else {
       this.#dropped = Math.max(this.#dropped, data.dropped);
       this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
@@ -140,7 +145,7 @@ export class TailNotes {
   /** `undefined` where the tail did not begin. */
   summary(): string | undefined {
     if (this.#open === undefined) return undefined;
-    if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
+    if (this.#isSilent) return `No line: ${this.#silence()}.`;
     return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
   }
 
@@ -177,11 +182,11 @@ export class TailNotes {
   }
 
   #silence(): string {
-    const { categories = [] } = this.#open ?? {};
-    const { tenant } = this.#saying;
-    const what = categories.length === 1 ? `${categories[0]} was` : `none of ${categories.length} categories was`;
-    const not = categories.length === 1 ? 'not called' : 'called';
-    return `${what} ${not}${tenant === undefined ? '' : ` for tenant ${tenant}`} in ${processes(this.#joined.size)}`;
+    const { categories = [], instances = 0 } = this.#open ?? {};
+    const { instances: counted = 0, categories: counts = {} } = this.#counts ?? {};
+    const seconds = (this.#saying.now() - this.#openedAt) / 1000;
+    const asked = Math.max(instances, counted);
+    return describeCalls({ ...this.#saying.part, categories, counts, seconds, counted, asked });
   }
 }
 

@@ -176,7 +176,12 @@ export class Pipeline {
 
   #wanting(category: CategoryDescriptor, tenantId: string | undefined): readonly Tap[] {
     const taps = this.#parts.taps.of(category);
-    return taps.length === 0 ? NO_TAPS : taps.filter((tap) => tap.matches(tenantId) && tap.admits());
+    if (taps.length === 0) return NO_TAPS;
+    return taps.filter((tap) => {
+      if (tap.matches(tenantId)) return tap.admits();
+      tap.missed?.(tenantId);
+      return false;
+    });
   }
 
   #build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {

@@ -104,8 +104,13 @@ export function createSink(options: SinkOptions): EmissionSink {
     pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
     tap: (category, message, given, tenantId, written, anyway, level) =>
       pipeline.tap(category, message, given, tenantId, written, anyway, level),
-    tapped: (category, tenantId) =>
-      activations.want(category, tenantId) || taps.of(category).some((tap) => tap.matches(tenantId)),
+    tapped(category, tenantId) {
+      const asking = taps.of(category);
+      if (activations.want(category, tenantId) || asking.some((tap) => tap.matches(tenantId))) return true;
+      // The call ends here.
+      for (const tap of asking) tap.missed?.(tenantId);
+      return false;
+    },
     activated: (category, tenantId) => activations.switchOn(category, tenantId),
     watchTaps(listener) {
       const changed = (index: number) => listener(index, taps.has(index) || activations.has(index));

@@ -7,6 +7,8 @@ export interface Tap {
   readonly logs?: boolean;
   /** Whether the tap wants calls of this tenant. Also used by `.enabled`. */
   matches(tenantId: string | undefined): boolean;
+  /** Called for a call that it does not match, and for each time that `.enabled` is false because of that. */
+  missed?(tenantId: string | undefined): void;
   /** Whether its own rate allows one more call. Checked before anything of the call is built. */
   admits(): boolean;
   /** Receives a bounded and redacted call; must not modify the attributes. */

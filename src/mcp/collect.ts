@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { counted, some } from '../cli/words.ts';
+import { counted } from '../cli/words.ts';
 import { isRdcpError } from '../errors.ts';
 import type { TailEndReason } from '../protocol/audit-messages.ts';
+import { type Counted, describeCalls } from '../protocol/call-counts.ts';
 import { MAX_HISTORY_SECONDS } from '../protocol/constants.ts';
-import type { JsonValue, TailEvent, TailLine, TailOpen } from '../protocol/streams.ts';
+import type { JsonValue, TailCounts, TailEvent, TailLine, TailOpen } from '../protocol/streams.ts';
 import { parseDuration } from '../protocol/time.ts';
 import { bytesOf, MAX_LIST_BYTES, UNTRUSTED } from './answer.ts';
 import { selection } from './look.ts';
@@ -52,7 +53,7 @@ const line = z.object({
 });
 
 /** Reads lines to the agent alone, until the first bound is reached. */
-export function collectLines(service: Service): AddTool {
+export function collectLines(service: Service, now: () => number): AddTool {
   let running = 0;
   return tool('collect_lines', service, {
     title: 'Collect debug lines',
@@ -82,7 +83,7 @@ export function collectLines(service: Service): AddTool {
       hint: z.string().optional(),
       lines: z.array(line),
     }),
-    run: async ({ categories: words, max_lines, max_bytes, tenant: _, ...wanted }, call) => {
+    run: async ({ categories: words, max_lines, max_bytes, tenant, ...wanted }, call) => {
       if (running >= MAX_AT_A_TIME) {
         throw new Error(`${running} collections are running: wait for one, or name all categories in one call`);
       }
@@ -90,7 +91,8 @@ export function collectLines(service: Service): AddTool {
       try {
         const names = await namesOf(call, words);
         const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-        const collected = new Collected(max_bytes);
+        const began = now();
+        const collected = new Collected(max_bytes, { ...wanted, tenant });
         const tail = async () => {
           for await (const event of call.client.tail(names, { ...given, lines: max_lines, signal: call.signal })) {
             if (!collected.take(event)) return;
@@ -100,7 +102,7 @@ export function collectLines(service: Service): AddTool {
           if (call.signal.aborted || !collected.began || !isRdcpError(error)) throw error;
           collected.ended = 'service_ended';
         });
-        return collected.answer();
+        return collected.answer((now() - began) / 1000);
       } finally {
         running -= 1;
       }
@@ -108,11 +110,15 @@ export function collectLines(service: Service): AddTool {
   });
 }
 
+type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
+
 /** What has come of a tail so far. */
 class Collected {
   ended: Ended = 'service_ended';
   readonly #lines: z.input<typeof line>[] = [];
   readonly #most: number;
+  readonly #part: Part;
+  #counts: TailCounts | undefined;
   readonly #joined = new Set<string>();
   #bytes = 0;
   #dropped = 0;
@@ -120,8 +126,9 @@ class Collected {
   #shortened = 0;
   #open: TailOpen | undefined;
 
-  constructor(most: number) {
+  constructor(most: number, part: Part) {
     this.#most = most;
+    this.#part = part;
   }
 
   get began(): boolean {
@@ -136,6 +143,7 @@ class Collected {
   take({ event, data }: TailEvent): boolean {
     if (event === 'open') this.#open = data;
     else if (event === 'instance' && data.state === 'joined') this.#joined.add(data.id);
+    else if (event === 'counts') this.#counts = data;
     else if (event === 'dropped') this.#dropped += data.count;
     else if (event === 'end') {
       this.ended = ENDS[data.reason];
@@ -158,7 +166,8 @@ class Collected {
     return true;
   }
 
-  answer() {
+  /** @param seconds that it took */
+  answer(seconds: number) {
     const { categories = [], instances = 0, tenantKnown } = this.#open ?? {};
     const isSilent = this.#lines.length + this.#dropped + this.#over === 0;
     return {
@@ -169,10 +178,15 @@ class Collected {
       processes: { asked: instances, joined: this.#joined.size },
       ...(tenantKnown === false && { unknownTenant: true as const }),
       ...(isSilent && {
-        hint: `No such line of ${some(categories)} was written meanwhile. The tool explain says why.`,
+        hint: `${describeCalls({ ...this.#part, categories, ...this.#counted(instances), seconds })}. The tool explain says more.`,
       }),
       lines: this.#lines,
     };
+  }
+
+  #counted(asked: number) {
+    const { instances = 0, categories = {} } = this.#counts ?? {};
+    return { counts: categories, counted: instances, asked: Math.max(asked, instances) };
   }
 }
 

@@ -21,7 +21,7 @@ export function mcpServers(service: Service, { writes }: { readonly writes: bool
   const all = [
     listCategories(service, now),
     forecast(service),
-    collectLines(service),
+    collectLines(service, now),
     status(service, now),
     audit(service, now),
     explain(service, now),

@@ -1,4 +1,5 @@
 import type { AuditEntry, TailEndReason } from './audit-messages.ts';
+import type { CallCounts } from './call-counts.ts';
 import type {
   BudgetState,
   DiscoveredCategory,
@@ -64,6 +65,8 @@ export interface CategoryForecast {
   readonly gigabytesPerDay: MetricValue;
   /** Calls a second that the configured budget of the category would drop. */
   readonly droppedByBudget: MetricValue;
+  /** All calls in the measured time, and how many of them the figures are not about. */
+  readonly counts: CallCounts;
 }
 
 /** How many processes were asked, and how many of them answered in time. */
@@ -149,6 +152,14 @@ export interface TailInstance {
   readonly state: 'joined' | 'left';
 }
 
+/** Calls that the tail has seen, also without a line: sent about once a second while they change, until the first line. */
+export interface TailCounts {
+  /** Processes that have counted. */
+  readonly instances: number;
+  /** Sums over them, by category; those without a call are absent. */
+  readonly categories: Readonly<Record<string, CallCounts>>;
+}
+
 /** The last event of a tail that the server ended. */
 export interface TailEnd {
   /** Why it ended. */
@@ -165,6 +176,7 @@ export type TailEvent =
   | { readonly event: 'line'; readonly data: TailLine }
   | { readonly event: 'dropped'; readonly data: TailDropped }
   | { readonly event: 'instance'; readonly data: TailInstance }
+  | { readonly event: 'counts'; readonly data: TailCounts }
   | { readonly event: 'end'; readonly data: TailEnd };
 
 /** The state when a watcher begins, or returns after it missed something. */

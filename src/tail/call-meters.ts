@@ -5,14 +5,17 @@ import { type HeldOutput, RECORDED_RATE, type Recorder } from '../emit/recorder.
 import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
+import type { CallCounts } from '../protocol/call-counts.ts';
 import type { When } from '../protocol/target.ts';
-import { type Tapped, Tapping } from './tapping.ts';
+import { CallCounter } from './call-counter.ts';
+import { type Counting, type Tapped, Tapping } from './tapping.ts';
 import type { Measured, ProcessForecast, TapFilter } from './types.ts';
 
 /** Most calls of a category that are built in one interval of the timer, and most of all categories of a forecast. */
 const MAX_SAMPLES = { each: 10, all: 100 };
 
 export interface CallMetersOptions extends Tapped, SelectionOptions {
+  readonly work: SelectionOptions['work'] & Counting['work'];
   /** The configured budget of a category; `undefined` when unlimited. */
   readonly budgetOf: (name: string) => Rate | undefined;
   readonly now: () => number;
@@ -79,6 +82,7 @@ export class CallMeters {
 class CallMeter implements Meter {
   readonly #options: CallMetersOptions;
   readonly #selection: Selection;
+  readonly #counter: CallCounter;
   readonly #budget: BudgetModel | undefined;
   #calls = 0;
   /** Calls in the current interval. */
@@ -98,6 +102,7 @@ class CallMeter implements Meter {
   constructor(options: CallMetersOptions, selection: Selection, share: number, budget: Rate | undefined) {
     this.#options = options;
     this.#selection = selection;
+    this.#counter = new CallCounter(selection, () => options.work.attributeNames());
     this.#share = share;
     // A category with a single call has a size too.
     this.#samplesLeft = Math.max(1, share);
@@ -108,7 +113,12 @@ class CallMeter implements Meter {
     return this.#selection.takesCall(tenantId);
   }
 
+  missed(tenantId: string | undefined): void {
+    this.#counter.missed(tenantId);
+  }
+
   admits(): boolean {
+    this.#counter.called();
     this.#recent += 1;
     this.#untilNext -= 1;
     if (this.#untilNext > 0) return false;
@@ -122,13 +132,14 @@ class CallMeter implements Meter {
   take(_category: unknown, call: Call): void {
     const record = recordOf(call, this.#options.now());
     this.#built += this.#every;
-    if (!this.#selection.takesLine(record)) return;
+    if (!this.#counter.takesLine(record, this.#every)) return;
     const line = textLine(record);
     this.#weight += this.#every;
     this.#bytes += this.#every * (Buffer.byteLength(line) + 1);
   }
 
   tick(seconds: number): void {
+    this.#counter.tick();
     this.#calls += this.#recent;
     this.#budget?.pass(seconds, this.#recent * this.#passing, this.#bytesPerCall);
     this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, this.#share)));
@@ -142,7 +153,16 @@ class CallMeter implements Meter {
       calls,
       bytes: Math.round(calls * this.#bytesPerCall),
       dropped: this.#budget?.dropped ?? 0,
+      counts: this.#counts,
     };
+  }
+
+  /** Extrapolated from the calls that were built. */
+  get #counts(): CallCounts {
+    const { counts } = this.#counter;
+    const each = this.#built === 0 ? 0 : this.#calls / this.#built;
+    const [filtered, unevaluated] = [Math.round(counts.filtered * each), Math.round(counts.unevaluated * each)];
+    return { ...counts, filtered, unevaluated };
   }
 
   /** The share of calls that the filter passes. */
@@ -161,6 +181,7 @@ class RecordedMeter implements Meter, HeldOutput {
   readonly when: When;
   readonly #options: CallMetersOptions;
   readonly #selection: Selection;
+  readonly #counter: CallCounter;
   readonly #budget = new BudgetModel(RECORDED_RATE);
   readonly #close: () => void;
   #calls = 0;
@@ -171,6 +192,7 @@ class RecordedMeter implements Meter, HeldOutput {
   constructor(options: CallMetersOptions, selection: Selection, when: When) {
     this.#options = options;
     this.#selection = selection;
+    this.#counter = new CallCounter(selection, () => options.work.attributeNames());
     this.when = when;
     this.#close = options.recorder.open(this);
   }
@@ -179,12 +201,17 @@ class RecordedMeter implements Meter, HeldOutput {
     return this.#options.recorder.records && this.#selection.takesCall(tenantId);
   }
 
+  missed(tenantId: string | undefined): void {
+    this.#counter.missed(tenantId);
+  }
+
   admits(): boolean {
+    this.#counter.called();
     return this.#selection.hasTime;
   }
 
   take(category: CategoryDescriptor, call: Call): void {
-    if (this.#selection.takesLine(recordOf(call, this.#options.now())))
+    if (this.#counter.takesLine(recordOf(call, this.#options.now())))
       this.#options.recorder.record(this, category, call);
   }
 
@@ -194,13 +221,15 @@ class RecordedMeter implements Meter, HeldOutput {
   }
 
   tick(seconds: number): void {
+    this.#counter.tick();
     this.#calls += this.#recent;
     this.#budget.pass(seconds, this.#recent, this.#calls === 0 ? 0 : this.#bytes / this.#calls);
     this.#recent = 0;
   }
 
   get result(): Measured {
-    return { calls: this.#calls, bytes: this.#bytes, dropped: this.#budget.dropped };
+    const { counts } = this.#counter;
+    return { calls: this.#calls, bytes: this.#bytes, dropped: this.#budget.dropped, counts };
   }
 
   end(): void {

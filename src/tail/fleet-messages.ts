@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { type CallCounts, isShownName, MAX_ATTRIBUTE_NAMES } from '../protocol/call-counts.ts';
 import { MAX_FORECAST_SECONDS, MAX_HISTORY_SECONDS, MAX_TAIL_RATE } from '../protocol/constants.ts';
 import { decodeJson } from '../protocol/decode.ts';
+import type { Shape } from '../protocol/documented.ts';
 import { isCategoryName, isIdentifier } from '../protocol/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
 import { decodeLine, type Line } from './line.ts';
@@ -10,6 +12,16 @@ import type { LineSpec, TapFilter } from './types.ts';
 
 const id = z.string().max(64);
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+const counts = z.strictObject({
+  calls: amount,
+  otherTenants: amount.optional(),
+  unmatched: amount,
+  outsideWork: amount,
+  filtered: amount,
+  unevaluated: amount,
+  problem: z.string().max(600).optional(),
+  attributes: z.array(z.string().refine(isShownName)).max(MAX_ATTRIBUTE_NAMES).readonly(),
+} satisfies Shape<CallCounts>);
 const filter = {
   categories: z.array(z.string().refine(isCategoryName)).max(4096),
   /** `null` for all calls. Required, so that a filter is never widened by a missing member. */
@@ -50,6 +62,8 @@ const schema = z.discriminatedUnion('type', [
     dropped: amount,
     /** Lines, dropped ones included, of the messages before: what did not arrive of them was lost on the way. */
     before: amount,
+    /** Since the tap began, of the categories that were called. Absent where the last ones still hold. */
+    counts: z.record(z.string().refine(isCategoryName), counts).optional(),
   }),
   z.strictObject({
     type: z.literal('measured'),
@@ -59,7 +73,7 @@ const schema = z.discriminatedUnion('type', [
       .number()
       .min(0.001)
       .max(2 * MAX_FORECAST_SECONDS),
-    categories: z.record(z.string(), z.strictObject({ calls: amount, bytes: amount, dropped: amount })),
+    categories: z.record(z.string(), z.strictObject({ calls: amount, bytes: amount, dropped: amount, counts })),
   }),
   /** The sender shuts down. */
   z.strictObject({ type: z.literal('leave'), id, instance: id }),

@@ -1,3 +1,4 @@
+import { type CallCounts, sumOfCounts } from '../protocol/call-counts.ts';
 import type { AskedInstances } from '../protocol/streams.ts';
 import type { Delay } from '../time/clock.ts';
 import type { Relay } from './relay.ts';
@@ -12,6 +13,7 @@ export interface CategoryLoad {
   readonly callsPerSecond: number;
   readonly bytesPerSecond: number;
   readonly droppedPerSecond: number;
+  readonly counts: CallCounts;
 }
 
 export interface ForecastResult {
@@ -67,13 +69,15 @@ export async function runForecast(
 }
 
 function loadOf(name: string, answers: readonly ProcessForecast[]): CategoryLoad {
-  const load = { callsPerSecond: 0, bytesPerSecond: 0, droppedPerSecond: 0 };
-  for (const { seconds, categories } of answers) {
-    const measured = Object.hasOwn(categories, name) ? categories[name] : undefined;
-    if (measured === undefined) continue;
-    load.callsPerSecond += measured.calls / seconds;
-    load.bytesPerSecond += measured.bytes / seconds;
-    load.droppedPerSecond += measured.dropped / seconds;
-  }
-  return load;
+  const measured = answers.flatMap(({ seconds, categories }) =>
+    Object.hasOwn(categories, name) ? { seconds, ...categories[name]! } : [],
+  );
+  const sum = (field: 'calls' | 'bytes' | 'dropped') =>
+    measured.reduce((total, each) => total + each[field] / each.seconds, 0);
+  return {
+    callsPerSecond: sum('calls'),
+    bytesPerSecond: sum('bytes'),
+    droppedPerSecond: sum('dropped'),
+    counts: sumOfCounts(measured.map(({ counts }) => counts)),
+  };
 }

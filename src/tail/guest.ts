@@ -2,7 +2,12 @@ import type { Choice } from '../protocol/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
 import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
+import type { CountsByCategory } from './types.ts';
 
+/** Counts are sent as often as a second allows for so many categories, until there is a line. */
+const COUNTED_PER_SECOND = 200;
+/** Only so many of them have the names of attributes, so that a message is never too long. */
+const NAMED_CATEGORIES = 100;
 /** Longest silence towards the process that asked, in milliseconds. */
 const SILENCE_MS = 1000;
 
@@ -89,17 +94,37 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): 
   const tap = new LineTap(options, { ...tapFilterOf(lease), rate, log, since });
   /** Lets the reader count what did not arrive. A message may arrive although sending it failed, so that is not counted here. */
   let before = 0;
+  let untilCounted = 0;
+  let counted = '';
+  /** What a reader without a line is told. */
+  const counts = () => {
+    if (before > 0 || untilCounted > 0) return undefined;
+    const all = Object.entries(tap.counts);
+    untilCounted = Math.max(SILENCE_MS, (all.length * 1000) / COUNTED_PER_SECOND);
+    const shown = all.map(([name, each], at) => [name, at < NAMED_CATEGORIES ? each : { ...each, attributes: [] }]);
+    const text = JSON.stringify(shown);
+    if (text === counted) return undefined;
+    counted = text;
+    return { counts: Object.fromEntries(shown) as CountsByCategory };
+  };
   return {
-    tick: (milliseconds) => tap.tick(milliseconds),
+    tick(milliseconds) {
+      untilCounted -= milliseconds;
+      tap.tick(milliseconds);
+    },
     look: () => tap.look(),
     next(silent) {
       const batch = tap.fetch();
       const { dropped } = batch;
-      if (batch.lines.length === 0 && dropped === 0 && !silent) return undefined;
+      const news = counts();
+      if (batch.lines.length === 0 && dropped === 0 && !silent && news === undefined) return undefined;
       const { instanceId: instance } = options;
-      const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before };
+      const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before, ...news };
       before += batch.lines.length + dropped;
       return message;
+    },
+    failed() {
+      counted = '';
     },
     end: () => tap.end(),
   };

@@ -4,11 +4,12 @@ import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
 import { DROP, type DropCode } from '../gate/drops.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
+import { CallCounter } from './call-counter.ts';
 import type { History } from './history.ts';
 import { type Line, lineOf } from './line.ts';
 import { LineRate } from './rate.ts';
-import { type Tapped, Tapping } from './tapping.ts';
-import type { LineBatch, LineSpec } from './types.ts';
+import { type Counting, type Tapped, Tapping } from './tapping.ts';
+import type { CountsByCategory, LineBatch, LineSpec } from './types.ts';
 
 /** Most characters of lines that wait to be fetched. */
 const MAX_WAITING = 128 * 1024;
@@ -19,6 +20,7 @@ const MAX_LOOKS = 5000;
 const NOTHING: LineBatch = { lines: [], dropped: 0 };
 
 export interface LineTapOptions extends Tapped, SelectionOptions {
+  readonly work: SelectionOptions['work'] & Counting['work'];
   readonly now: () => number;
   /** Keeps lines until the outcome of their work is known. */
   readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
@@ -37,6 +39,7 @@ export class LineTap {
   readonly #selection: Selection;
   readonly #tapping: Tapping;
   readonly #close: () => void;
+  readonly #counters = new Map<string, CallCounter>();
   #lines: Line[] = [];
   #waiting = 0;
   #dropped = 0;
@@ -52,19 +55,24 @@ export class LineTap {
     const { recorder } = options;
     const held = spec.when && { when: spec.when, write: this.#write };
     this.#close = held === undefined ? () => {} : recorder.open(held);
-    this.#tapping = new Tapping(
-      options,
-      categories,
-      ({ name }): Tap => ({
+    this.#tapping = new Tapping(options, categories, ({ name }): Tap => {
+      const counter = new CallCounter(this.#selection, () => options.work.attributeNames());
+      this.#counters.set(name, counter);
+      return {
         logs: log,
         matches: (tenant) => (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
-        admits: () => (held !== undefined && !this.#selection.filtersLines) || this.#admits(name),
-        take: (category, call) => {
-          if (held === undefined) this.#take(name, call);
-          else if (this.#passes(call)) recorder.record(held, category, call);
+        missed: (tenant) => counter.missed(tenant),
+        admits: () => {
+          counter.called();
+          return (held !== undefined && !this.#selection.filtersLines) || this.#admits(name);
         },
-      }),
-    );
+        take: (category, call) => {
+          if (!this.#passes(call, counter)) return;
+          if (held === undefined) this.#take(name, call);
+          else recorder.record(held, category, call);
+        },
+      };
+    });
   }
 
   #admits(category: string): boolean {
@@ -80,12 +88,11 @@ export class LineTap {
     return false;
   }
 
-  #passes(call: Call): boolean {
-    return !this.#selection.filtersLines || this.#selection.takesLine(recordOf(call, this.#options.now()));
+  #passes(call: Call, counter: CallCounter): boolean {
+    return !this.#selection.filtersLines || counter.takesLine(recordOf(call, this.#options.now()));
   }
 
   #take(name: string, call: Call): void {
-    if (!this.#passes(call)) return;
     if (this.#selection.filtersLines && !this.#within(this.#rate, name)) return;
     this.#keep(name, call);
   }
@@ -138,6 +145,7 @@ export class LineTap {
   tick(milliseconds: number): void {
     this.#rate.refill(milliseconds);
     this.#looks.refill(milliseconds);
+    for (const counter of this.#counters.values()) counter.tick();
   }
 
   /** Taps categories that were registered since. */
@@ -153,6 +161,12 @@ export class LineTap {
     this.#waiting = 0;
     this.#dropped = 0;
     return batch;
+  }
+
+  /** What became of the calls, of the categories that had any. */
+  get counts(): CountsByCategory {
+    const counts = [...this.#counters].map(([name, counter]) => [name, counter.counts] as const);
+    return Object.fromEntries(counts.filter(([, { calls, otherTenants }]) => calls + (otherTenants ?? 0) > 0));
   }
 
   end(): void {

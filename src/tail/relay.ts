@@ -1,5 +1,7 @@
 import { compileLineFilter } from '../emit/line-filter.ts';
 import type { Part } from '../emit/selection.ts';
+import { sumOfCounts } from '../protocol/call-counts.ts';
+import type { TailCounts } from '../protocol/streams.ts';
 import type { MessageStore } from '../store/message-store.ts';
 import type { Clock, Schedule } from '../time/clock.ts';
 import type { WorkFollower } from '../work/match.ts';
@@ -12,7 +14,7 @@ import {
   tailLease,
 } from './fleet-messages.ts';
 import { Guest, type GuestOptions } from './guest.ts';
-import type { LineReceiver, LineSpec, ProcessForecast, TapFilter } from './types.ts';
+import type { CountsByCategory, LineReceiver, LineSpec, ProcessForecast, TapFilter } from './types.ts';
 
 /** Interval in which lines are passed on, in milliseconds. */
 const TICK_MS = 50;
@@ -59,6 +61,11 @@ export interface Running {
   end(): void;
 }
 
+/** A tail in progress. */
+export interface Tailing extends Running {
+  readonly counts: TailCounts;
+}
+
 /** A forecast in progress. */
 export interface Measuring extends Running {
   /** Measurements of processes that are done, this one included. */
@@ -86,16 +93,18 @@ export class Relay {
   }
 
   /** Taps every process for lines until it is ended. */
-  tail(spec: LineSpec, receiver: LineReceiver): Running {
+  tail(spec: LineSpec, receiver: LineReceiver): Tailing {
     const id = this.#options.randomUUID();
     const senders = new Map<string, { readonly instance: string; at: number }>();
     /** Lines, dropped ones included, that each process has sent, also one that was gone for a while. */
     const counted = new Map<string, number>();
+    /** What each process has counted last. */
+    const counts = new Map<string, CountsByCategory>();
     const left = (from: string): void => {
       const sender = senders.get(from);
       if (senders.delete(from)) receiver.instance({ id: sender!.instance, state: 'left' });
     };
-    return this.#ask(id, {
+    const { end } = this.#ask(id, {
       lease: () => tailLease(id, spec),
       tick(now) {
         for (const [from, { at }] of senders) if (now - at > LEASE_MS) left(from);
@@ -112,9 +121,17 @@ export class Relay {
         // A process whose lease had ended begins with none.
         const missing = before < known ? before : before - known;
         counted.set(from, before + lines.length + message.dropped);
+        if (message.counts !== undefined) counts.set(from, message.counts);
         receiver.lines({ lines, dropped: message.dropped + missing });
       },
     });
+    return {
+      get counts() {
+        const heard = [...counts.values()];
+        return { instances: heard.length, categories: sumByCategory(spec.categories, heard) };
+      },
+      end,
+    };
   }
 
   /** Measures in every process until it is ended. */
@@ -247,6 +264,15 @@ export class Relay {
       this.#send(asked.lease());
     }
   }
+}
+
+/** @param all of the processes */
+function sumByCategory(names: readonly string[], all: readonly CountsByCategory[]): CountsByCategory {
+  const summed = names.flatMap((name) => {
+    const each = all.flatMap((counts) => (Object.hasOwn(counts, name) ? counts[name]! : []));
+    return each.length === 0 ? [] : [[name, sumOfCounts(each)] as const];
+  });
+  return Object.fromEntries(summed);
 }
 
 function guestKey(from: string, id: string): string {

@@ -1,16 +1,18 @@
 import type { TailEndReason } from '../protocol/audit-messages.ts';
-import type { TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
+import type { TailCounts, TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Clock, Schedule } from '../time/clock.ts';
 import type { Line } from './line.ts';
 import { LineRate } from './rate.ts';
-import type { Relay, Running } from './relay.ts';
+import type { Relay, Tailing } from './relay.ts';
 import type { LineBatch, LineSpec } from './types.ts';
 
 /** Interval in which a tail checks whether it is over, in milliseconds. */
 const CHECK_MS = 50;
 /** Shortest interval between two `dropped` events, in milliseconds. */
 const TELL_DROPPED_MS = 1000;
+/** Shortest interval between two `counts` events, in milliseconds. */
+const TELL_COUNTS_MS = 1000;
 
 /** Where a tail goes. Each function returns whether the reader has room for it. */
 export interface TailReader {
@@ -18,6 +20,7 @@ export interface TailReader {
   line(line: string): boolean;
   dropped(dropped: TailDropped): boolean;
   instance(instance: TailInstance): boolean;
+  counts(counts: TailCounts): boolean;
   /** Called once, unless the reader has left. */
   end(end: TailEnd): void;
 }
@@ -52,7 +55,7 @@ export class Tail {
   readonly #endsAt: number;
   /** Changes that the reader had no room for. */
   #instances: TailInstance[] = [];
-  #running: Running | undefined;
+  #running: Tailing | undefined;
   #stop: (() => void) | undefined;
   #over = false;
   #lines = 0;
@@ -61,6 +64,8 @@ export class Tail {
   #dropped = 0;
   #untold: { count: number; readonly since: number } | undefined;
   #toldAt = Number.NEGATIVE_INFINITY;
+  #countsToldAt: number;
+  #countsTold = '';
   #checkedAt: number;
 
   /** @param ended called once, whatever ended it */
@@ -73,6 +78,7 @@ export class Tail {
     this.#rate = new LineRate(request.rate, request.categories);
     this.#historyLeft = request.rate * (request.since ?? 0);
     this.#checkedAt = options.clock.monotonic();
+    this.#countsToldAt = this.#checkedAt;
     this.#endsAt = this.#checkedAt + request.milliseconds;
   }
 
@@ -93,6 +99,7 @@ export class Tail {
     if (this.#over) return;
     this.#over = true;
     this.#stop?.();
+    if (reason !== 'closed') this.#tellCounts(this.#options.clock.monotonic());
     this.#running?.end();
     const counts = { lines: this.#lines, dropped: this.#dropped };
     if (reason !== 'closed') this.#reader.end({ reason, ...counts });
@@ -143,6 +150,7 @@ export class Tail {
     this.#checkedAt = now;
     this.#tellInstances();
     this.#tellDropped(now);
+    if (now - this.#countsToldAt >= TELL_COUNTS_MS) this.#tellCounts(now);
     if (now >= this.#endsAt) this.end('expired');
   }
 
@@ -150,6 +158,15 @@ export class Tail {
     while (this.#instances[0] !== undefined && this.#reader.instance(this.#instances[0])) this.#instances.shift();
     // A reader that stands still hears of the last ones.
     this.#instances = this.#instances.slice(-1000);
+  }
+
+  /** Only a reader without a line asks why. */
+  #tellCounts(now: number): void {
+    if (this.#lines + this.#dropped > 0 || this.#running === undefined) return;
+    this.#countsToldAt = now;
+    const { counts } = this.#running;
+    const text = JSON.stringify(counts);
+    if (text !== this.#countsTold && this.#reader.counts(counts)) this.#countsTold = text;
   }
 
   #tellDropped(now: number): void {

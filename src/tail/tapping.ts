@@ -7,6 +7,11 @@ export interface Tapped {
   readonly addTap: (category: CategoryDescriptor, tap: Tap) => () => void;
 }
 
+/** The parts of a process that count what the taps miss. */
+export interface Counting {
+  readonly work: { attributeNames(): Iterable<string> };
+}
+
 /** Taps on categories by name, including those that are registered later. */
 export class Tapping {
   readonly #tapped: Tapped;

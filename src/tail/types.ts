@@ -1,4 +1,5 @@
 import type { Part } from '../emit/selection.ts';
+import type { CallCounts } from '../protocol/call-counts.ts';
 import type { TailInstance } from '../protocol/streams.ts';
 import type { Instances } from '../protocol/target.ts';
 import type { Line } from './line.ts';
@@ -35,7 +36,11 @@ export interface Measured {
   readonly bytes: number;
   /** Calls that the budget would have dropped. */
   readonly dropped: number;
+  readonly counts: CallCounts;
 }
+
+/** The categories that were called, of one process or of several. */
+export type CountsByCategory = Readonly<Record<string, CallCounts>>;
 
 /** Measurements of one process. */
 export interface ProcessForecast {

@@ -45,6 +45,17 @@ export function attributeOfWork(work: WorkContext, name: string): string | undef
   return attributeOfContext(context.active(), name);
 }
 
+/** Names of attributes that the current work has, those that the application has set first. */
+export function* attributeNamesOfWork(work: WorkContext): Generator<string> {
+  const { attributes, request } = work.current() ?? {};
+  if (attributes !== undefined) yield* attributes.keys();
+  const active = context.active();
+  for (const [name] of propagation.getBaggage(active)?.getAllEntries() ?? []) if (!SECRET.has(name)) yield name;
+  if (request !== undefined)
+    yield* ['http.request.method', 'url.path', ...(request.route === undefined ? [] : ['http.route'])];
+  yield* Object.keys(attributesOf(trace.getSpan(active)));
+}
+
 /** Whether an attribute of work stays as it is until the application sets it. */
 export function isSettled({ attributes, request }: Work, name: string): boolean {
   return attributes.has(name) || (request !== undefined && OF_REQUEST.test(name));
@@ -99,8 +110,13 @@ function queryOf(request: ServedRequest): URLSearchParams {
 
 /** Spans of OpenTelemetry's SDK show their attributes, which the API's interface does not have. */
 function attributeOfSpan(span: Span | undefined, name: string): string | undefined {
-  const { attributes } = (span ?? {}) as { readonly attributes?: Readonly<Record<string, unknown>> };
-  return attributes !== undefined && Object.hasOwn(attributes, name) ? textOf(attributes[name]) : undefined;
+  const attributes = attributesOf(span);
+  return Object.hasOwn(attributes, name) ? textOf(attributes[name]) : undefined;
+}
+
+function attributesOf(span: Span | undefined): Readonly<Record<string, unknown>> {
+  const { attributes = {} } = (span ?? {}) as { readonly attributes?: Readonly<Record<string, unknown>> };
+  return attributes;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { RdcpError } from '../errors.ts';
 import type { WorkContext } from '../gate/work.ts';
 import type { Match } from '../protocol/target.ts';
+import { attributeNamesOfWork } from './attributes.ts';
 import { ticketOfRequest } from './carried-ticket.ts';
 import { HttpRequests } from './http-requests.ts';
 import { Matching } from './matching.ts';
@@ -52,6 +53,11 @@ export class WorkFollower {
     throw new RdcpError('RDCP_MALFORMED_REQUEST', `${field} is an attribute whose value is redacted`, {
       details: { field },
     });
+  }
+
+  /** Names of attributes that the current work has. */
+  attributeNames(): Iterable<string> {
+    return attributeNamesOfWork(this.#work);
   }
 
   /** Makes what finds items for the current work. */

@@ -11,6 +11,7 @@ const figures = (calls: number, dropped: number, bytesPerCall?: number): Categor
   ...(bytesPerCall !== undefined && { bytesPerCall: measured(bytesPerCall) }),
   gigabytesPerDay: measured(calls * 0.00864),
   droppedByBudget: measured(dropped),
+  counts: { calls, unmatched: 0, outsideWork: 0, filtered: 0, unevaluated: 0, attributes: [] },
 });
 const forecast = (asked: number, answered: number, more: object = {}) =>
   ({

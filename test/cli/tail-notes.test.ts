@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TailNotes } from '../../src/cli/tail-notes.ts';
+import type { CallCounts, Counted } from '../../src/protocol/call-counts.ts';
 import type { TailEvent } from '../../src/protocol/streams.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -11,14 +12,17 @@ const line = { event: 'line', data: { instance: 'a', category: 'SQL', message: '
 const dropped = (count: number) => ({ event: 'dropped', data: { count, since: NOW } }) as TailEvent;
 
 /** The notes of a tail; a number lets so many seconds pass. */
-function said(steps: readonly (TailEvent | number)[], tenant?: string): (string | undefined)[] {
+function said(
+  steps: readonly (TailEvent | number)[],
+  part: Pick<Counted, 'tenant' | 'target'> = {},
+): (string | undefined)[] {
   const heard: (string | undefined)[] = [];
   let now = 0;
   const notes = new TailNotes({
     note: (text) => void heard.push(text),
     clock: () => '00:05:00',
     now: () => now,
-    tenant,
+    part,
     nameOf: (id) => id,
   });
   for (const step of steps) {
@@ -32,17 +36,31 @@ function said(steps: readonly (TailEvent | number)[], tenant?: string): (string 
   return [...heard.slice(1), notes.summary()];
 }
 
-test('a tail without lines says which processes take part, and that nothing was called', () => {
+const NONE: CallCounts = { calls: 0, unmatched: 0, outsideWork: 0, filtered: 0, unevaluated: 0, attributes: [] };
+const counts = (instances: number, categories: Record<string, CallCounts> = {}) =>
+  ({ event: 'counts', data: { instances, categories } }) as TailEvent;
+
+test('a tail without lines says which processes take part, and what they have counted', () => {
   const all = [instance('a', 'joined'), instance('b', 'joined')];
-  assert.deepEqual(said([open(2, 'SQL'), ...all, 300]), [
+  assert.deepEqual(said([open(2, 'SQL'), ...all, counts(2), 300]), [
     'All 2 processes take part.',
-    'No line for 10s: SQL was not called in 2 processes.',
-    'No line: SQL was not called in 2 processes.',
+    'No line for 10s: SQL was not called in 10 s in 2 processes.',
+    'No line: SQL was not called in 300 s in 2 processes.',
   ]);
-  assert.deepEqual(said([open(1, 'SQL', 'TLS'), instance('a', 'joined'), 12], 'acme'), [
-    'No line for 10s: none of 2 categories was called for tenant acme in 1 process.',
-    'No line: none of 2 categories was called for tenant acme in 1 process.',
-  ]);
+  assert.deepEqual(
+    said([open(1, 'SQL', 'TLS'), instance('a', 'joined'), counts(1, { SQL: { ...NONE, otherTenants: 3 } }), 12], {
+      tenant: 'acme',
+    }),
+    [
+      'No line for 10s: none of 2 categories was called for tenant acme in 10 s, but 3 times for others.',
+      'No line: none of 2 categories was called for tenant acme in 12 s, but 3 times for others.',
+    ],
+  );
+  const unmatched = { ...NONE, calls: 85, unmatched: 85, attributes: ['user.id', 'tenant'] };
+  assert.deepEqual(
+    said([open(2, 'SQL'), ...all, counts(1, { SQL: unmatched }), 300], { target: { match: { userid: '42' } } }).at(-1),
+    'No line: SQL was called 85 times in 300 s in 1 of 2 processes; none had userid=42 (attributes seen: user.id, tenant); 1 of 2 processes did not say.',
+  );
 });
 
 test('a tail with lines has no note about silence', () => {
@@ -64,8 +82,8 @@ test('processes that are late, lost or new are named; those of the beginning are
   );
   assert.deepEqual(said([open(2, 'SQL'), 11]), [
     '0 of 2 processes take part so far.',
-    'No line for 10s: SQL was not called in 0 processes.',
-    '0 lines from 0 processes, 0 dropped.',
+    'No line for 10s: how often SQL was called is not known.',
+    'No line: how often SQL was called is not known.',
   ]);
 });
 
@@ -75,7 +93,7 @@ test('of many categories some are named, and before the beginning there is nothi
     note: (text: string) => heard.push(text),
     clock: () => '00:05:00',
     now: () => 0,
-    tenant: undefined,
+    part: {},
     nameOf: (id: string) => id,
   };
   const notes = new TailNotes(saying);

@@ -9,11 +9,12 @@ import { createRdcpClient } from '../../src/client/client.ts';
 import type { Tap } from '../../src/emit/taps.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
+import { describeCalls } from '../../src/protocol/call-counts.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { runForecast } from '../../src/tail/forecasts.ts';
 import { LineTap } from '../../src/tail/line-tap.ts';
-import type { TapFilter } from '../../src/tail/types.ts';
+import type { CountsByCategory, TapFilter } from '../../src/tail/types.ts';
 import { WorkFollower } from '../../src/work/match.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -135,6 +136,52 @@ test('a filter that takes its time is given no more lines in that second, and th
   suspend(200);
   assert.equal(attempt(), true);
 });
+
+describe('a tail or forecast without a line says what became of the calls, which it has counted in every process', () => {
+  for (const [name, filter, expected] of [
+    ['another attribute', { match: { userid: '42' } }, 'none had userid=42 (attributes seen: user.id, tenant)'],
+    ['a text', { filter: { text: 'nothing*' } }, 'none passed text nothing*'],
+    ['a missing field', { filter: { where: 'user == "42"' } }, '40 could not be evaluated: no field `user`'],
+    ['no failure', { when: { failed: true as const } }, 'none was part of work whose end is seen'],
+    ['another tenant', { tenantId: 'acme' }, undefined],
+  ] as const) {
+    it(name, async () => {
+      const { process, time } = network();
+      const processes = [process('a'), process('b')] as const;
+      const { relay } = processes[0];
+      if ('filter' in filter) await relay.check(filter);
+      const asked = { categories: ['DATABASE'], ...filter };
+      const running = relay.tail({ ...asked, rate: 100, log: false }, receiver());
+      const options = { milliseconds: 1000, processes: 2, delay: time.delay, signal: new AbortController().signal };
+      const forecast = runForecast(relay, asked, options);
+      await settled();
+      await time.pass(100);
+      for (let call = 0; call < 20; call++) {
+        for (const { gate, database } of processes)
+          gate.work.run({ 'user.id': '42', tenant: 'x' }, () => {
+            // A guard stands for the call that it spares.
+            if (call % 2 === 0 || database.enabled) database.debug('query');
+          });
+      }
+      await time.pass(2000);
+      const { tenantId: tenant, ...part } = { tenantId: undefined, ...filter };
+      const said = (counts: CountsByCategory, counted: number) =>
+        describeCalls({ categories: ['DATABASE'], counts, counted, asked: 2, seconds: 2, tenant, ...partOf(part) });
+      const sentence =
+        expected === undefined
+          ? 'DATABASE was not called for tenant acme in 2 s in 2 processes, but 40 times for others'
+          : `DATABASE was called 40 times in 2 s in 2 processes; ${expected}`;
+      assert.equal(said(running.counts.categories, running.counts.instances), sentence);
+      const { categories, instances } = await forecast;
+      assert.equal(said({ DATABASE: categories.get('DATABASE')!.counts }, instances.answered), sentence);
+      running.end();
+    });
+  }
+});
+
+function partOf({ match, ...others }: Partial<TapFilter>) {
+  return { ...others, ...(match !== undefined && { target: { match } }) };
+}
 
 test('a forecast counts the lines of some work, and those that a filter passes', async () => {
   for (const filter of [{ match: USER }, { filter: { where: 'rows > 1000' } }]) {

@@ -3,7 +3,7 @@ import { parseDuration } from '../../protocol/time.ts';
 import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { noteGaps, showForecast, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
+import { noteGaps, noteSilence, showForecast, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
 import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
@@ -36,6 +36,7 @@ export const forecast: Command = ofServices({
       suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
     );
     present(terminal, values, answer, () => showForecast(terminal, answer));
+    noteSilence(terminal, answer, { tenant: access.tenantId, ...selected });
     noteGaps(terminal, answer);
     if (answer.tenantKnown === false) await noteUnknownTenant(terminal, access);
     return answer.instances.answered < answer.instances.asked ? EXIT.partial : EXIT.done;

@@ -239,11 +239,12 @@ class SourceTail {
     this.#client = clientOf(terminal, source.access);
     this.#processes = new ProcessNames(this.#client, this.#signal);
     const { access } = source;
+    const { target, filter, when } = wanted.request;
     this.notes = new TailNotes({
       note: (text) => this.#note(text),
       clock: ({ expiresAt }) => `${expiresAt.slice(11, 19)}Z`,
       now: terminal.now,
-      tenant: access.tenantId,
+      part: { tenant: access.tenantId, target, filter, when },
       nameOf: (id) => this.#processes.nameOf(id),
     });
   }

@@ -1,4 +1,4 @@
-import { identityKey } from '../../auth/principal.ts';
+import { identityKey, type Principal } from '../../auth/principal.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { RdcpError, unavailable } from '../../errors.ts';
 import { MAX_FORECAST_SECONDS } from '../../protocol/constants.ts';
@@ -14,7 +14,7 @@ import { validBody } from '../middleware/body.ts';
 import { type Handler, opening, required, timestampNow } from '../steps.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import { selectionText } from './tail.ts';
-import { tenantKnown } from './tenants.ts';
+import { countsFor, tenantKnown } from './tenants.ts';
 
 const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
@@ -35,14 +35,15 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
       });
     }
     const { tenantId } = required(ctx, 'tenancy');
-    const { allow, method } = required(ctx, 'principal');
+    const principal = required(ctx, 'principal');
+    const { allow, method } = principal;
     const { match } = target ?? {};
     if (allow) assertMayRead({ allow, method }, { action: 'forecast', categories, tenantId, seconds, match, filter });
     await fleet?.refresh(true);
     plane.assertKnown(categories);
     const selected = { categories, tenantId, ...target, filter, when };
     await relay.check(selected);
-    const leave = places.take({ identity: identityKey(required(ctx, 'principal')) });
+    const leave = places.take({ identity: identityKey(principal) });
     const over = new AbortController();
     const left = () => over.abort();
     ctx.res.once('close', left);
@@ -65,8 +66,10 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
         ...opening(ctx, clock),
         duration: formatDuration(seconds),
         instances: result.instances,
-        ...(tenantId !== undefined && tenantKnown(required(ctx, 'principal'), tenantId, sources)),
-        categories: Object.fromEntries([...result.categories].map(([name, load]) => [name, shown(load, metric)])),
+        ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
+        categories: Object.fromEntries(
+          [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]),
+        ),
       };
       return { body };
     } catch (error) {
@@ -88,12 +91,17 @@ function metricAt(clock: Clock): Metric {
   return (value, unit) => ({ value, unit, measured: true, timestamp });
 }
 
-function shown({ callsPerSecond, bytesPerSecond, droppedPerSecond }: CategoryLoad, metric: Metric): CategoryForecast {
+function shown(
+  { callsPerSecond, bytesPerSecond, droppedPerSecond, counts }: CategoryLoad,
+  metric: Metric,
+  principal: Principal,
+): CategoryForecast {
   return {
     callsPerSecond: metric(callsPerSecond, 'per_second'),
     bytesPerSecond: metric(bytesPerSecond, 'per_second'),
     ...(callsPerSecond > 0 && { bytesPerCall: metric(bytesPerSecond / callsPerSecond, 'bytes') }),
     gigabytesPerDay: metric((bytesPerSecond * SECONDS_A_DAY) / BYTES_IN_A_GIGABYTE, 'gigabytes_per_day'),
     droppedByBudget: metric(droppedPerSecond, 'per_second'),
+    counts: countsFor(principal, counts),
   };
 }

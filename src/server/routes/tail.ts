@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { assertScope, identityKey } from '../../auth/principal.ts';
+import { assertScope, identityKey, type Principal } from '../../auth/principal.ts';
 import { assertMayRead, longestOf } from '../../control/allow.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { AuditedTail } from '../../protocol/audit-messages.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../protocol/constants.ts';
 import { isCategoryName } from '../../protocol/names.ts';
-import type { TailOpen } from '../../protocol/streams.ts';
+import type { TailCounts, TailOpen } from '../../protocol/streams.ts';
 import { tailRequestSchema } from '../../protocol/tail-request.ts';
 import { describeInstances, whenText } from '../../protocol/target-text.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../protocol/time.ts';
@@ -19,7 +19,7 @@ import { type Context, required, type Step } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from './query.ts';
-import { tenantKnown } from './tenants.ts';
+import { countsFor, tenantKnown } from './tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
@@ -126,7 +126,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
     const stream = new EventStream(ctx, time);
     const lineTail = new Tail(
       { ...selected, rate, log, since, lines, milliseconds: seconds * 1000 },
-      readerOf(stream, allow?.tail === 'redacted'),
+      readerOf(stream, principal),
       time,
       (result) => void note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined),
     );
@@ -143,13 +143,17 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
   };
 }
 
-/** @param redacted whether the values of attributes are hidden */
-function readerOf(stream: EventStream, redacted: boolean): TailReader {
+function readerOf(stream: EventStream, principal: Principal): TailReader {
+  const redacted = principal.allow?.tail === 'redacted';
   const send = (event: string) => (data: object) => stream.send(event, data);
   return {
     line: (line) => stream.send('line', redacted ? withoutValues(line) : line),
     dropped: send('dropped'),
     instance: send('instance'),
+    counts({ instances, categories }) {
+      const entries = Object.entries(categories).map(([name, each]) => [name, countsFor(principal, each)]);
+      return stream.send('counts', { instances, categories: Object.fromEntries(entries) } satisfies TailCounts);
+    },
     // An EventSource would connect again after what was meant to end, so that a tail of five minutes lasted for ever.
     end: (data) => {
       const retry = data.reason === 'shutdown' ? undefined : NO_RETRY_MS;

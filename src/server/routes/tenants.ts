@@ -1,6 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { ControlPlane } from '../../control/types.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
+import type { CallCounts } from '../../protocol/call-counts.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts';
 import { isIdentifier } from '../../protocol/names.ts';
@@ -70,6 +71,11 @@ export function tenants({
 function knownTenants(config: ResolvedConfig, plane: Pick<ControlPlane, 'scopes'>): Set<string> {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
   return new Set([...Object.keys(configured), ...plane.scopes()]);
+}
+
+/** What a credential may know of the calls of others. */
+export function countsFor({ tenantId }: Principal, { otherTenants, ...counts }: CallCounts): CallCounts {
+  return tenantId === undefined && otherTenants ? { ...counts, otherTenants } : counts;
 }
 
 /**
