@@ -22,6 +22,7 @@ export async function join(url: string, id: string, categories: readonly ListedC
     store: store.fleet!,
     self: () => ({ id, host: 'benchmark', pid: process.pid, service: 'shop', startedAt: STARTED_AT }),
     categories: () => categories,
+    calls: () => ({ figures: [] }),
     sourceOf: () => undefined,
     malformed: () => undefined,
     others: () => undefined,

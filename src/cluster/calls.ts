@@ -1,5 +1,7 @@
 import type { Gate } from '../gate/types.ts';
-import type { CategoryCalls, Counted, Measurements, SharedMeasurements } from '../metrics/types.ts';
+import { called, calledByTenants } from '../metrics/called.ts';
+import { addCalls } from '../metrics/shared.ts';
+import type { Measurements, SharedMeasurements } from '../metrics/types.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
 import type { Schedule } from '../time/clock.ts';
 import type { Board, Calls } from './board.ts';
@@ -32,24 +34,14 @@ export function shareCalls({ cluster, own, gate, clock, schedule }: SharedCallsO
   const read = new Map<string, { readonly at: number; readonly calls: ReturnType<Board['callsOfOthers']> }>();
   let ticks = 0;
 
-  function* emitted(all: boolean): Generator<Calls> {
-    for (const { index, name } of gate.categories()) {
-      const total = own.callsTotal(index);
-      if (total > 0) yield { tenant: '', category: name, total, rate: own.callsPerSecond(index) };
-    }
-    if (!all) return;
-    for (const [tenant, index, total] of gate.tenantCalls.entries()) {
-      const category = gate.categories()[index]?.name ?? '';
-      yield { tenant, category, total, rate: own.ofTenant(tenant).callsPerSecond(index) };
-    }
-  }
-
   function publish(all: boolean): void {
     const to = cluster.board;
     if (to === undefined) return;
     const changed: Calls[] = [];
-    for (const calls of emitted(all)) {
-      const key = `${calls.tenant}\n${calls.category}`;
+    const sources = { gate, own };
+    for (const [category, total, rate, tenant = ''] of [...called(sources), ...(all ? calledByTenants(sources) : [])]) {
+      const calls = { tenant, category, total, rate };
+      const key = `${tenant}\n${category}`;
       const before = published.get(key);
       if (before?.total === calls.total && (!all || before.rate === calls.rate)) continue;
       published.set(key, calls);
@@ -79,22 +71,17 @@ export function shareCalls({ cluster, own, gate, clock, schedule }: SharedCallsO
     return read.get(tenant)?.calls;
   }
 
-  function callsOf({ index, name }: Counted, tenantId?: string): CategoryCalls {
-    const calls = tenantId === undefined ? own : own.ofTenant(tenantId);
-    const others = ofOthers(tenantId ?? '')?.get(name);
-    return {
-      callsTotal: (index === undefined ? 0 : calls.callsTotal(index)) + (others?.total ?? 0),
-      callsPerSecond: (index === undefined ? 0 : calls.callsPerSecond(index)) + (others?.rate ?? 0),
-    };
-  }
-
   const stop = schedule(PUBLISH_MS, () => {
     ticks += 1;
     guarded(() => publish(ticks % ALL_EVERY === 0));
   });
   return {
-    callsOf,
-    process: () => own.process(),
+    ...addCalls(own, {
+      of: (category, tenantId = '') => {
+        const calls = ofOthers(tenantId)?.get(category);
+        return calls && { ...calls, seen: calls.total };
+      },
+    }),
     close() {
       stop();
       guarded(() => publish(true));

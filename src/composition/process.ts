@@ -14,6 +14,7 @@ import { gate } from '../gate/gate.ts';
 import { applicationPackage } from '../loading/package.ts';
 import { createInstruments, type Instruments } from '../metrics/instruments.ts';
 import { createMeasurements } from '../metrics/measurements.ts';
+import type { Measurements } from '../metrics/types.ts';
 import { createNotifier, type Notifier } from '../notify/notifier.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { type Conditions, createConditions } from '../report/conditions.ts';
@@ -44,6 +45,8 @@ export interface ProcessParts {
   readonly report: (error: unknown) => void;
   readonly isolation: Isolation;
   readonly cluster: FollowedCluster;
+  readonly measurements: Measurements;
+  /** Of a cluster whose processes share no configured store. */
   readonly calls: SharedCalls;
   readonly instruments: Instruments;
   readonly trail: TrailInUse;
@@ -233,6 +236,7 @@ export function openProcess(
     report,
     isolation,
     cluster,
+    measurements,
     calls,
     instruments,
     trail,

@@ -13,6 +13,8 @@ import { Choosing } from '../fleet/choosing.ts';
 import { createFleet } from '../fleet/fleet.ts';
 import type { Fleet } from '../fleet/types.ts';
 import { gate } from '../gate/gate.ts';
+import { announcedCalls } from '../metrics/called.ts';
+import { addCalls } from '../metrics/shared.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import type { ConditionName, Conditions } from '../report/conditions.ts';
 import { type DeferredApp, deferApp } from '../server/deferred.ts';
@@ -147,6 +149,7 @@ export function openState(
       store: store.fleet,
       self: host.instance,
       categories: () => plane.categories(),
+      calls: (most) => announcedCalls({ gate, own: host.measurements }, most),
       sourceOf: (name) => host.adoption.sourceOf(name),
       malformed: () => malformed('list'),
       others: (categories) => plane.setOthers(categories),
@@ -233,7 +236,8 @@ export function openState(
       outputs: sink.outputs,
     },
     host: {
-      measurements: calls,
+      // Without a configured store, the processes of a cluster also count those that have ended.
+      measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
       instruments,
       isolation,
       conditions,

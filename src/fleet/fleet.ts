@@ -1,5 +1,6 @@
 import { failureCode, RdcpError, storeProblem } from '../errors.ts';
-import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
+import { type ListedCategory, MAX_LISTED, type OtherCategories } from '../protocol/category-list.ts';
+import type { MemberCalls } from '../protocol/member-calls.ts';
 import type { DiscoveredSource, FleetSummary } from '../protocol/messages.ts';
 import { type Condition, UNWATCHED } from '../report/conditions.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type Position,
 } from '../store/fleet-store.ts';
 import type { Clock, Delay, Schedule } from '../time/clock.ts';
+import { AnnouncedCalls } from './calls.ts';
 import { FleetCategories } from './categories.ts';
 import { createRoster, type Entry, goneLater, reached } from './roster.ts';
 import type { Fleet, Member } from './types.ts';
@@ -43,6 +45,8 @@ export interface FleetOptions {
   readonly self: () => Instance;
   /** The categories of this process; the same array until they change. */
   readonly categories: () => readonly ListedCategory[];
+  /** The calls of this process, with at most that many figures. */
+  readonly calls: (most: number) => MemberCalls;
   /** Returns the logger of another library that a category controls. */
   readonly sourceOf: (category: string) => DiscoveredSource | undefined;
   /** Called for every list of categories in the store that is malformed. */
@@ -73,6 +77,7 @@ export function createFleet(options: FleetOptions): Fleet {
     sourceOf: options.sourceOf,
     malformed: options.malformed,
   });
+  const calls = new AnnouncedCalls(clock);
   const waiters = new Set<(why: Wake) => void>();
   const stops: (() => void)[] = [];
   let position: Position | undefined;
@@ -103,8 +108,13 @@ export function createFleet(options: FleetOptions): Fleet {
       again = false;
       try {
         const { digest } = categories;
-        const instance = digest === undefined ? self() : { ...self(), categoryDigest: digest };
-        await store.announce(instance, applied());
+        const announcement = {
+          ...self(),
+          ...(digest !== undefined && { categoryDigest: digest }),
+          // A reader gets the figures of all: in a large fleet, which is one that announces itself less often, each has fewer.
+          calls: options.calls(Math.floor((MAX_LISTED * BEAT_MS) / beatMs)),
+        };
+        await store.announce(announcement, applied());
         beatMs = store.beatMs?.() ?? BEAT_MS;
         reachable = true;
         if (failures >= FAILURES_TO_BEGIN) outage.end();
@@ -171,7 +181,9 @@ export function createFleet(options: FleetOptions): Fleet {
     try {
       const view = await store.look();
       roster.saw(view);
-      const alone = roster.entries().length === 1;
+      const entries = roster.entries();
+      calls.read(entries, self().id);
+      const alone = entries.length === 1;
       foundNoOthersAt = alone ? clock.monotonic() : Number.NEGATIVE_INFINITY;
       return view;
     } catch (error) {
@@ -321,6 +333,8 @@ export function createFleet(options: FleetOptions): Fleet {
 
     candidates: (names) =>
       roster.entries().flatMap(({ instance }) => (categories.has(instance, names) ? [instance] : [])),
+
+    calls,
 
     get revision() {
       return applied()?.revision;

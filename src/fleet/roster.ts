@@ -1,3 +1,4 @@
+import type { MemberCalls } from '../protocol/member-calls.ts';
 import type { FleetSummary } from '../protocol/messages.ts';
 import { type FleetView, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -20,6 +21,8 @@ export interface Entry {
   readonly heardAt: number;
   /** Milliseconds of silence after which it is gone. */
   readonly goneAfter: number;
+  /** As it announced them. */
+  readonly calls?: MemberCalls | undefined;
   /** Known from before the store lost its list, and not announced since. */
   readonly carriedOver: boolean;
 }
@@ -73,9 +76,9 @@ export function createRoster({ self, applied, clock }: RosterOptions): Roster {
       const now = clock.monotonic();
       const seen = new Map<string, Entry>();
       const silent: Entry[] = [];
-      for (const { applied: announced, silentFor, goneAfter = GONE_MS, ...instance } of view.instances) {
+      for (const { applied: announced, silentFor, goneAfter = GONE_MS, calls, ...instance } of view.instances) {
         if (instance.id === self().id) continue;
-        const entry = { instance, applied: announced, heardAt: now - silentFor, goneAfter, carriedOver: false };
+        const entry = { instance, applied: announced, heardAt: now - silentFor, goneAfter, calls, carriedOver: false };
         if (silentFor > goneAfter) silent.push(entry);
         else seen.set(instance.id, entry);
       }

@@ -1,5 +1,6 @@
 import type { FleetSummary } from '../protocol/messages.ts';
 import type { Instance, Position } from '../store/fleet-store.ts';
+import type { AnnouncedCalls } from './calls.ts';
 
 /** One process of the fleet. */
 export interface Member extends Omit<Instance, 'categoryDigest'> {
@@ -45,6 +46,8 @@ export interface Fleet {
   has(id: string, categories: readonly string[]): boolean;
   /** The processes of which that is true. */
   candidates(categories: readonly string[]): readonly Instance[];
+  /** What the other processes announced of their calls, by the last read of the fleet. */
+  readonly calls: Pick<AnnouncedCalls, 'of' | 'instances'>;
   /** The revision that this process has applied; `undefined` before the first. */
   readonly revision: number | undefined;
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */

@@ -1,5 +1,6 @@
 import type { AuditOutcome } from '../protocol/audit-messages.ts';
 import type { AuthMethod, ControlAction } from '../protocol/constants.ts';
+import type { CountedInstances } from '../protocol/messages.ts';
 
 /** Calls by category. */
 export interface CallMeasurements {
@@ -21,10 +22,31 @@ export interface CategoryCalls {
   readonly callsPerSecond: number;
 }
 
-/** Measurements for the answers: the calls of this process and of the others of its cluster. */
+/** The calls of the other processes of a cluster or fleet. */
+export interface CallsOfOthers {
+  /** `undefined` for a category that none of them called. */
+  of(category: string, tenantId?: string): OthersCalls | undefined;
+  /** How many processes there are with this one, and whose calls are known. Absent without a fleet. */
+  instances?(): CountedInstances;
+}
+
+export interface OthersCalls {
+  readonly total: number;
+  readonly rate: number;
+  /** Calls that were counted while their process was known: a process that joins or leaves does not change it. */
+  readonly seen: number;
+}
+
+/** Measurements for the answers: the calls of this process and of the others of its cluster or fleet. */
 export interface SharedMeasurements extends Pick<Measurements, 'process'> {
   /** @param tenantId counts the calls of this tenant alone */
   callsOf(category: Counted, tenantId?: string): CategoryCalls;
+  /** The part of this process. */
+  ownCallsOf(category: Counted, tenantId?: string): CategoryCalls;
+  /** A counter whose difference between two moments is the calls between them, whatever processes joined meanwhile. */
+  countedSoFar(category: Counted, tenantId?: string): number;
+  /** Whose calls they are; `undefined` without a fleet. */
+  instances(): CountedInstances | undefined;
 }
 
 /** Measurements of this process. The Prometheus scrape and the answers read the same counters. */

@@ -218,11 +218,11 @@ export interface DiscoveredCategory {
   readonly enabled: boolean;
   /** Whether a temporary control decides. */
   readonly temporary: boolean;
-  /** Its calls while it was on. */
+  /** Its calls while it was on; with a shared store, in all processes. */
   readonly metrics: {
-    /** Since the process started. */
+    /** Since the processes started. */
     readonly callsTotal: number;
-    /** Over the last 60 seconds, or the life of the process if that is shorter. */
+    /** Over the last 60 seconds, or the life of a process if that is shorter. */
     readonly callsPerSecond: number;
   };
   /** Default state from its registration. */
@@ -270,8 +270,34 @@ export interface DiscoveredCategory {
   readonly otelrdcp_instances?: CategoryInstances;
 }
 
+/** Which processes the calls of an answer are of. */
+export interface CountedInstances {
+  /** Number of processes that share the store, including the responding one. */
+  readonly of: number;
+  /** Number of those whose calls were all counted: an older release does not announce them. */
+  readonly counted: number;
+}
+
+/** Calls of all categories, and by category where there are any. */
+export interface ProcessCalls {
+  /** Since the process started. */
+  readonly totalCalls: number;
+  /** Over the last 60 seconds. */
+  readonly callsPerSecond: number;
+  /** By name, of the categories that were called. */
+  readonly categories: Readonly<Record<string, DiscoveredCategory['metrics']>>;
+}
+
+/** The members of an answer that say whose calls it counts; present with a shared store. */
+export interface FleetCalls {
+  /** Whose calls the figures of this answer are. */
+  readonly otelrdcp_instances?: CountedInstances;
+  /** The part of the responding process. */
+  readonly otelrdcp_process?: ProcessCalls;
+}
+
 /** The registered categories. */
-export interface DiscoveryResponse extends RdcpAnswer {
+export interface DiscoveryResponse extends RdcpAnswer, FleetCalls {
   /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
   /** Calls of all categories. */
@@ -374,7 +400,7 @@ export interface ControlResponse extends RdcpAnswer {
 }
 
 /** Which categories are on. */
-export interface StatusResponse extends RdcpAnswer {
+export interface StatusResponse extends RdcpAnswer, FleetCalls {
   /** False while the whole instrumentation is switched off: then no category is on. */
   readonly enabled: boolean;
   /** Whether each registered category is on, by name. */
@@ -524,7 +550,7 @@ export type ProcessMetricName =
   | 'temporaryControls';
 
 /** Measurements of the process and of each category. */
-export interface MetricsResponse extends RdcpAnswer {
+export interface MetricsResponse extends RdcpAnswer, FleetCalls {
   /** Measurements of the process, by name. */
   readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
   /** Measurements of each category, by name. */

@@ -2,6 +2,7 @@ import type { AuditEntry, TailEndReason } from './audit-messages.ts';
 import type { CallCounts } from './call-counts.ts';
 import type {
   BudgetState,
+  CountedInstances,
   DiscoveredCategory,
   DiscoveryResponse,
   FleetMember,
@@ -201,6 +202,8 @@ export interface EventsRates {
   readonly callsPerSecond: number;
   /** Keyed by category name. */
   readonly categories: Readonly<Record<string, number>>;
+  /** With a shared store: whose calls they are. */
+  readonly instances?: CountedInstances;
   /** Categories that are on, and use their budget or have dropped calls, in the responding process. */
   readonly budgets?: Readonly<Record<string, EventsBudget>>;
 }

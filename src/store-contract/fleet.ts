@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { CallFigures } from '../protocol/member-calls.ts';
 import { type CategoryLists, type FleetStore, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
@@ -52,6 +53,27 @@ export function fleetStoreContract(add: AddCase): void {
       (await fleet.look()).instances.map(({ id }) => id),
       ['b'],
     );
+  });
+
+  test('the calls that an instance announced last are seen with the second announcement at the latest, until it withdraws', async ({
+    fleet,
+    follow,
+  }) => {
+    const other = fleetOf(await follow());
+    const applied = { history: (await fleet.look()).current.history, revision: 0 };
+    const many = Array.from({ length: 4096 }, (_, index): CallFigures => [`C_${index}`, 2 ** 52, 0.123, 'acme']);
+    const seen = async () => new Map((await other.look()).instances.map(({ id, calls }) => [id, calls]));
+    await fleet.announce(instance('silent'), applied);
+    for (const figures of [[], [['ORDERS', 5, 0.5]], [['ORDERS', 6, 0.6]], many] as const) {
+      await fleet.announce({ ...instance('a'), calls: { figures } }, applied);
+      await fleet.announce({ ...instance('a'), calls: { figures } }, applied);
+      assert.deepEqual((await seen()).get('a'), { figures });
+    }
+    await fleet.announce({ ...instance('b'), calls: { figures: [], cut: true } }, applied);
+    assert.deepEqual((await seen()).get('b'), { figures: [], cut: true });
+    assert.equal((await seen()).get('silent'), undefined);
+    await fleet.withdraw('a');
+    assert.deepEqual([...(await seen()).keys()].sort(), ['b', 'silent']);
   });
 
   test('the revision of the store rises by one with every change of any scope, and with nothing else', async ({

@@ -1,3 +1,5 @@
+import type { MemberCalls } from '../protocol/member-calls.ts';
+
 /** A point in the history of a shared store. */
 export interface Position {
   /** Identifies the history; new when a store has lost changes. */
@@ -26,8 +28,14 @@ export interface Instance {
   readonly categoryDigest?: string;
 }
 
+/** What an instance announces of itself. */
+export interface Announcement extends Instance {
+  /** Its calls; absent where its release does not say. */
+  readonly calls?: MemberCalls | undefined;
+}
+
 /** An instance as the store lists it. */
-export interface AnnouncedInstance extends Instance {
+export interface AnnouncedInstance extends Announcement {
   /** The instance has applied every change up to here; absent until it has applied one. */
   readonly applied?: Position;
   /** Milliseconds since its last announcement. */
@@ -66,9 +74,10 @@ export interface FleetStore {
   /** Calls back after {@link FleetStore.position} has moved. Returns a function that unsubscribes. */
   onMoved(listener: () => void): () => void;
   /**
-   * Announces that an instance is alive and what it has applied, to the store and to the processes that wait for it.
+   * Announces that an instance is alive and what it has applied, to the store and to the processes that wait for it. A store may
+   * keep its calls with every second announcement only.
    */
-  announce(instance: Instance, applied: Position | undefined): Promise<void>;
+  announce(instance: Announcement, applied: Position | undefined): Promise<void>;
   /** Milliseconds between two announcements, which may grow with the fleet. @default 1000 */
   beatMs?(): number;
   /** Removes an instance that shuts down from the list, and its categories. */

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { LEVELS } from '../protocol/constants.ts';
 import { decodeJson } from '../protocol/decode.ts';
+import { isMemberCalls, type MemberCalls } from '../protocol/member-calls.ts';
 import { isCategoryName } from '../protocol/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
 import { LATEST_INSTANT } from '../protocol/time.ts';
-import type { Instance, Position } from './fleet-store.ts';
+import type { Announcement, Position } from './fleet-store.ts';
 import { Listeners } from './listeners.ts';
 import type { Activation, ReplayRecord, ScopeState, Setting } from './state-store.ts';
 import type { TokenSession } from './token-store.ts';
@@ -62,7 +63,7 @@ const activation: z.ZodType<Activation> = z.object({
 /** Each member is decoded by itself, so that a malformed one does not take the others with it. */
 const scopeContent = z.object({ settings: z.array(z.unknown()), activations: z.array(z.unknown()).optional() });
 
-const instance: z.ZodType<Omit<Instance, 'id'>> = z.object({
+const instance: z.ZodType<Omit<Announcement, 'id'>> = z.object({
   host: z.string(),
   pid: count,
   service: z.string(),
@@ -70,6 +71,11 @@ const instance: z.ZodType<Omit<Instance, 'id'>> = z.object({
   serviceInstanceId: z.string().exactOptional(),
   startedAt: instant,
   categoryDigest: z.string().max(64).exactOptional(),
+  // A process whose figures cannot be read is not counted; it is still there.
+  calls: z
+    .custom<MemberCalls>(isMemberCalls)
+    .exactOptional()
+    .catch(undefined as never),
 });
 
 const position: z.ZodType<Position> = z.object({ history: z.string(), revision: count });
@@ -109,7 +115,7 @@ export class StoredValues {
     };
   }
 
-  instance(json: string): Omit<Instance, 'id'> | undefined {
+  instance(json: string): Omit<Announcement, 'id'> | undefined {
     return this.#known('instance', decodeJson(instance, json));
   }
 

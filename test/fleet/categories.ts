@@ -103,6 +103,41 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       assert.deepEqual([...joined], [other.child.pid]);
     });
 
+    test('calls are those of all processes, with how many were counted, and those of one that left are no calls', async (t) => {
+      const { asked, other } = await startPair(t);
+      await asked.client.control({ action: 'enable', categories: ['BETA'] });
+      const called = async () => (await asked.client.discovery()).categories[0]!.metrics;
+      await until('the calls of the other process', async () => (await called()).callsTotal > 50);
+      const leaving = new AbortController();
+      for await (const { event, data } of asked.client.events({ signal: leaving.signal })) {
+        if (event !== 'rates' || !((data.categories.BETA ?? 0) > 20)) continue;
+        assert.ok((data.categories.BETA ?? 0) < 80, 'about 50 a second');
+        assert.deepEqual(data.instances, { of: 2, counted: 2 });
+        break;
+      }
+      const { otelrdcp_instances: instances, otelrdcp_process: own, performance } = await asked.client.discovery();
+      assert.deepEqual(
+        [instances, own],
+        [
+          { of: 2, counted: 2 },
+          { totalCalls: 0, callsPerSecond: 0, categories: {} },
+        ],
+      );
+      assert.equal(performance.categoryBreakdown.BETA, performance.totalCalls);
+      const ofOther = await other.client.discovery();
+      assert.equal(ofOther.otelrdcp_process?.categories.BETA?.callsTotal, ofOther.performance.totalCalls);
+      for (const answer of [await asked.client.status(), await asked.client.metrics()]) {
+        assert.deepEqual(answer.otelrdcp_instances, { of: 2, counted: 2 });
+        const { callsTotal } = 'metrics' in answer ? answer.metrics : {};
+        assert.ok(
+          (callsTotal?.value ?? (answer as { performance?: { totalCalls: number } }).performance?.totalCalls ?? 0) > 50,
+        );
+      }
+      other.child.kill('SIGKILL');
+      await until('it is gone', async () => (await asked.client.discovery()).otelrdcp_instances?.of === 1);
+      assert.deepEqual((await asked.client.metrics()).metrics.callsTotal?.value, 0);
+    });
+
     test('a category that is registered later becomes known, and goes with the last process that has it', async (t) => {
       const { asked, other, start } = await startPair(t);
       assert.equal(await isOn(other, 'LATE'), false);

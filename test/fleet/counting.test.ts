@@ -40,6 +40,7 @@ function start({ named = [] }: { named?: readonly { id: string; applied: Positio
     store,
     self: () => self,
     categories: () => [],
+    calls: () => ({ figures: [] }),
     sourceOf: () => undefined,
     malformed: () => {},
     others: () => {},

@@ -9,6 +9,7 @@ import type {
   DiscoveredCategory,
   DiscoveredSource,
   DiscoveryResponse,
+  FleetCalls,
   MetricsResponse,
   MetricUnit,
   MetricValue,
@@ -68,6 +69,26 @@ export function discovered(
     performance: {
       ...totals(categories, ({ metrics }) => metrics),
       categoryBreakdown: Object.fromEntries(categories.map(({ name, metrics }) => [name, metrics.callsTotal])),
+    },
+    ...fleetCalls(plane.view(tenancy.scope), tenancy, measurements),
+  };
+}
+
+/** Whose calls an answer counts, and which are of this process. */
+function fleetCalls(
+  views: readonly CategoryView[],
+  { callsOf }: Tenancy,
+  measurements: SharedMeasurements,
+): FleetCalls {
+  const instances = measurements.instances();
+  if (instances === undefined) return {};
+  const own = views.map((view) => ({ name: view.name, calls: measurements.ownCallsOf(view, callsOf) }));
+  const called = own.filter(({ calls }) => calls.callsTotal > 0);
+  return {
+    otelrdcp_instances: instances,
+    otelrdcp_process: {
+      ...totals(called, ({ calls }) => calls),
+      categories: Object.fromEntries(called.map(({ name, calls }) => [name, calls])),
     },
   };
 }
@@ -180,6 +201,7 @@ export function status({ plane, fleet }: StateParts, measurements: SharedMeasure
       ...opening(ctx, clock),
       enabled: plane.enabled,
       performance: totals(views, visibleCalls(tenancy, measurements)),
+      ...fleetCalls(views, tenancy, measurements),
       categories: Object.fromEntries(views.map(({ name, enabled }) => [name, enabled])),
       ...(levels.length > 0 && { otelrdcp_levels: Object.fromEntries(levels) }),
       ...(summary !== undefined && { otelrdcp_fleet: summary }),
@@ -214,7 +236,8 @@ export function metrics({ plane }: StateParts, measurements: SharedMeasurements,
     const tenancy = required(ctx, 'tenancy');
     const { scope } = tenancy;
     const callsOf = visibleCalls(tenancy, measurements);
-    const categories = plane.view(scope).map((view) => ({ name: view.name, calls: callsOf(view) }));
+    const views = plane.view(scope);
+    const categories = views.map((view) => ({ name: view.name, calls: callsOf(view) }));
     const { totalCalls, callsPerSecond } = totals(categories, ({ calls }) => calls);
     const values: Partial<Record<ProcessMetricName, number>> = {
       callsTotal: totalCalls,
@@ -239,16 +262,14 @@ export function metrics({ plane }: StateParts, measurements: SharedMeasurements,
           },
         ]),
       ),
+      ...fleetCalls(views, tenancy, measurements),
     };
     return { body };
   };
 }
 
 /** The calls that a request may see: the tenant's own under isolation, otherwise all. */
-export function visibleCalls(
-  { callsOf }: Tenancy,
-  measurements: SharedMeasurements,
-): (category: Counted) => CategoryCalls {
+function visibleCalls({ callsOf }: Tenancy, measurements: SharedMeasurements): (category: Counted) => CategoryCalls {
   return (category) => measurements.callsOf(category, callsOf);
 }
 

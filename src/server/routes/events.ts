@@ -9,7 +9,7 @@ import { type Context, required, type Step, timestampNow } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import type { Watcher } from '../streams/watchers.ts';
-import { described, discovered, limitsOf, visibleCalls } from './categories.ts';
+import { described, discovered, limitsOf } from './categories.ts';
 import { shown } from './service.ts';
 
 /** Most streams of events. */
@@ -124,13 +124,15 @@ class EventsReader implements Watcher {
   rates(): void {
     if (!this.#stream.hasRoom) return;
     if (this.#stale) this.#snapshot();
-    const { state, time } = this.#sources;
+    const { state, time, host } = this.#sources;
+    const instances = host.measurements.instances();
     const views = state.plane.view(this.scope);
     const measured = this.#recentRates();
     const data: EventsRates = {
       timestamp: timestampNow(time.clock),
       callsPerSecond: measured.reduce((sum, [, rate]) => sum + rate, 0),
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
+      ...(instances !== undefined && { instances }),
       ...this.#budgetsInUse(views),
     };
     // The next ones come in a second.
@@ -144,9 +146,11 @@ class EventsReader implements Watcher {
   /** Takes a sample. @returns the calls a second of each category since the oldest sample that is kept */
   #recentRates(): readonly (readonly [category: string, rate: number])[] {
     const { state, host, time } = this.#sources;
-    const calls = visibleCalls(required(this.#ctx, 'tenancy'), host.measurements);
+    const { callsOf } = required(this.#ctx, 'tenancy');
     const at = time.clock.monotonic();
-    const totals = new Map(state.plane.view(this.scope).map((view) => [view.name, calls(view).callsTotal]));
+    const totals = new Map(
+      state.plane.view(this.scope).map((view) => [view.name, host.measurements.countedSoFar(view, callsOf)]),
+    );
     const oldest = this.#samples[0];
     if (this.#samples.push({ at, totals }) > RATE_SAMPLES) this.#samples.shift();
     if (oldest === undefined || at <= oldest.at) return [];

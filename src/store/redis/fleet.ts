@@ -4,7 +4,10 @@ import type { StoredValues } from '../stored-values.ts';
 import { evaluate, type Send } from './script.ts';
 import { ACKNOWLEDGE, ANNOUNCE, COUNT, FLEET, READ_CATEGORIES, WITHDRAW } from './scripts.ts';
 
-/** An announcement that repeats the last one is a whole one every tenth time: it reads the time and the size of the fleet. */
+/**
+ * An announcement that repeats the last one is a whole one every tenth time: it reads the time and the size of the fleet. Of the
+ * others every second one writes the calls, if they have changed.
+ */
 const WHOLE_EVERY = 10;
 
 /** Most lists of categories in one answer of Redis. */
@@ -42,8 +45,10 @@ export interface RedisFleet extends FleetStore {
 /** The announcement that Redis has. */
 interface Announced {
   readonly id: string;
-  /** The instance without its id. */
+  /** The instance without its id and its calls. */
   readonly json: string;
+  /** Its calls. */
+  readonly calls: string;
   /** History and revision. */
   readonly position: readonly [string, string];
   /** How often it was repeated. */
@@ -74,12 +79,13 @@ export function createRedisFleet({
   let last: Announced | undefined;
   let beatMs = BEAT_MS;
 
-  /** Says again what Redis already has; false if it has forgotten it. */
-  async function repeat(id: string, now: number): Promise<boolean> {
-    const until = String(Math.ceil(now + goneAfter(beatMs)));
+  /** Says again what Redis already has, and the calls that are new; false if it has forgotten it. */
+  async function repeat(id: string, now: number, changed: string | undefined): Promise<boolean> {
+    const silence = goneAfter(beatMs);
     const [added, meta] = await Promise.all([
-      send(['ZADD', key('seen'), until, id]),
+      send(['ZADD', key('seen'), String(Math.ceil(now + silence)), id]),
       send(['HMGET', key('meta'), 'epoch', 'version', 'head']) as Promise<unknown[]>,
+      changed !== undefined && send(['HSET', key('fleet'), id, `${silence}\n${changed}`]),
     ]);
     compare(meta, beatMs);
     return Number(added) === 0;
@@ -107,30 +113,36 @@ export function createRedisFleet({
 
     onMoved: (listener) => moved.add(listener),
 
-    async announce({ id, ...instance }, applied) {
+    async announce({ id, calls: figures, ...instance }, applied) {
       const channels = applied === undefined ? [] : [...waiting].map(channelOf);
       waiting = new Set();
       const { history = '', revision = 0 } = applied ?? {};
       const position = [history, String(revision)] as const;
       const json = JSON.stringify(instance);
+      const whole = JSON.stringify({ ...instance, calls: figures });
+      const calls = JSON.stringify(figures) ?? '';
       const before = last;
       const now = redisTime();
       last = undefined;
       if (before?.id === id && before.json === json && before.repeats < WHOLE_EVERY - 1 && now !== undefined) {
         const hasMoved = before.position.join() !== position.join();
-        const isKept = hasMoved ? await acknowledge(id, position, channels) : await repeat(id, now);
+        const isCalled = !hasMoved && before.calls !== calls && before.repeats % 2 === 1;
+        const isKept = hasMoved
+          ? await acknowledge(id, position, channels)
+          : await repeat(id, now, isCalled ? whole : undefined);
         if (isKept) {
-          last = { ...before, position, repeats: before.repeats + Number(!hasMoved) };
+          const repeats = before.repeats + Number(!hasMoved);
+          last = { ...before, position, repeats, ...(isCalled && { calls }) };
           return;
         }
       }
       const sentAt = performance.now();
-      const reply = await evaluate(send, ANNOUNCE, keysOf('meta'), [id, ...position, json, ...channels]);
+      const reply = await evaluate(send, ANNOUNCE, keysOf('meta'), [id, ...position, whole, ...channels]);
       const [epoch, version, head, time, beat] = reply as unknown[];
       beatMs = Math.max(BEAT_MS, Number(beat));
       noteTime(Number(time), sentAt);
       compare([epoch, version, head], beatMs);
-      last = { id, json, position, repeats: 0 };
+      last = { id, json, calls, position, repeats: 0 };
     },
 
     beatMs: () => beatMs,

@@ -1,0 +1,33 @@
+import type { Gate } from '../gate/types.ts';
+import type { CallFigures, MemberCalls } from '../protocol/member-calls.ts';
+import type { Measurements } from './types.ts';
+
+export interface CalledOptions {
+  readonly gate: Pick<Gate, 'categories' | 'tenantCalls'>;
+  readonly own: Measurements;
+}
+
+/** The figures of the categories that were called in this process. */
+export function* called({ gate, own }: CalledOptions): Generator<CallFigures> {
+  for (const { index, name } of gate.categories()) {
+    const total = own.callsTotal(index);
+    if (total > 0) yield [name, total, own.callsPerSecond(index)];
+  }
+}
+
+/** The same for each tenant. */
+export function* calledByTenants({ gate, own }: CalledOptions): Generator<CallFigures> {
+  for (const [tenantId, index, total] of gate.tenantCalls.entries()) {
+    const name = gate.categories()[index]?.name;
+    if (name !== undefined) yield [name, total, own.ofTenant(tenantId).callsPerSecond(index), tenantId];
+  }
+}
+
+/** What this process announces. @param most figures; those of the most frequent calls are kept */
+export function announcedCalls(options: CalledOptions, most: number): MemberCalls {
+  const all = [...called(options), ...calledByTenants(options)].map(
+    ([name, total, rate, ...tenant]): CallFigures => [name, total, Math.round(rate * 1000) / 1000, ...tenant],
+  );
+  if (all.length <= most) return { figures: all };
+  return { figures: all.sort(([, , a], [, , b]) => b - a).slice(0, most), cut: true };
+}
