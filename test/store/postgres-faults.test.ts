@@ -21,6 +21,7 @@ import {
   rejectsSoon,
   soon,
 } from './follower.ts';
+import { startProxy } from './proxy.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
 describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
@@ -247,6 +248,20 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     await b.store.messages?.send('real');
     await until(() => heard.length > 0, 'the real message');
     assert.deepEqual(heard, ['real']);
+  });
+
+  test('a first answer that takes several deadlines is waited for, and a later one is not', async (t) => {
+    const proxy = await startProxy(server.port, 1200);
+    t.after(() => proxy.close());
+    const store = createPostgresStore({
+      url: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
+      schema,
+      deadlineMs: 500,
+    });
+    opened.push(store);
+    assert.equal((await store.load()).size, 0);
+    server.freeze();
+    await rejectsSoon(store.load());
   });
 
   test('a store opened while the server is down announces everything once it is up', async () => {

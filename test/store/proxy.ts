@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
-/** A way to a server on this machine that a test cuts and mends. */
-export async function startProxy(port: number) {
+/** A way to a server on this machine that a test cuts and mends. @param heldMs how long nothing passes at first */
+export async function startProxy(port: number, heldMs = 0) {
   let target = port;
+  const opened = setTimeout(heldMs);
   const sockets = new Set<Socket>();
   let server: Server;
   function accept(socket: Socket): void {
@@ -17,7 +19,7 @@ export async function startProxy(port: number) {
         onward.destroy();
       });
     }
-    socket.pipe(onward).pipe(socket);
+    void opened.then(() => socket.pipe(onward).pipe(socket));
   }
   async function listen(port: number): Promise<number> {
     server = createServer(accept).listen(port, '127.0.0.1');

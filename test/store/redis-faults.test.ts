@@ -172,6 +172,20 @@ describe('the Redis store', { skip: missing }, () => {
     assert.equal(result.outcome, 'committed');
   });
 
+  test('a first answer that takes several deadlines is waited for, and a later one is not', async (t) => {
+    const proxy = await startProxy(server.port, 1200);
+    t.after(() => proxy.close());
+    const store = createRedisStore({
+      url: server.url.replace(`:${server.port}`, `:${proxy.port}`),
+      prefix,
+      deadlineMs: 500,
+    });
+    opened.push(store);
+    assert.equal((await store.load()).size, 0);
+    server.freeze();
+    await rejectsSoon(store.load());
+  });
+
   test('a store opened while Redis is down announces everything once it is up', async () => {
     const first = await open();
     await first.store.commit(change('acme', 0, { A: { permanent: true } }));

@@ -76,10 +76,10 @@ const SSL_MODES: Readonly<Record<string, readonly string[]>> = {
  * Opens connections to the database of a URL.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `pg` package is not installed
  */
-export function connectionTo(url: string, timeoutMs: number): () => Promise<Connected> {
+export function connectionTo(url: string): (timeoutMs: number) => Promise<Connected> {
   const { Client } = loadPg();
   const ways = connectionStrings(url);
-  const make = (connectionString: string) =>
+  const make = (connectionString: string, timeoutMs = 0) =>
     new Client({
       connectionString,
       connectionTimeoutMillis: timeoutMs,
@@ -93,10 +93,10 @@ export function connectionTo(url: string, timeoutMs: number): () => Promise<Conn
     const problem = isFile ? 'sslrootcert, sslcert or sslkey cannot be read' : 'the URL cannot be used';
     throw invalidStore(`postgres: ${problem}`, error);
   }
-  return async () => {
+  return async (timeoutMs) => {
     let failure: unknown;
     for (const way of ways) {
-      const client = make(way);
+      const client = make(way, timeoutMs);
       try {
         return await opened(client);
       } catch (error) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
-import { DeadlineError, within } from '../deadline.ts';
+import { DeadlineError, Deadlines, within } from '../deadline.ts';
 import type { Connected } from './client.ts';
 import { isRefusal, isStale, mayRepeat, postgresProblem } from './problem.ts';
 
@@ -31,7 +31,7 @@ export interface PostgresConnection {
 }
 
 export interface ConnectionOptions {
-  readonly open: () => Promise<Connected>;
+  readonly open: (timeoutMs: number) => Promise<Connected>;
   readonly deadlineMs: number;
   /** Prepares every new connection, before any other statement. */
   readonly established: (connected: Connected, query: Query) => Promise<void>;
@@ -49,6 +49,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
   let silent = false;
   let closed = false;
   let turn: Promise<unknown> = Promise.resolve();
+  const deadlines = new Deadlines();
 
   function begin(waitMs = 0): void {
     attempt = connect(waitMs).finally(() => {
@@ -62,8 +63,9 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
     if (closed) throw new Error(CLOSED);
     let connected: Connected | undefined;
     try {
-      connected = await within(deadlineMs, async (signal) => {
-        const made = await open();
+      const timeoutMs = deadlines.in(deadlineMs);
+      connected = await within(timeoutMs, async (signal) => {
+        const made = await open(timeoutMs);
         if (!signal.aborted && !closed) return made;
         made.close();
         throw new Error('PostgreSQL was connected too late');
@@ -71,6 +73,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
       await prepare(connected);
       failures = 0;
       silent = false;
+      deadlines.answered();
     } catch (error) {
       silent ||= error instanceof DeadlineError;
       failure = postgresProblem(error);
@@ -125,7 +128,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
     async query(text, values = []) {
       if (closed) throw new Error(CLOSED);
       if (silent) throw new Error('PostgreSQL does not answer');
-      return within(deadlineMs, async (signal) => {
+      return within(deadlines.in(deadlineMs), async (signal) => {
         await attempt;
         if (live === undefined) throw failure;
         return inTurn(live, text, values, signal);

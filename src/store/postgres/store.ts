@@ -52,7 +52,7 @@ const SERVER_DEADLINE = 0.8;
  */
 export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   const { deadlineMs = 1_000, pollMs = 1_100 } = options;
-  const { open, name, owner } = openerOf(options, deadlineMs);
+  const { open, name, owner } = openerOf(options);
   const schema = `"${name}"`;
   const patience = String(Math.ceil(deadlineMs * SERVER_DEADLINE));
   const stored = new StoredValues();
@@ -197,8 +197,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`
  */
 export async function migratePostgres(url: string): Promise<{ schema: string; from: number; to: number }> {
-  const { open, name, owner } = openerOf({ url }, MIGRATION_MS);
-  const connected = await open().catch((error: unknown) => {
+  const { open, name, owner } = openerOf({ url });
+  const connected = await open(MIGRATION_MS).catch((error: unknown) => {
     throw postgresProblem(error);
   });
   try {
@@ -212,12 +212,12 @@ export async function migratePostgres(url: string): Promise<{ schema: string; fr
 
 const MIGRATION_MS = 10_000;
 
-function openerOf(options: PostgresStoreOptions, timeoutMs: number) {
+function openerOf(options: PostgresStoreOptions) {
   const isUrl = 'url' in options;
   const name = options.schema ?? (isUrl ? parameterOf(options.url, 'schema') : undefined) ?? DEFAULT_SCHEMA;
   const owner = options.owner ?? (isUrl ? parameterOf(options.url, 'owner') : undefined);
   assertSchema(name);
-  return { name, owner, open: isUrl ? connectionTo(options.url, timeoutMs) : connectionFrom(options.pool) };
+  return { name, owner, open: isUrl ? connectionTo(options.url) : connectionFrom(options.pool) };
 }
 
 /** The answer of the function `commit`. */

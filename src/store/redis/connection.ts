@@ -1,5 +1,5 @@
 import { diagnostics } from '../../telemetry/diagnostics.ts';
-import { DeadlineError, within } from '../deadline.ts';
+import { DeadlineError, Deadlines, within } from '../deadline.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './client.ts';
 
 /** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its Redis. */
@@ -37,6 +37,7 @@ export function connectRedis(
   /** Set after a command or a connection attempt timed out, until Redis answers again. */
   let silent = false;
   let closed = false;
+  const deadlines = new Deadlines();
 
   function begin(): void {
     attempt = connect().finally(() => {
@@ -48,7 +49,7 @@ export function connectRedis(
   async function connect(): Promise<void> {
     let next: OwnRedisNode | undefined;
     try {
-      await within(connectDeadlineMs, async (signal) => {
+      await within(deadlines.in(connectDeadlineMs), async (signal) => {
         const made = await makeClient();
         if (signal.aborted || closed) return;
         // An `error` event without a listener would end the application's process.
@@ -66,6 +67,7 @@ export function connectRedis(
       });
       failures = 0;
       silent = false;
+      deadlines.answered();
     } catch (error) {
       silent ||= error instanceof DeadlineError;
       lost(next);
@@ -89,7 +91,7 @@ export function connectRedis(
   return {
     async send(args, deadlineMs) {
       if (silent) throw new Error(SILENT);
-      return within(deadlineMs, async () => {
+      return within(deadlines.in(deadlineMs), async () => {
         if (attempt !== undefined) await attempt;
         const current = client;
         if (current === undefined) throw new Error('Redis is not connected');
@@ -125,6 +127,7 @@ export function borrowRedis(
   let closed = false;
   /** Set after a command timed out, until Redis answers again. */
   let silent = false;
+  const deadlines = new Deadlines();
   // An `error` event without any listener ends the process, so we always have one.
   const ignore = () => {};
   client.on('ready', established);
@@ -139,6 +142,10 @@ export function borrowRedis(
       const asked = work(signal);
       underWay.add(asked);
       const done = () => underWay.delete(asked);
+      asked.then(
+        () => deadlines.answered(),
+        () => {},
+      );
       asked.then(done, done);
       return asked;
     });
@@ -162,7 +169,7 @@ export function borrowRedis(
     async send(args, deadlineMs) {
       if (closed) throw new Error('the Redis store is closed');
       if (silent) throw new Error(SILENT);
-      return ask((signal) => sendOnce(args, signal), deadlineMs).catch((error: unknown) => {
+      return ask((signal) => sendOnce(args, signal), deadlines.in(deadlineMs)).catch((error: unknown) => {
         if (error instanceof DeadlineError) void endSilence();
         throw error;
       });
