@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, type RdcpError } from '../errors.ts';
-import type { DiscoveredCategory } from '../protocol/messages.ts';
+import type { CountedInstances, DiscoveredCategory } from '../protocol/messages.ts';
 import type { StateEvent } from '../protocol/streams.ts';
 
 const PAUSE_MS = 1000;
 
 type Client = Pick<RdcpClient, 'discovery' | 'events'>;
-type Categories = readonly DiscoveredCategory[];
+
+export interface CategoryStates {
+  readonly categories: readonly DiscoveredCategory[];
+  /** Whose calls the figures are; absent without a fleet. */
+  readonly instances?: CountedInstances | undefined;
+}
 
 export interface Following {
   readonly signal: AbortSignal;
@@ -20,14 +25,17 @@ export interface Following {
  * no stream, or no free one. Retries while the service restarts.
  * @throws the first error, if nothing was received before
  */
-export async function* categoryStates(client: Client, { signal, lost }: Following): AsyncGenerator<Categories, void> {
+export async function* categoryStates(
+  client: Client,
+  { signal, lost }: Following,
+): AsyncGenerator<CategoryStates, void> {
   let received = false;
   let streams = true;
   for (;;) {
     try {
-      for await (const categories of streams ? followed(client, signal) : asked(client, signal)) {
+      for await (const states of streams ? followed(client, signal) : asked(client, signal)) {
         received = true;
-        yield categories;
+        yield states;
       }
     } catch (error) {
       if (!isRdcpError(error)) throw error;
@@ -52,17 +60,22 @@ const NO_STREAM: ReadonlySet<string> = new Set([
 /** Errors of a service that restarts, and of a connection that broke. */
 export const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
-async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<Categories, void> {
+async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<CategoryStates, void> {
   for (;;) {
-    yield (await client.discovery({ signal })).categories;
+    const { categories, otelrdcp_instances: instances } = await client.discovery({ signal });
+    yield { categories, instances };
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }
 
-async function* followed(client: Client, signal: AbortSignal): AsyncGenerator<Categories, void> {
+async function* followed(client: Client, signal: AbortSignal): AsyncGenerator<CategoryStates, void> {
   const known = new Map<string, DiscoveredCategory>();
+  let instances: CountedInstances | undefined;
   for await (const event of client.events({ signal })) {
-    if (apply(event, known)) yield [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    if (event.event === 'snapshot') instances = event.data.otelrdcp_instances;
+    if (event.event === 'rates') ({ instances } = event.data);
+    if (!apply(event, known)) continue;
+    yield { categories: [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), instances };
   }
 }
 

@@ -38,6 +38,7 @@ export class MergedOutput {
     return {
       ...this.#terminal,
       sources: service.sources,
+      merges: true,
       note: noteOf(this.#terminal, service),
       show,
       out: (text) => show(paintedLines(this.#terminal, text)),
@@ -125,12 +126,16 @@ function merged(tables: readonly (Table & { readonly service: string })[]): Tabl
       columns.splice(next === undefined ? columns.length : columns.indexOf(next), 0, name);
     });
   }
-  const rows = tables.flatMap(({ service, header, rows }) =>
-    rows.map((row) => [
-      service,
+  const rows = tables.flatMap(({ service, header, rows, options }) => {
+    // The others of its fleet have the rows of the first.
+    const same = tables.filter(({ options: { fleet } }) => fleet !== undefined && fleet === options.fleet);
+    if (same.length > 1 && same[0]?.service !== service) return [];
+    const names = same.length > 1 ? same.map((each) => each.service).join(', ') : service;
+    return rows.map((row) => [
+      names,
       ...columns.map((name) => (header.includes(name) ? (row[header.indexOf(name)] ?? '') : '-')),
-    ]),
-  );
+    ]);
+  });
   const { options = {} } = tables[0] ?? {};
   return { header: ['SERVICE', ...columns], rows: options.newestFirst === true ? newestFirst(rows) : rows, options };
 }

@@ -14,6 +14,8 @@ export interface TableOptions {
   readonly cutsLast?: boolean;
   /** Whether rows begin with a timestamp, newest first: those of several services are put in this order. @default false */
   readonly newestFirst?: boolean;
+  /** Of which fleet the rows are: services that share a store have the same, which are shown once. @default none */
+  readonly fleet?: string | undefined;
 }
 
 const GAP = '  ';

@@ -24,8 +24,10 @@ interface Saying {
   readonly now: () => number;
   /** Which calls are asked for. */
   readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
-  /** A process as people know it. */
-  readonly nameOf: (id: string) => string;
+  /** A process as people know it; `undefined` for one of another service whose tail names it. */
+  readonly nameOf: (id: string) => string | undefined;
+  /** Whether a number or a share of the processes was asked for, so that those that take part are named. @default false */
+  readonly chooses?: boolean;
 }
 
 /**
@@ -164,21 +166,22 @@ export class TailNotes {
 
   /** Processes of the beginning are counted; of a large fleet their names would fill the screen. */
   #instance(id: string, state: 'joined' | 'left'): void {
-    const { note, nameOf } = this.#saying;
+    const { note, nameOf, chooses } = this.#saying;
     if (state === 'left') {
       this.#joined.delete(id);
-      note(`Process ${nameOf(id)} left.`);
+      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} left.`);
       return;
     }
     this.#joined.add(id);
     if (this.#gathered) {
-      note(`Process ${nameOf(id)} joined.`);
+      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} joined.`);
       return;
     }
     const asked = this.#open?.instances ?? 0;
     if (this.#joined.size < asked) return;
     this.#gathered = true;
-    if (asked > 1) note(`All ${processes(asked)} take part.`);
+    if (chooses === true) note(`Chosen: ${some([...this.#joined].map((each) => nameOf(each) ?? each))}.`);
+    else if (asked > 1) note(`All ${processes(asked)} take part.`);
   }
 
   #silence(): string {

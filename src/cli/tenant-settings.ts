@@ -78,9 +78,10 @@ function activationsWith(
   now: number,
 ): string {
   if (first === undefined || others.length > 0) return `${others.length + 1} activations`;
-  if (first.when !== undefined)
-    return `recording ${partText(first)}, ${recorder?.written ?? 0} written, ${remaining(first.expiresAt, now)}`;
-  return `${partText(first)}, ${remaining(first.expiresAt, now)}`;
+  const part = first.when === undefined ? partText(first) : `recording ${partText(first)}`;
+  // Answers for an isolated tenant, and those of `status`, do not say how many were written.
+  const written = first.when === undefined || recorder === undefined ? '' : ` ${recorder.written} written,`;
+  return `${part},${written} ${remaining(first.expiresAt, now)}`;
 }
 
 /** Other implementations of the protocol may send no expiry for a temporary control. */

@@ -72,6 +72,8 @@ export interface Terminal {
   drained(): Promise<void>;
   /** Writes to the output as it is: for cursor movements. */
   readonly screen: Screen;
+  /** Whether tables are merged with those of other services. @default false */
+  readonly merges?: boolean;
   /** Whether the screen can be painted over: a terminal whose kind is known. */
   readonly repaints: boolean;
   /** Whether a person can be asked. */

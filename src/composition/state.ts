@@ -236,6 +236,7 @@ export function openState(
       outputs: sink.outputs,
     },
     host: {
+      service: () => host.instance().service,
       // Without a configured store, the processes of a cluster also count those that have ended.
       measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
       instruments,

@@ -120,7 +120,7 @@ function Shell() {
   useLayoutEffect(() => command?.run(), [command]);
   const toSearch = useRef(false);
   const { value: asked } = state.asked;
-  const service = state.fleet.value?.members?.[0]?.service ?? location.host;
+  const service = state.session.value?.otelrdcp_console?.service ?? location.host;
   const on = [...(state.categories.value?.values() ?? [])].filter(isSwitchedOn).length;
   const offered = (Object.entries(ENTRIES) as [ViewName, Entry][]).filter(([, { lacks }]) => lacks?.() === undefined);
   const { View, title, lacks } = ENTRIES[view];

@@ -380,6 +380,8 @@ export interface ControlResponse extends RdcpAnswer {
   readonly otelrdcp_fleet?: FleetSummary;
   /** The activation that an `enable` with a target or a filter made; `changes` is empty then. */
   readonly otelrdcp_activation?: DiscoveredActivation;
+  /** Ids of the processes that a number or a share of them has chosen, 100 at most. Others take their place when they end. */
+  readonly otelrdcp_chosen?: readonly string[];
   /** The ticket of an `enable` for one request. It is not kept: the answer to a retry with the same request id has none. */
   readonly otelrdcp_request?: RequestTicket;
   /** The document that an `enable` with `otelrdcp_sign` made, and all that it made: `changes` is empty. */
@@ -651,6 +653,8 @@ export interface ApprovalsResponse extends RdcpAnswer {
 
 /** Settings of the console. */
 export interface ConsoleSettings {
+  /** Name of the service of the responding process. Absent for tenants. */
+  readonly service?: string;
   /** Template of a trace's address, with `{traceId}` and perhaps `{spanId}`. */
   readonly traceUrl?: string;
   /** Longest temporary control, and longest tail. */

@@ -106,6 +106,8 @@ export interface StateParts {
 
 /** Parts of the process: they outlive a change of the store. */
 interface HostParts {
+  /** Name of this process's service. */
+  readonly service: () => string;
   readonly measurements: SharedMeasurements;
   readonly instruments: ControlInstruments;
   /** How tenants are isolated. */
@@ -213,7 +215,7 @@ export function createApp(dependencies: AppDependencies): Handle {
   );
   get(PATHS.tenants, credential, reads, authorize('admin'), read, refreshed, answer(tenants(dependencies)));
   get(PATHS.audit, credential, reads, authorize('admin'), read, answer(audit(trail, clock)));
-  get(PATHS.session, credential, reads, processWide, answer(session(config, isolation, clock)));
+  get(PATHS.session, credential, reads, processWide, answer(session(config, host, clock)));
   get(
     PATHS.fleet,
     credential,

@@ -13,6 +13,8 @@ const env = { RDCP_API_KEY: key };
 const NOW = '2026-01-01T00:00:00.000Z';
 const METRICS = { callsTotal: 7, callsPerSecond: 1 };
 const DATABASE = { name: 'DATABASE', description: 'd', enabled: true, temporary: false, metrics: METRICS };
+const SILENT = { callsTotal: 0, callsPerSecond: 0 };
+const RECORDING = { id: 'a1', categories: ['RECORDED'], when: { failed: true }, expiresAt: '2099-01-01T00:00:00.000Z' };
 const change = (category: string, more: object = {}) => ({
   category,
   previousState: false,
@@ -37,6 +39,46 @@ interface Shown {
 
 /** Fields that some services send and others do not, by the command that shows them. */
 const TABLE: readonly Shown[] = [
+  {
+    what: 'the calls of a fleet in which a process does not announce its own, and no number for what was not counted',
+    args: ['list'],
+    answer: {
+      otelrdcp_instances: { of: 3, counted: 2 },
+      categories: [
+        DATABASE,
+        { ...DATABASE, name: 'OFF', enabled: false, metrics: SILENT },
+        { ...DATABASE, name: 'WAS_ON', enabled: false },
+        { ...DATABASE, name: 'RECORDED', enabled: false, metrics: SILENT, otelrdcp_activations: [RECORDING] },
+        {
+          ...{ ...DATABASE, name: 'WRITES', enabled: false, metrics: SILENT, otelrdcp_activations: [RECORDING] },
+          otelrdcp_recorder: { written: 8, forgotten: 0, cut: 0 },
+        },
+      ],
+    },
+    stdout: [
+      /^DATABASE +on +- +7 +1\.0 /m,
+      /^OFF +off +- +- +- /m,
+      /^WAS_ON +off +- +7 +- /m,
+      /^RECORDED +on +recording failures, \S+ left +- +- /m,
+      /^WRITES +on +recording failures, 8 written, \S+ left +- +- /m,
+    ],
+    stderr: [/^CALLS of 2 of 3 processes/m],
+  },
+  {
+    what: 'of how many processes a number of calls is',
+    args: ['status'],
+    answer: {
+      enabled: true,
+      categories: { RECORDED: false },
+      performance: { totalCalls: 7, callsPerSecond: 1 },
+      otelrdcp_activations: { RECORDED: [RECORDING] },
+      otelrdcp_instances: { of: 3, counted: 2 },
+    },
+    stdout: [
+      /^RECORDED +on +recording failures, \S+ left$/m,
+      /^7 debug calls so far of 2 of 3 processes, 1\.0 per second/m,
+    ],
+  },
   {
     what: 'tenants without a name or a change, and how many more there are',
     args: ['tenants', '-o', 'wide'],

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
+import { commandWith } from '../cli/many-services.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { until } from '../support/until.ts';
-import { configOf, type Member, startMember } from '../tail/fleet.ts';
+import { configOf, KEY, type Member, startMember } from '../tail/fleet.ts';
 import type { PartialConfig } from './categories.ts';
 
 describe('two services on one Redis', { skip: whyNoRedis() }, () => {
@@ -47,6 +49,49 @@ describe('two services on one Redis', { skip: whyNoRedis() }, () => {
       ['enable'],
       'one audit trail',
     );
+  });
+
+  test('are told apart by the command: rows once, processes by their service, the chosen process by name', async (t) => {
+    const [shop, billing] = await Promise.all([start(t, 'shop'), start(t, 'billing')]);
+    await until('both are known', async () => (await names(shop)).length === 3 && (await names(billing)).length === 3);
+    const profile = ({ url }: Member) => ({ url, apiKey: KEY });
+    const { run } = commandWith(t, { shop: profile(shop), billing: profile(billing) });
+
+    const listed = await run(['list', '-s', 'shop,billing']);
+    assert.deepEqual(
+      listed.stdout.split('\n').flatMap((row) => /^(?:shop|billing).*?(?= {2,}off)/.exec(row)?.[0] ?? []),
+      ['BILLING', 'BOTH', 'SHOP'].map((name) => `shop, billing  ${name}`),
+    );
+    for (const member of [shop, billing]) {
+      const { otelrdcp_console: page } = await member.client.session();
+      assert.equal(page?.service, member === shop ? 'shop' : 'billing');
+    }
+
+    const enabled = await run(['enable', 'BOTH', '--one', '--url', shop.url], { env: { RDCP_API_KEY: KEY } });
+    const [, pid] = /^chosen: \S+:(\d+)$/m.exec(enabled.stdout) ?? [];
+    assert.ok(
+      [shop, billing].some(({ child }) => child.pid === Number(pid)),
+      enabled.stdout,
+    );
+    const tailed = await run(['tail', 'BOTH', '--one', '--lines', '1', '--url', shop.url], {
+      env: { RDCP_API_KEY: KEY },
+    });
+    assert.match(tailed.stderr, /^Chosen: \S+:\d+\.$/m);
+
+    const stop = new AbortController();
+    let noted = '';
+    let late: Promise<Member> | undefined;
+    await run(['tail', 'BOTH', '-s', 'shop,billing', '--for', '1m'], {
+      interrupted: stop.signal,
+      noted: (text) => {
+        noted += text;
+        if (/All 2 processes take part[\s\S]*All 2 processes take part/.test(noted)) late ??= start(t, 'billing');
+        if (noted.includes(' joined.')) setImmediate(() => stop.abort());
+      },
+    });
+    const { child } = await late!;
+    const joined = noted.split('\n').filter((line) => line.endsWith(' joined.'));
+    assert.deepEqual(joined, [`billing: Process ${hostname()}:${child.pid} joined.`]);
   });
 
   const SEPARATED = {

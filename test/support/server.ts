@@ -188,6 +188,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       outputs: sink.outputs,
     },
     host: {
+      service: () => self().service,
       measurements: shareCalls({
         cluster: { board: undefined },
         own: measurements,

@@ -13,7 +13,7 @@ import type { RedisServer } from '../store/redis-server.ts';
 import { atMost } from '../support/at-most.ts';
 import { until } from '../support/until.ts';
 
-const KEY = generateApiKey({ env: 'test', randomBytes });
+export const KEY = generateApiKey({ env: 'test', randomBytes });
 
 export interface Member {
   readonly url: string;

@@ -1,4 +1,5 @@
 import type { RdcpClient } from '../../client/client.ts';
+import { isCounted, partOfFleet } from '../../protocol/counted-calls.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../protocol/messages.ts';
 import type { ForecastResponse } from '../../protocol/streams.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
@@ -7,6 +8,7 @@ import { ofServices } from '../each-service.ts';
 import { noteGaps, whileMeasuring } from '../forecast-table.ts';
 import { assertKnown, isSelected, parseSelection, type Selection } from '../names.ts';
 import { present } from '../output.ts';
+import { fleetOf } from '../process-names.ts';
 import { type Cell, state } from '../table.ts';
 import { isOn, type ShownState, statesOf } from '../tenant-settings.ts';
 
@@ -40,17 +42,20 @@ export const list: Command = ofServices({
     const isWhole = values.all === true || operands.length > 0;
     const measured =
       values.measure === true ? await measure(terminal, client, listedOf(answer.categories, isWhole)) : undefined;
+    const fleet = await fleetOf(terminal, client, discovered);
     present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
       const listed = listedOf(answer.categories, isWhole);
       const shown = columns(listed, wide, measured);
       const groups = onFirst(listed).map((category) => rowsOf(category, shown, terminal.now()));
       const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
       const header = shown.map(({ name }) => name);
-      terminal.table(header, fitting.flat(), { cutsLast: !wide });
+      terminal.table(header, fitting.flat(), { cutsLast: !wide, fleet });
       const folded = answer.categories.length - listed.length;
       const hidden = groups.length - fitting.length;
       if (hidden > 0) terminal.note(`${hidden} more: rdcp list --all`);
       else if (folded > 0) terminal.note(`${folded} more of Node.js and libraries: rdcp list --all`);
+      const counted = partOfFleet(answer.otelrdcp_instances);
+      if (counted !== undefined) terminal.note(`CALLS ${counted}: the others do not announce theirs`);
       if (measured !== undefined) noteGaps(terminal, measured);
     });
     return measured !== undefined && measured.instances.answered < measured.instances.asked ? EXIT.partial : EXIT.done;
@@ -158,7 +163,7 @@ function columns(
     { name: 'CATEGORY', cell: ({ name }) => name },
     { name: 'STATE', cell: (_, { enabled, quiet }) => state(enabled, quiet) },
     { name: 'FOR', cell: (_, { whom }) => whom },
-    { name: 'CALLS', cell: ({ metrics }) => String(metrics.callsTotal) },
+    { name: 'CALLS', cell: calls },
     { name: 'CALLS/S', cell: (category) => rate(category, measured) },
     ...(partial ? parts : []),
     ...(limited || wide ? limits : []),
@@ -169,11 +174,17 @@ function columns(
   ];
 }
 
-/** `-` where it was not measured: a category that is off has no calls, whatever it would write. */
+/** Those while it was on; `-` if it was not: a category that is off has no calls, whatever it would write. */
+function calls(category: DiscoveredCategory): string {
+  const { callsTotal } = category.metrics;
+  return isCounted(category) || callsTotal > 0 ? String(callsTotal) : '-';
+}
+
+/** `-` where it was not measured. */
 function rate(category: DiscoveredCategory, measured: ForecastResponse | undefined): string {
   const { callsPerSecond } = measured?.categories[category.name] ?? {};
   if (callsPerSecond !== undefined) return callsPerSecond.value.toFixed(1);
-  return isOn(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
+  return isCounted(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
 }
 
 /** Allowed calls per second, and what is left of the totals. */

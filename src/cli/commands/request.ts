@@ -7,6 +7,7 @@ import { askEach, conclude } from '../each-service.ts';
 import { categoryNames, namesOf, parseSelection, resolve, type Selection, suggesting } from '../names.ts';
 import { duration } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
+import { processNames } from '../process-names.ts';
 import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
 import { clockTime } from '../times.ts';
@@ -92,11 +93,13 @@ export const request: Command = {
     const ticket = answer.otelrdcp_request;
     if (ticket === undefined) throw new Error('the service returned no ticket');
     const header = `baggage: ${ticket.baggage}`;
+    const running = await processNames(client, answer.otelrdcp_chosen ?? []);
     present(terminal, values, answer, () => {
       terminal.out(`curl -H '${header}' URL`);
       terminal.note(
         `${some(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
       );
+      if (running.length > 0) terminal.note(`Chosen: ${some(running)}.`);
     });
     if (values.tail !== true) return EXIT.done;
     const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');

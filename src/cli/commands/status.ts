@@ -1,7 +1,9 @@
+import { partOfFleet } from '../../protocol/counted-calls.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
+import { fleetOf } from '../process-names.ts';
 import { state } from '../table.ts';
 import { statesOf } from '../tenant-settings.ts';
 
@@ -10,7 +12,9 @@ export const status: Command = ofServices({
   options: CONNECTION_OPTIONS,
   examples: ['rdcp status -o json'],
   run: async (terminal, values) => {
-    const answer = await (await connectToRead(terminal, values)).status();
+    const client = await connectToRead(terminal, values);
+    const answer = await client.status();
+    const fleet = await fleetOf(terminal, client, answer);
     present(terminal, values, answer, () => {
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
       const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
@@ -27,9 +31,11 @@ export const status: Command = ofServices({
           whom,
         ]);
       });
-      terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows);
+      terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;
-      terminal.out(`\n${totalCalls} debug calls so far, ${callsPerSecond.toFixed(1)} per second now`);
+      const part = partOfFleet(answer.otelrdcp_instances);
+      const whose = part === undefined ? '' : ` ${part}`;
+      terminal.out(`\n${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });
   },

@@ -163,7 +163,8 @@ function switching(
       };
       const answer = await suggesting(client, () => client.control(command));
       const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? []);
-      show(terminal, values, answer, pending);
+      const chosen = await processNames(client, answer.otelrdcp_chosen ?? []);
+      show(terminal, values, answer, { pending, chosen });
       if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
       else await noteStillOn(terminal, client, { verb, categories }, answer);
       if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
@@ -306,8 +307,14 @@ async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promis
   }
 }
 
-/** @param pending names of the processes that have not applied the change */
-function show(terminal: Terminal, values: Values, answer: ControlResponse, pending: readonly string[]): void {
+interface NamedProcesses {
+  /** Those that have not applied the change. */
+  readonly pending: readonly string[];
+  /** Those that a number or a share of them has chosen. */
+  readonly chosen: readonly string[];
+}
+
+function show(terminal: Terminal, values: Values, answer: ControlResponse, { pending, chosen }: NamedProcesses): void {
   const now = terminal.now();
   const { otelrdcp_fleet: fleet } = answer;
   present(terminal, values, answer, (wide) => {
@@ -318,6 +325,7 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, pendi
     if (changes.length > 0) showChanges(terminal, changes, { wide, now });
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
+    if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
     const tenants = affected(answer);
     if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
     const lasting = lastingOffs(answer);

@@ -240,12 +240,14 @@ class SourceTail {
     this.#processes = new ProcessNames(this.#client, this.#signal);
     const { access } = source;
     const { target, filter, when } = wanted.request;
+    const { instances } = target ?? {};
     this.notes = new TailNotes({
       note: (text) => this.#note(text),
       clock: ({ expiresAt }) => `${expiresAt.slice(11, 19)}Z`,
       now: terminal.now,
       part: { tenant: access.tenantId, target, filter, when },
-      nameOf: (id) => this.#processes.nameOf(id),
+      nameOf: (id) => this.#nameOf(id),
+      chooses: (instances?.count ?? instances?.percent) !== undefined,
     });
   }
 
@@ -288,6 +290,15 @@ class SourceTail {
   summarize(): void {
     const summary = this.notes.summary();
     if (summary !== undefined) this.#note(summary);
+  }
+
+  /** Of several services a process that is not of this one is named with its own, or by the tail of that. */
+  #nameOf(id: string): string | undefined {
+    const { label } = this.#source;
+    const name = this.#processes.nameOf(id);
+    const service = this.#processes.serviceOf(id);
+    if (this.#owners === undefined || service === undefined || service === label) return name;
+    return this.#owners.nameOf(service) === undefined ? `${name} of ${service}` : undefined;
   }
 
   #note(text: string): void {

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { RdcpClient } from '../../client/client.ts';
 import { isRdcpError, type RdcpError } from '../../errors.ts';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
+import { isCounted, partOfFleet } from '../../protocol/counted-calls.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
@@ -41,7 +42,7 @@ export const watch: Command = ofServicesUntilInterrupted({
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
     try {
-      for await (const all of states) {
+      for await (const { categories: all, instances } of states) {
         // Once: a service that has restarted may register them later.
         if (!known) {
           assertKnown(
@@ -51,7 +52,7 @@ export const watch: Command = ofServicesUntilInterrupted({
         }
         known = true;
         const categories = all.filter(({ name }) => isSelected(selection, name));
-        view.show(categories, await actors.of(categories));
+        view.show(categories, await actors.of(categories), partOfFleet(instances));
       }
       return EXIT.done;
     } catch (error) {
@@ -109,7 +110,8 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
 }
 
 interface View {
-  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>): void;
+  /** @param counted whose calls the rates are, if not all are counted */
+  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
   /** Called while the service does not answer. */
   lost(error: RdcpError): void;
   end(): void;
@@ -180,15 +182,19 @@ function painting(terminal: Terminal, named: boolean): View {
     },
   });
   return {
-    show: (categories, who) => {
-      const room = Math.max(2, (screen.rows || 24) - 3);
+    show: (categories, who, counted) => {
+      const room = Math.max(2, (screen.rows || 24) - 3 - Number(counted !== undefined));
       const sorted = named ? categories : [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
       const rows = sorted.slice(0, room).map((category) => rowsOf(category, who, terminal.now()));
       const linesOf = (some: readonly Cell[][][]) => table(terminal, HEADER, some.flat()).split('\n');
       // On a narrow terminal a category takes several lines.
       while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
       const left = sorted.slice(rows.length);
-      last = [...linesOf(rows), ...(left.length > 0 ? [remainder(left)] : [])];
+      last = [
+        ...linesOf(rows),
+        ...(left.length > 0 ? [remainder(left)] : []),
+        ...(counted === undefined ? [] : [`CALLS/S ${counted}`]),
+      ];
       paint(last);
     },
     lost: ({ message }) => {
@@ -222,6 +228,8 @@ function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, 
     name,
     state(enabled, quiet),
     whom,
-    ...(at === 0 ? [metrics.callsPerSecond.toFixed(1), (enabled && who.get(name)) || '-'] : []),
+    ...(at === 0
+      ? [isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-', (enabled && who.get(name)) || '-']
+      : []),
   ]);
 }

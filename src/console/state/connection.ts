@@ -9,6 +9,7 @@ import {
   type Scope,
 } from '../../client.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
+import { isCounted } from '../../protocol/counted-calls.ts';
 import type { ControlResponse, DiscoveredCategory, SessionResponse, WaitingChange } from '../../protocol/messages.ts';
 import type { StateEvent } from '../../protocol/streams.ts';
 import { type Intent, receiptOf } from './change.ts';
@@ -17,7 +18,6 @@ import { Follower, type FollowerState, REAL_TIME } from './follower.ts';
 import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
 import { askedForMs, type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { isPartlyOn } from './reach.ts';
 import { PageState, type Receipt } from './state.ts';
 
 /** How often health is asked for, in milliseconds. */
@@ -166,8 +166,8 @@ export class Connection {
 
   /** Calls a second of a category: the newest of one that is on, what was measured of one that is off, if it was. */
   rateOf(category: DiscoveredCategory): number | undefined {
-    const { name, enabled, metrics } = category;
-    if (!enabled && !isPartlyOn(category)) return this.state.measured.value?.rates.get(name);
+    const { name, metrics } = category;
+    if (!isCounted(category)) return this.state.measured.value?.rates.get(name);
     const rates = this.state.rates.value;
     return rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   }

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { partOfFleet } from '../../protocol/counted-calls.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -200,7 +201,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
           : `${shown} of ${categories.size} categories`}
         {' · '}
         {on} on{' · '}
-        {shortNumber(rates?.callsPerSecond ?? 0)} calls/s
+        {rates === undefined ? '-' : shortNumber(rates.callsPerSecond)} calls/s {partOfFleet(rates?.instances)}
       </p>
       {shown === 0 && (
         <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>

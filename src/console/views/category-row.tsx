@@ -1,3 +1,4 @@
+import { isCounted } from '../../protocol/counted-calls.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { connection, now, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -29,7 +30,7 @@ export function isPlain(category: DiscoveredCategory): boolean {
 export function CategoryRow({ category, index, current, selected, onSelect }: CategoryRowProps) {
   const { name, description, enabled, otelrdcp_source: source } = category;
   const tabIndex = current ? 0 : -1;
-  const isMeasured = !enabled && !isPartlyOn(category) && connection.rateOf(category) !== undefined;
+  const isMeasured = !isCounted(category) && connection.rateOf(category) !== undefined;
   return (
     <div
       role="row"
@@ -70,7 +71,7 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
       </div>
       <div role="gridcell" class="cell bar tight calls">
         <Rate category={category} />
-        {isMeasured ? <Measured /> : <Sparkline rates={connection.history.of(name)} />}
+        {isMeasured ? <Measured /> : isCounted(category) && <Sparkline rates={connection.history.of(name)} />}
       </div>
       <div role="gridcell" class="cell budget">
         <Budget category={category} />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { randomId } from '../../client/random-id.ts';
 import type { ControlCommand } from '../../client.ts';
+import { isCounted } from '../../protocol/counted-calls.ts';
 import type { DiscoveredCategory } from '../../protocol/messages.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -101,7 +102,8 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
           Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
           'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
           Default: byDefault ? 'On' : 'Off',
-          Calls: `${wholeNumber(metrics.callsTotal)} since the start`,
+          Calls:
+            isCounted(category) || metrics.callsTotal > 0 ? `${wholeNumber(metrics.callsTotal)} since the start` : '-',
           Budget: enabled && (
             <>
               {category.otelrdcp_budget === false && 'no limit '}

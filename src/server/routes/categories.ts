@@ -50,27 +50,39 @@ export function discovery(sources: AppDependencies): Handler {
 
 export function discovered(
   ctx: Context,
-  { state: { plane }, debug: { budgets, sourceOf }, host: { measurements }, time: { clock } }: AppDependencies,
+  sources: Pick<AppDependencies, 'state' | 'debug' | 'host' | 'time'>,
 ): DiscoveryResponse {
+  const { state, host, time } = sources;
+  const { plane } = state;
+  const { measurements } = host;
   const tenancy = required(ctx, 'tenancy');
   const calls = visibleCalls(tenancy, measurements);
-  const categories = plane.view(tenancy.scope).map((view): DiscoveredCategory => {
-    const source = sourceOf(view.name) ?? view.source;
-    return {
-      ...described(ctx, view),
-      metrics: calls(view),
-      ...limitMembers(view, tenancy, budgets),
-      ...(source !== undefined && { otelrdcp_source: source }),
-    };
-  });
+  const categories = plane
+    .view(tenancy.scope)
+    .map(
+      (view): DiscoveredCategory => ({ ...described(ctx, view), metrics: calls(view), ...figures(ctx, sources, view) }),
+    );
   return {
-    ...opening(ctx, clock),
+    ...opening(ctx, time.clock),
     categories,
     performance: {
       ...totals(categories, ({ metrics }) => metrics),
       categoryBreakdown: Object.fromEntries(categories.map(({ name, metrics }) => [name, metrics.callsTotal])),
     },
     ...fleetCalls(plane.view(tenancy.scope), tenancy, measurements),
+  };
+}
+
+/** What the responding process knows of a category beside its state: its limits, what became of its lines, its loggers. */
+export function figures(
+  ctx: Context,
+  { debug: { budgets, sourceOf } }: Pick<AppDependencies, 'debug'>,
+  view: CategoryView,
+): Partial<DiscoveredCategory> {
+  const source = sourceOf(view.name) ?? view.source;
+  return {
+    ...limitMembers(view, required(ctx, 'tenancy'), budgets),
+    ...(source !== undefined && { otelrdcp_source: source }),
   };
 }
 

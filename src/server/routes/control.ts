@@ -149,12 +149,14 @@ export async function acknowledged(
   const instances = activation?.target?.instances;
   const meant = instances && (() => choosing.chosen({ id: activation?.id ?? '', categories, instances }));
   if (response.status !== 'success' || response.otelrdcp_document !== undefined) return response;
-  if (fleet === undefined) return meant?.().length === 0 ? partial(response, NOT_RUNNING) : response;
+  const isChoice = (instances?.count ?? instances?.percent) !== undefined;
+  const named = () => ({ ...response, ...(isChoice && { otelrdcp_chosen: meant?.().slice(0, MAX_CHOSEN) ?? [] }) });
+  if (fleet === undefined) return meant?.().length === 0 ? partial(response, NOT_RUNNING) : named();
   const summary = await fleet.acknowledged(position, meant);
   if (summary === undefined) {
     return partial(response, 'who has applied it is not known: the store does not answer');
   }
-  const answer = { ...response, otelrdcp_fleet: summary };
+  const answer = { ...named(), otelrdcp_fleet: summary };
   const { instances: number, applied } = summary;
   const pending = number - applied;
   if (number === 0) return partial(answer, NOT_RUNNING);
@@ -162,6 +164,9 @@ export async function acknowledged(
   const have = pending === 1 ? 'has' : 'have';
   return partial(answer, `${pending} of ${number} processes ${have} not applied it yet`);
 }
+
+/** Most chosen processes that an answer names. */
+const MAX_CHOSEN = 100;
 
 const NOT_RUNNING = 'none of the processes that it is for is running';
 

@@ -9,7 +9,7 @@ import { type Context, required, type Step, timestampNow } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import type { Watcher } from '../streams/watchers.ts';
-import { described, discovered, limitsOf } from './categories.ts';
+import { described, discovered, figures, limitsOf } from './categories.ts';
 import { shown } from './service.ts';
 
 /** Most streams of events. */
@@ -96,14 +96,7 @@ class EventsReader implements Watcher {
         this.#stale = true;
         break;
       }
-      const source = this.#sources.debug.sourceOf(view.name) ?? view.source;
-      const { budget, dropped } = this.#limitsOf(view);
-      const data: EventsCategory = {
-        ...described(this.#ctx, view),
-        ...(budget !== undefined && { otelrdcp_budget: budget }),
-        ...(dropped > 0 && { otelrdcp_dropped: dropped }),
-        ...(source && { otelrdcp_source: source }),
-      };
+      const data: EventsCategory = { ...described(this.#ctx, view), ...figures(this.#ctx, this.#sources, view) };
       // After the last one the reader has the whole revision. Changes without a revision have no id.
       const id = view === last && revision !== this.#revision ? String(revision) : undefined;
       this.#send('category', data, id);

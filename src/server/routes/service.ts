@@ -15,7 +15,6 @@ import type {
 } from '../../protocol/messages.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { Addressing } from '../../tenancy/address.ts';
-import type { Isolation } from '../../tenancy/isolation.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { AppDependencies, StateParts } from '../app.ts';
 import { createHealthChecks, healthChecks } from '../health-checks.ts';
@@ -108,7 +107,11 @@ export function health(dependencies: AppDependencies): Handler {
 }
 
 /** `GET /rdcp/v1/session`: the auth context of the credential. */
-export function session(config: ResolvedConfig, isolation: Isolation, clock: Clock): Handler {
+export function session(
+  config: ResolvedConfig,
+  { isolation, service }: Pick<AppDependencies['host'], 'isolation' | 'service'>,
+  clock: Clock,
+): Handler {
   const settings = consoleSettings(config);
   const { tail } = config;
   return (ctx) => {
@@ -138,6 +141,7 @@ export function session(config: ResolvedConfig, isolation: Isolation, clock: Clo
       ...(settings !== undefined && {
         otelrdcp_console: {
           ...settings,
+          ...(!isOfTenants(principal) && { service: service() }),
           ...(tail !== false &&
             (hasScope(principal, tail.scope) || hasScope(principal, 'tail')) && { tail: { rate: tail.rate } }),
         },
