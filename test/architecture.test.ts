@@ -42,7 +42,15 @@ const ARROWS: Record<string, readonly string[]> = {
     'version.ts',
   ],
   fleet: ['protocol', 'errors.ts', 'time', 'report', 'store/fleet-store.ts'],
-  cluster: ['gate/types.ts', 'metrics/types.ts', 'metrics/called.ts', 'metrics/shared.ts', 'telemetry', 'time', 'store/sqlite/lock.ts'],
+  cluster: [
+    'gate/types.ts',
+    'metrics/types.ts',
+    'metrics/called.ts',
+    'metrics/shared.ts',
+    'telemetry',
+    'time',
+    'store/sqlite/lock.ts',
+  ],
   control: [
     'gate',
     'protocol',
