@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
-import { isRdcpError } from './errors.ts';
 import { parseConfig } from './options/config.ts';
 import type { RdcpConfig } from './options/options.ts';
 import { EMISSION_TEXTS } from './protocol/emission.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
+import { problemOf } from './report/faults.ts';
 import { createReporter } from './report/reporter.ts';
 import { diagnostics } from './telemetry/diagnostics.ts';
 import { beforeShutdown, isStoppable } from './telemetry/provider-shutdown.ts';
@@ -72,7 +72,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
       return;
     }
     const { enabled = true, ...wanted } = config;
-    const refusal = this.#rdcp === undefined ? problemOf(wanted) : this.#fixed(wanted);
+    const refusal = this.#rdcp === undefined ? configProblem(wanted) : this.#fixed(wanted);
     if (refusal !== undefined) createReporter(this.#config.logger).warn(`setConfig() ignored options: ${refusal}`);
     else if (this.#rdcp === undefined) {
       super.setConfig(config);
@@ -194,7 +194,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
 
   #reportStart(error: unknown): void {
     diagnostics.error('rdcp: the endpoint did not start', error);
-    createReporter(this.#config.logger).error(`the endpoint did not start: ${describe(error)}`);
+    createReporter(this.#config.logger).error(`the endpoint did not start: ${problemOf(error)}`);
   }
 
   /**
@@ -239,18 +239,11 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
 }
 
 /** Why options cannot be used. */
-function problemOf(config: RdcpConfig): string | undefined {
+function configProblem(config: RdcpConfig): string | undefined {
   try {
     parseConfig(config);
     return undefined;
   } catch (error) {
-    return describe(error);
+    return problemOf(error);
   }
-}
-
-/** The message of our own errors, the code of others. */
-function describe(error: unknown): string {
-  if (isRdcpError(error)) return error.message;
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'internal error';
 }

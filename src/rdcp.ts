@@ -111,7 +111,7 @@ function open(
   const hasNoKey = !hasCredentials(security) && ensureDevKey() === undefined;
   const host = openProcess(resolved, otel, opened);
   if (host.tickets !== undefined) ticketsOpened(host.tickets);
-  const { reporter, report, adoption, entrance, listener } = host;
+  const { reporter, adoption, entrance, listener } = host;
   const control = new ClusteredControl(host, opened);
   const wish = {
     options: adoptOptions(resolved.adopt),
@@ -157,7 +157,7 @@ function open(
     },
     callback: () => {
       if (hasNoKey) reporter.warn(`every request is refused: ${NO_DEV_KEY}`);
-      afterStart(() => entrance.load().catch(report));
+      afterStart(() => entrance.load().catch((error) => host.fault(error, 'loading the endpoint')));
       unmount();
       unmount = mountedAt(entrance.isOurs);
       return entrance.handler;

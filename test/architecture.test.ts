@@ -15,7 +15,7 @@ const ARROWS: Record<string, readonly string[]> = {
   time: [],
   net: ['errors.ts', 'version.ts'],
   telemetry: ['time', 'version.ts'],
-  report: ['protocol', 'telemetry', 'time'],
+  report: ['protocol', 'telemetry', 'time', 'errors.ts'],
   options: [
     'protocol',
     'net',

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
+import { RdcpError } from '../src/errors.ts';
+import { createFaultReporter } from '../src/report/faults.ts';
 import { createReporter } from '../src/report/reporter.ts';
 import { createStderrWriter } from '../src/report/stderr.ts';
 
@@ -104,4 +106,33 @@ test('errors of stderr are swallowed until the last line is written, and not lon
   stderr.written[1]?.();
   await setImmediate();
   assert.deepEqual([listening(), stderr.lines], [0, ['a\n', 'b\n']]);
+});
+
+test('each kind of fault has one line a minute, and the next one says how many were left out', () => {
+  const lines: string[] = [];
+  let now = 0;
+  const reporter = { info: assert.fail, warn: assert.fail, error: (line: string) => void lines.push(line) };
+  const report = createFaultReporter(reporter, { monotonic: () => now });
+  const error = (message: string, frames = '') =>
+    Object.assign(new RangeError(message), { stack: `RangeError: ${message}\n${frames}` });
+  const faults: readonly (readonly [error: unknown, text: string])[] = [
+    [error('a', '    at async Views.of (/home/shop/app.js:1:1)'), 'RangeError in Views.of'],
+    [error('two\n    at secret (x)', '    at /home/shop/app.js:1:1\n    at new Tail (x)'), 'RangeError in Tail'],
+    [Object.assign(error('c'), { code: 'ERR_OUT_OF_RANGE' }), 'RangeError (ERR_OUT_OF_RANGE)'],
+    ['a secret', 'a thrown string'],
+    [new RdcpError('RDCP_SERVER_ERROR', 'The body was read before'), 'The body was read before'],
+  ];
+  const each = (more = '') =>
+    faults.map(([, text]) => `x failed: RDCP_SERVER_ERROR: ${text}; see docs/messages.md#internal-errors${more}`);
+  for (const at of [0, 1, 59_999]) {
+    now = at;
+    for (const [fault] of faults) report(fault, 'x');
+  }
+  assert.deepEqual(lines.splice(0), each());
+  now = 60_000;
+  for (const [fault] of faults) report(fault, 'x');
+  assert.deepEqual(lines.splice(0), each(' (2 more times since the last message)'));
+  now = 120_000;
+  for (const [fault] of faults) report(fault, 'x');
+  assert.deepEqual(lines, each());
 });

@@ -18,7 +18,9 @@ import type { Measurements } from '../metrics/types.ts';
 import { createNotifier, type Notifier } from '../notify/notifier.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { type Conditions, createConditions } from '../report/conditions.ts';
+import { createFaultReporter, type ReportFault } from '../report/faults.ts';
 import { createReporter, type Reporter } from '../report/reporter.ts';
+import type { Time } from '../server/app.ts';
 import type { Listener } from '../server/connections/listener.ts';
 import { deferListener, Entrance } from '../server/deferred.ts';
 import type { HandshakeRefusal } from '../server/tls/refusals.ts';
@@ -28,7 +30,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createIsolation, type Isolation } from '../tenancy/isolation.ts';
 import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../tickets/open.ts';
 import { TicketActivations } from '../tickets/ticket-activations.ts';
-import { systemClock, unrefInterval, unrefTimeout } from '../time/clock.ts';
+import { systemClock as clock, type Delay, guardedTimers } from '../time/clock.ts';
 import { WorkFollower } from '../work/match.ts';
 import { type Closable, diagnose } from './closing.ts';
 
@@ -43,6 +45,9 @@ export interface ProcessParts {
   readonly reporter: Reporter;
   /** Failed audit writes go to the service's log, other errors to OpenTelemetry's diagnostics. */
   readonly report: (error: unknown) => void;
+  /** Writes a line for the service's owner as well. */
+  readonly fault: ReportFault;
+  readonly time: Time;
   readonly isolation: Isolation;
   readonly cluster: FollowedCluster;
   readonly measurements: Measurements;
@@ -140,7 +145,7 @@ export function openProcess(
     id: randomUUID(),
     host: hostname(),
     pid: process.pid,
-    startedAt: systemClock.now(),
+    startedAt: clock.now(),
     env: process.env,
   };
   const resource = (name: string) => resourceAttribute(name, process.env);
@@ -152,64 +157,70 @@ export function openProcess(
     if (isRdcpError(error) && error.code === 'RDCP_AUDIT_WRITE_FAILED') reporter.error(error.message);
     else diagnose(error);
   };
+  const reportFault = createFaultReporter(reporter, clock);
+  const fault: ReportFault = (error, place) => {
+    diagnose(error);
+    reportFault(error, place);
+  };
+  const { schedule, delay } = guardedTimers((error) => fault(error, 'a timer'));
   const isolation = createIsolation(config.tenancy);
-  const cluster = followCluster({ failed: (problem) => warnNotShared(config, reporter, problem), delay: unrefTimeout });
+  const cluster = followCluster({ failed: (problem) => warnNotShared(config, reporter, problem), delay });
   opened.push(cluster);
 
   const { tenantAttribute, rateWindowSeconds } = config.metrics;
   const measurements = createMeasurements({
     gate,
-    clock: systemClock,
+    clock,
     windowSeconds: rateWindowSeconds,
-    schedule: unrefInterval,
+    schedule,
   });
   opened.push(measurements);
-  const calls = shareCalls({ cluster, own: measurements, gate, clock: systemClock, schedule: unrefInterval });
+  const calls = shareCalls({ cluster, own: measurements, gate, clock, schedule });
   opened.push(calls);
   const instruments = createInstruments({
     telemetry,
     gate,
     measurements,
     ...(tenantAttribute && { tenantCalls: gate.tenantCalls }),
-    schedule: unrefInterval,
+    schedule,
   });
   opened.push(instruments);
 
   const trail = new TrailInUse();
   const conditions = createConditions({
     reporter,
-    clock: systemClock,
-    delay: unrefTimeout,
+    clock,
+    delay,
     credentialsFailed: instruments.credentialFailure,
     credentialsChanged: (_name, problem, message) => trail.note(credentialsDraft(problem, message)),
   });
   opened.push(conditions);
   const work = new WorkFollower(gate.work, createRedaction(config.emit.redact));
-  const notifier = openNotifier(config, { instance, reporter, report, conditions, instruments });
+  const notifier = openNotifier(config, { instance, reporter, report, conditions, instruments, delay });
   const sink = createSink({
     telemetry,
-    clock: systemClock,
+    clock,
     to: config.emit.to,
     env: process.env,
     reporter,
     condition: conditions.watch('output'),
     logExports,
     exportCondition: conditions.watch('export'),
-    delay: unrefTimeout,
+    delay,
     budget: budgetsOf(config.controls.budget),
     redact: config.emit.redact,
     instanceId,
-    schedule: unrefInterval,
+    schedule,
     recorder: config.recorder,
     failed: notifier && ((failure) => notifier.failed(failure)),
-    selection: { clock: systemClock, instanceId: facts.id, work, random: Math.random },
+    selection: { clock, instanceId: facts.id, work, random: Math.random },
   });
   opened.push(sink);
-  const tickets = acceptTickets(config, conditions, (reason) => {
+  const tickets = acceptTickets(config, conditions, delay, (reason) => {
     instruments.ticketRefused(reason);
     trail.refused(REFUSED_TICKETS);
   });
-  const ticketed = tickets && switchOnByTickets(tickets, work, sink);
+  const ticketed = tickets && switchOnByTickets(tickets, work, sink, delay);
   opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
 
   const entrance = new Entrance();
@@ -234,6 +245,8 @@ export function openProcess(
     instanceId,
     reporter,
     report,
+    fault,
+    time: { clock, schedule, delay },
     isolation,
     cluster,
     measurements,
@@ -255,6 +268,7 @@ export function openProcess(
 function acceptTickets(
   { security }: ResolvedConfig,
   conditions: Conditions,
+  delay: Delay,
   refused: OpenTicketsOptions['refused'],
 ): AcceptedTickets | undefined {
   return (
@@ -264,20 +278,25 @@ function acceptTickets(
       refused,
       ownIssuer: security.tokens?.issuer,
       fetch: globalThis.fetch,
-      clock: systemClock,
-      delay: unrefTimeout,
+      clock,
+      delay,
     })
   );
 }
 
 /** Follows tickets in requests to this process. */
-function switchOnByTickets({ reader }: AcceptedTickets, work: WorkFollower, sink: EmissionSink): Closable {
+function switchOnByTickets(
+  { reader }: AcceptedTickets,
+  work: WorkFollower,
+  sink: EmissionSink,
+  delay: Delay,
+): Closable {
   const activations = new TicketActivations({
     reader,
     categories: () => gate.categories(),
     activate: sink.activate,
-    clock: systemClock,
-    delay: unrefTimeout,
+    clock,
+    delay,
   });
   const unfollow = work.followTickets((ticket) => activations.take(ticket));
   return {
@@ -303,7 +322,7 @@ function openNotifier(
     instruments,
     instance,
     ...parts
-  }: Pick<ProcessParts, 'instance' | 'reporter' | 'report' | 'conditions' | 'instruments'>,
+  }: Pick<ProcessParts, 'instance' | 'reporter' | 'report' | 'conditions' | 'instruments'> & Pick<Time, 'delay'>,
 ): Notifier | undefined {
   if (notify.webhook === undefined) return undefined;
   return createNotifier({
@@ -312,8 +331,7 @@ function openNotifier(
       const { service, version, host, pid } = instance();
       return { service, ...(version !== undefined && { version }), host, pid };
     },
-    clock: systemClock,
-    delay: unrefTimeout,
+    clock,
     count: instruments.notification,
     traceUrl: typeof page === 'object' ? page.traceUrl : undefined,
     ...parts,

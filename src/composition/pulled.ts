@@ -7,7 +7,6 @@ import { DocumentFollower } from '../pull/follower.ts';
 import type { Source } from '../pull/source.ts';
 import type { Relay } from '../tail/relay.ts';
 import { loadOwn, withoutTracing } from '../telemetry/own-work.ts';
-import { systemClock, unrefTimeout } from '../time/clock.ts';
 import type { Closable } from './closing.ts';
 import type { ProcessParts } from './process.ts';
 
@@ -16,7 +15,7 @@ import type { ProcessParts } from './process.ts';
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not trusted
  */
 export function followDocument(
-  { config, conditions, isolation, sink, tickets, report }: ProcessParts,
+  { config, conditions, isolation, sink, tickets, report, time }: ProcessParts,
   { plane, relay }: { readonly plane: ControlPlane; readonly relay: Relay },
 ): Closable | undefined {
   const { pull, controls } = config;
@@ -32,10 +31,9 @@ export function followDocument(
       isolation,
       configuredRate: sink.budgets.configuredRate,
       maxDuration,
-      clock: systemClock,
+      clock: time.clock,
     }),
-    clock: systemClock,
-    delay: unrefTimeout,
+    ...time,
     condition: conditions.watch('pull'),
     report,
   });

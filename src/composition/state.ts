@@ -22,7 +22,6 @@ import { OpenStreams } from '../server/streams/open-streams.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
 import { History, type HistoryOptions } from '../tail/history.ts';
 import { Relay } from '../tail/relay.ts';
-import { systemClock, unrefInterval, unrefTimeout } from '../time/clock.ts';
 import type { Closable } from './closing.ts';
 import type { ProcessParts } from './process.ts';
 import { followDocument } from './pulled.ts';
@@ -62,9 +61,9 @@ export function openState(
   opened: Closable[],
   chainId = host.instance().id,
 ): State {
-  const { config, telemetry, reporter, report, isolation, cluster, calls, instruments, conditions, sink } = host;
+  const { config, telemetry, reporter, report, fault, isolation, cluster, calls, instruments, conditions, sink } = host;
   const { security, limits, controls } = config;
-  const clock = systemClock;
+  const { clock, schedule, delay } = host.time;
   opened.push(store);
   const { tokens: tokenStore } = store;
   const { authenticator, tokens, ownKeys } = openAuthentication(security, {
@@ -88,7 +87,7 @@ export function openState(
     store,
     telemetry,
     clock,
-    schedule: unrefInterval,
+    schedule,
     chain: {
       securityLevel: security.level,
       instanceId: chainId,
@@ -111,7 +110,7 @@ export function openState(
     audit: trail,
     sink,
     clock,
-    delay: unrefTimeout,
+    delay,
     limits: {
       defaultDuration: controls.defaultDuration,
       maxDuration: controls.maxDuration,
@@ -156,18 +155,18 @@ export function openState(
       current: () => plane.current,
       acknowledgeTimeoutMs: config.fleet.acknowledgeTimeoutSeconds * 1000,
       clock,
-      schedule: unrefInterval,
-      delay: unrefTimeout,
+      schedule,
+      delay,
       random: Math.random,
       outage,
     });
   if (fleet !== undefined) opened.push(fleet);
 
-  const choosing = new Choosing({ self: host.instance, fleet, schedule: unrefInterval });
+  const choosing = new Choosing({ self: host.instance, fleet, schedule });
   opened.push(choosing);
 
   const streams = new OpenStreams();
-  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule: unrefInterval });
+  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule });
   if (history !== undefined) opened.push(history);
   const relay = new Relay({
     gate,
@@ -187,7 +186,7 @@ export function openState(
     ...(fleet && { takesPart: fleet.has }),
     whileChosen,
     clock,
-    schedule: unrefInterval,
+    schedule,
     random: Math.random,
     randomUUID,
   });
@@ -203,7 +202,7 @@ export function openState(
     works: host.work.outcomes,
     host: process,
     clock,
-    schedule: unrefInterval,
+    schedule,
     report,
   });
   opened.push(alerts);
@@ -247,8 +246,9 @@ export function openState(
       closing: host.entrance.closing,
       randomUUID,
       report,
+      fault,
     },
-    time: { clock, schedule: unrefInterval, delay: unrefTimeout },
+    time: host.time,
   });
 
   const started = plane.start();
@@ -258,7 +258,7 @@ export function openState(
 }
 
 /** @returns a function that reports what a dropped value was meant to be */
-function reportMalformed({ conditions, instruments }: ProcessParts): (kind: string) => void {
+function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind: string) => void {
   const condition = conditions.watch('malformed');
   let cancelEnd = () => {};
   return (kind) => {
@@ -267,7 +267,7 @@ function reportMalformed({ conditions, instruments }: ProcessParts): (kind: stri
       kind === 'message' ? 'another process sent a malformed message' : `the store holds a malformed ${kind}`,
     );
     cancelEnd();
-    cancelEnd = unrefTimeout(QUIET_MS, condition.end);
+    cancelEnd = time.delay(QUIET_MS, condition.end);
   };
 }
 

@@ -7,6 +7,7 @@ import { isRdcpError } from '../errors.ts';
 import type { RdcpConfig } from '../options/options.ts';
 import { EMISSION_TEXTS } from '../protocol/emission.ts';
 import { createRdcp, type Rdcp } from '../rdcp.ts';
+import { problemOf } from '../report/faults.ts';
 import { createReporter } from '../report/reporter.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
 import { markOwnWork } from '../telemetry/own-work.ts';
@@ -127,9 +128,4 @@ function isShared(result: PromiseSettledResult<Listening | undefined>): boolean 
 function metricsProblem(error: unknown): string {
   const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
   return inUse ? `port ${error.port} is in use: choose another by OTEL_EXPORTER_PROMETHEUS_PORT` : problemOf(error);
-}
-
-function problemOf(error: unknown): string {
-  if (isRdcpError(error)) return error.message;
-  return error instanceof Error && 'code' in error ? String(error.code) : 'internal error';
 }

@@ -15,6 +15,7 @@ import { ALERTS_BOUNDS, CONSOLE_PATHS, HEADERS, PATHS, TOKEN_PATHS } from '../pr
 import type { Emission } from '../protocol/emission.ts';
 import type { NotificationReceiver } from '../protocol/messages.ts';
 import type { Conditions } from '../report/conditions.ts';
+import type { ReportFault } from '../report/faults.ts';
 import type { Relay } from '../tail/relay.ts';
 import { createAddressing } from '../tenancy/address.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
@@ -123,6 +124,8 @@ interface HostParts {
   readonly randomUUID: () => string;
   /** Receives errors whose details the client does not see. */
   readonly report: (error: unknown) => void;
+  /** Receives unforeseen errors, which are reported to the service's owner. */
+  readonly fault: ReportFault;
 }
 
 export interface Time {
@@ -165,7 +168,7 @@ const EVENT_STREAMS: ReadonlySet<string> = new Set([PATHS.tail, PATHS.events]);
 export function createApp(dependencies: AppDependencies): Handle {
   const { config, state, host, time } = dependencies;
   const { trail, authenticator, tokens, streams } = state;
-  const { instruments, measurements, isolation, randomUUID, report } = host;
+  const { instruments, measurements, isolation, randomUUID, report, fault } = host;
   const { clock, delay } = time;
   const { methods } = authenticator;
   const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
@@ -320,7 +323,7 @@ export function createApp(dependencies: AppDependencies): Handle {
 
   const app = new Koa<RequestState>({ proxy: false });
   const noteRefusal = createNoteRefusal(trail, instruments, addressing);
-  app.use(errorBoundary({ timeoutSeconds: requestTimeoutSeconds, randomUUID, noteRefusal, addressing, report }));
+  app.use(errorBoundary({ timeoutSeconds: requestTimeoutSeconds, randomUUID, noteRefusal, addressing, fault }));
   app.use(
     steps(
       refuseWhileClosing(host.closing),
@@ -336,8 +339,10 @@ export function createApp(dependencies: AppDependencies): Handle {
   );
   app.use(router.routes());
   app.use(endpoint(methodNotAllowed()));
-  // The error boundary has answered and reported every error; the rest are clients that disconnected.
-  app.on('error', () => undefined);
+  // The error boundary has answered and reported every error of a step. Those with a code are clients that disconnected.
+  app.on('error', (error) => {
+    if (!('code' in error)) fault(error, 'the answer to a request');
+  });
 
   const handle = app.callback();
   return (req, res) => {

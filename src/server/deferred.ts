@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toRdcpError } from '../errors.ts';
+import { RdcpError, toRdcpError } from '../errors.ts';
 import type { ServerConfig } from '../options/config.ts';
 import { asOwnRequest, loadOwn } from '../telemetry/own-work.ts';
 import type { AppDependencies, RequestHandler } from './app.ts';
@@ -56,35 +56,49 @@ export interface DeferredApp {
 }
 
 export function deferApp(dependencies: AppDependencies): DeferredApp {
-  const { randomUUID, report } = dependencies.host;
+  const { randomUUID, fault } = dependencies.host;
   const issuerUrl = dependencies.state.tokens?.issuerUrl;
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
   let app: RequestHandler | undefined;
 
   async function load(): Promise<RequestHandler> {
     return loadOwn(async () => {
-      const { createApp } = await import('./app.ts');
+      const { createApp } = await import('./app.ts').catch((error: unknown) => {
+        throw refusedByNode(error) ?? error;
+      });
       app ??= createApp(dependencies);
       return app;
     });
   }
 
-  const whenLoaded = (req: IncomingMessage, res: ServerResponse) => {
-    load().then(
-      (handler) => handler(req, res),
-      async (error: unknown) => {
-        report(error);
-        const { answerResponse } = await import('./error-answer.ts');
-        answerResponse(res, { error: toRdcpError(error), requestId: randomUUID() });
-      },
-    );
+  /** Nothing that fails here reaches the application's server. */
+  const handle = async (req: IncomingMessage, res: ServerResponse) => {
+    try {
+      const handler = app ?? (await load());
+      handler(req, res);
+    } catch (error) {
+      fault(error, 'a request');
+      const { answerResponse } = await import('./error-answer.ts');
+      answerResponse(res, { error: toRdcpError(error), requestId: randomUUID() });
+    }
   };
 
   return {
-    handler: (req, res) => (app ?? whenLoaded)(req, res),
+    handler: (req, res) => void handle(req, res),
     isOurs: (req) => isOurs(req, metadataPath),
     load: async () => void (await load()),
   };
+}
+
+/** The error for an option of Node.js under which Koa cannot be loaded, if that is why it failed. */
+function refusedByNode(cause: unknown): RdcpError | undefined {
+  const flag =
+    cause instanceof EvalError
+      ? '--disallow-code-generation-from-strings'
+      : Object.isFrozen(Object.prototype) && '--frozen-intrinsics';
+  if (flag === false) return undefined;
+  const message = `the endpoint cannot run under Node.js's ${flag}; see docs/messages.md#options-of-nodejs`;
+  return new RdcpError('RDCP_CONFIG_INVALID', message, { cause });
 }
 
 /**

@@ -8,6 +8,7 @@ import type { TenantContext } from '../protocol/messages.ts';
 import { isIdentifier } from '../protocol/names.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import { type Timestamp, timestamp } from '../protocol/time.ts';
+import type { ReportFault } from '../report/faults.ts';
 import type { Address, Addressing } from '../tenancy/address.ts';
 import type { Clock } from '../time/clock.ts';
 import type { NoteRefusal } from './audit.ts';
@@ -79,13 +80,13 @@ export function errorBoundary({
   randomUUID,
   noteRefusal,
   addressing,
-  report,
+  fault,
 }: {
   timeoutSeconds: number;
   randomUUID: () => string;
   noteRefusal: NoteRefusal;
   addressing: Addressing;
-  report: (error: unknown) => void;
+  fault: ReportFault;
 }): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = requestIdOf(ctx.req);
@@ -101,6 +102,7 @@ export function errorBoundary({
       overQuota: undefined,
     };
     setAnswerHeaders(ctx);
+    const report = (error: unknown) => fault(error, `${ctx.method} ${routeOf(ctx)}`);
     try {
       await inTime(ctx, next, timeoutSeconds, report);
     } catch (thrown) {
@@ -118,6 +120,11 @@ export function errorBoundary({
     }
     if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
   };
+}
+
+/** The path of the route: that of the request may be any text. */
+function routeOf(ctx: object): string {
+  return '_matchedRoute' in ctx ? String(ctx._matchedRoute) : 'a request';
 }
 
 /** A longer delay overflows Node's timers, which then fire at once. */

@@ -11,8 +11,11 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
+/** What it returns is ignored. */
+type Task = () => unknown;
+
 /** Runs `task` every `milliseconds`, and returns a function that stops it. */
-export type Schedule = (milliseconds: number, task: () => void) => () => void;
+export type Schedule = (milliseconds: number, task: Task) => () => void;
 
 /** On a timer that never keeps the process alive. */
 export const unrefInterval: Schedule = (milliseconds, task) => {
@@ -22,7 +25,7 @@ export const unrefInterval: Schedule = (milliseconds, task) => {
 };
 
 /** Runs `task` once, after `milliseconds`, and returns a function that cancels it. */
-export type Delay = (milliseconds: number, task: () => void) => () => void;
+export type Delay = (milliseconds: number, task: Task) => () => void;
 
 /** On a timer that never keeps the process alive. */
 export const unrefTimeout: Delay = (milliseconds, task) => {
@@ -30,6 +33,27 @@ export const unrefTimeout: Delay = (milliseconds, task) => {
   timer.unref();
   return () => clearTimeout(timer);
 };
+
+/**
+ * Timers whose tasks do not throw into the application.
+ * @param failed receives what a task throws, or its promise rejects with
+ */
+export function guardedTimers(failed: (error: unknown) => void): {
+  readonly schedule: Schedule;
+  readonly delay: Delay;
+} {
+  const guarded = (task: Task) => async () => {
+    try {
+      await task();
+    } catch (error) {
+      failed(error);
+    }
+  };
+  return {
+    schedule: (milliseconds, task) => unrefInterval(milliseconds, guarded(task)),
+    delay: (milliseconds, task) => unrefTimeout(milliseconds, guarded(task)),
+  };
+}
 
 /** Differences from wall time up to this are ignored: clocks are slewed, and the two clocks are not read at the same instant. */
 const TOLERANCE_MS = 60_000;

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { diag } from '@opentelemetry/api';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { Views } from '../../src/control/views.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
@@ -109,6 +111,28 @@ test('a key that was removed from a file which is no JSON any more still works, 
   assert.deepEqual(await service.active(), { keys_file: 0 });
   assert.deepEqual(await service.failures(), { keys_file: 1 });
   assert.deepEqual(await service.entries(), [`success: ${over}`, `failed: ${message}`]);
+});
+
+test('a fault of the endpoint is one line a minute for each kind, in a request and in a stream, and its stack is left to the diagnostics', async (t) => {
+  const diagnosed: unknown[] = [];
+  diag.setLogger({ ...console, verbose: console.log, error: (...message) => void diagnosed.push(...message) });
+  t.after(() => diag.disable());
+  const service = await start(t, { security: { apiKeys } });
+  const watching = await service.get(PATHS.events);
+  t.after(() => watching.body?.cancel());
+  t.mock.method(Views.prototype, 'of', function lookUp() {
+    throw new TypeError('/home/shop/token=abc\n    at token=abc (file)');
+  });
+  await until('the stream', () => service.lines.length > 0);
+  for (const path of [PATHS.discovery, PATHS.discovery, PATHS.status])
+    assert.equal((await service.get(path)).status, 500);
+  const problem = 'RDCP_SERVER_ERROR: TypeError in Views.lookUp; see docs/messages.md#internal-errors';
+  assert.deepEqual(service.lines, [
+    `rdcp: a timer failed: ${problem}`,
+    `rdcp: GET /rdcp/v1/discovery failed: ${problem}`,
+    `rdcp: GET /rdcp/v1/status failed: ${problem}`,
+  ]);
+  assert.ok(diagnosed.some((error) => error instanceof TypeError));
 });
 
 test('a revocation list that was cut off is reported as not in force, until it is whole', async (t) => {

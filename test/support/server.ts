@@ -207,6 +207,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       closing: closing.signal,
       randomUUID,
       report,
+      fault: report,
     },
     time: { clock, schedule: unrefInterval, delay: unrefTimeout },
   };

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import { RdcpError } from '../../errors.ts';
+import { addedToObjects } from '../../loading/node-version.ts';
 import { BODY_BOUNDS, JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import { duplicateMember } from '../../protocol/duplicate-members.ts';
 import { firstIssue } from '../../protocol/issues.ts';
@@ -93,7 +94,7 @@ type BodyParser = () => Middleware | Promise<Middleware>;
 function textParser(textTypes: string[], maximum: number): BodyParser {
   let parser: Middleware | undefined;
   const load = async () => {
-    const { HttpMethodEnum, koaBody } = await import('koa-body');
+    const { HttpMethodEnum, koaBody } = await import('koa-body').catch(unreadable);
     parser ??= koaBody({
       includeUnparsed: true,
       multipart: false,
@@ -107,6 +108,13 @@ function textParser(textTypes: string[], maximum: number): BodyParser {
     return parser;
   };
   return () => parser ?? load();
+}
+
+function unreadable(cause: unknown): never {
+  const added = addedToObjects();
+  if (added === undefined) throw cause;
+  const message = `Bodies cannot be read since Object.prototype got the enumerable member ${added}`;
+  throw new RdcpError('RDCP_SERVER_ERROR', message, { cause });
 }
 
 const CHARSET = /^charset="?utf-?8"?$/i;

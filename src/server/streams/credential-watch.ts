@@ -45,15 +45,14 @@ export function createCredentialWatch(identify: Identify, { clock, schedule, del
     const expire = () => {
       if (expiresAt - clock.now() < CHECK_MS) cancel = delay(Math.max(0, expiresAt - clock.now()), over);
     };
-    const stop = schedule(CHECK_MS, () => {
+    const stop = schedule(CHECK_MS, async () => {
       cancel();
       expire();
       if (checking) return;
       checking = true;
-      void isAllowed(ctx, scopes).then((allowed) => {
-        checking = false;
-        if (!allowed) over();
-      });
+      const allowed = await isAllowed(ctx, scopes);
+      checking = false;
+      if (!allowed) over();
     });
     expire();
     return () => {

@@ -93,7 +93,7 @@ export class Watchers {
     };
   }
 
-  #tick(): void {
+  async #tick(): Promise<void> {
     this.#ticks += 1;
     const isSlow = this.#ticks % SLOW_EVERY === 0;
     const changed = [...this.#watchers].filter(([{ scope }, before]) => this.#state.plane.view(scope) !== before);
@@ -109,9 +109,11 @@ export class Watchers {
     const someAudit = [...this.#watchers.keys()].some(({ audits }) => audits);
     // Otherwise the next that gets entries would get those of a time without one.
     if (!someAudit) this.#entries = undefined;
-    void Promise.all([this.#readFleet(), someAudit && this.#readTrail()]).finally(() => {
+    try {
+      await Promise.all([this.#readFleet(), someAudit && this.#readTrail()]);
+    } finally {
       this.#reading = false;
-    });
+    }
   }
 
   /** Serves one watcher, and the others in turns of the event loop of their own: a large change takes milliseconds. */
@@ -122,11 +124,10 @@ export class Watchers {
     const [watcher, rates] = next;
     this.#due.delete(watcher);
     const before = this.#watchers.get(watcher);
-    if (before !== undefined) {
-      this.#look(watcher, before);
-      if (rates) watcher.rates();
-    }
-    setImmediate(() => this.#serve());
+    this.#time.delay(0, () => this.#serve());
+    if (before === undefined) return;
+    this.#look(watcher, before);
+    if (rates) watcher.rates();
   }
 
   #look(watcher: Watcher, before: readonly CategoryView[]): void {
