@@ -1,4 +1,5 @@
 import type { AdoptRule } from '../options/adopt.ts';
+import { patternMatcher } from '../protocol/pattern.ts';
 
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 7;
@@ -24,7 +25,7 @@ const RANK = { group: 0, named: 1, exact: 2, derived: 3 } as const;
  * others get a hash of their own name. Which one keeps it depends on the names, not on which logger came first.
  */
 export class CategoryNames {
-  readonly #rules: readonly (AdoptRule & { readonly pattern: RegExp })[];
+  readonly #rules: readonly (AdoptRule & { readonly matches: (logger: string) => boolean })[];
   /** The owner of each name. */
   readonly #owners = new Map<string, Claim>();
   readonly #names = new Map<string, string>();
@@ -32,7 +33,7 @@ export class CategoryNames {
 
   /** @param moved called when a logger must give its name to another one, with the logger's name and its new one */
   constructor(rules: readonly AdoptRule[], moved: (logger: string, name: string) => void) {
-    this.#rules = rules.map((rule) => ({ ...rule, pattern: patternOf(rule.match) }));
+    this.#rules = rules.map((rule) => ({ ...rule, matches: matcherOf(rule.match) }));
     this.#moved = moved;
   }
 
@@ -58,7 +59,7 @@ export class CategoryNames {
   }
 
   #ruleOf(logger: string): AdoptRule | undefined {
-    return this.#rules.find(({ pattern }) => pattern.test(logger));
+    return this.#rules.find(({ matches }) => matches(logger));
   }
 
   #claim(claim: Claim, wish: string): string {
@@ -132,11 +133,9 @@ function hash(text: string): string {
   return digits.padStart(HASH_LENGTH, '0').slice(-HASH_LENGTH);
 }
 
-function patternOf(match: string | RegExp): RegExp {
+function matcherOf(match: string | RegExp): (logger: string) => boolean {
+  if (typeof match === 'string') return patternMatcher(match);
   // Without `g` and `y`, which would remember a position.
-  if (match instanceof RegExp) return new RegExp(match.source, match.flags.replaceAll(/[gy]/g, ''));
-  const escaped = match.replaceAll(/[\\^$.*+?()[\]{}|/]/g, (character) =>
-    character === '*' ? '.*' : `\\${character}`,
-  );
-  return new RegExp(`^${escaped}$`, 's');
+  const pattern = new RegExp(match.source, match.flags.replaceAll(/[gy]/g, ''));
+  return (logger) => pattern.test(logger);
 }

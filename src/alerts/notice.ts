@@ -1,6 +1,7 @@
 import type { AlertNotification } from '../protocol/alert-notification.ts';
+import { allowing } from '../protocol/pattern.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
-import { allowing, type Match } from '../protocol/target.ts';
+import type { Match } from '../protocol/target.ts';
 
 /** What a notification says to a rule. */
 export interface Notice {

@@ -2,6 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { isCategoryName } from '../protocol/names.ts';
+import { patternMatcher } from '../protocol/pattern.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { type Access, clientOf } from './connection.ts';
@@ -38,21 +39,21 @@ function isPattern(name: string): boolean {
 export function resolve({ names, patterns }: Selection, categories: readonly string[]): string[] {
   const found = new Set(names);
   for (const pattern of patterns) {
-    const matching = categories.filter((name) => formOf(pattern).test(name));
+    const matching = categories.filter((name) => matches(pattern, name));
     if (matching.length === 0) throw new Error(`no category matches '${pattern}'; see 'rdcp list'`);
     for (const name of matching) found.add(name);
   }
   return [...found];
 }
 
-function formOf(pattern: string): RegExp {
-  return new RegExp(`^${pattern.replace(/\*+/g, '.*').replaceAll('?', '.')}$`);
+function matches(pattern: string, name: string): boolean {
+  return patternMatcher(pattern, { one: '?' })(name);
 }
 
 /** Whether a name is selected, or nothing is. */
 export function isSelected({ names, patterns }: Selection, name: string): boolean {
   if (names.length + patterns.length === 0) return true;
-  return names.includes(name) || patterns.some((pattern) => formOf(pattern).test(name));
+  return names.includes(name) || patterns.some((pattern) => matches(pattern, name));
 }
 
 /** @throws where a selected category does not exist */

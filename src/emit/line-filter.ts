@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { RdcpError } from '../errors.ts';
+import { patternMatcher } from '../protocol/pattern.ts';
 import type { LineFilter } from '../protocol/target.ts';
 import type { DebugRecord } from './record.ts';
 
@@ -93,21 +94,9 @@ function shareOf(traceId: string | undefined, random: () => number): number {
   return traceId === undefined ? random() : Number.parseInt(traceId.slice(-8), 16) / 2 ** 32;
 }
 
-/** The parts between `*` in order, without backtracking: a pattern is an operator's, and a message may be long. */
 function matchingText(pattern: string): LinePredicate {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop();
-  return ({ message }) => {
-    if (last === undefined) return message === pattern;
-    if (!message.startsWith(first)) return false;
-    let at = first.length;
-    for (const part of others) {
-      const found = message.indexOf(part, at);
-      if (found === -1) return false;
-      at = found + part.length;
-    }
-    return message.length - last.length >= at && message.endsWith(last);
-  };
+  const matches = patternMatcher(pattern);
+  return ({ message }) => matches(message);
 }
 
 function evaluating({ expression, names }: Compiled): LinePredicate {

@@ -1,3 +1,4 @@
+import { patternMatcher } from '../protocol/pattern.ts';
 import { maskCredentials } from './credentials.ts';
 
 /** Names and values that must not leave the process. */
@@ -42,9 +43,9 @@ const MAX_KEPT_LENGTH = 100;
 export function createRedaction(patterns: readonly string[] | false): Redaction {
   if (patterns === false) return NO_REDACTION;
   const exact = new Set([RAW_HEADER]);
-  const wild: string[][] = [];
+  const wild: ((name: string) => boolean)[] = [];
   for (const pattern of patterns.map((each) => each.toLowerCase())) {
-    if (pattern.includes('*')) wild.push(pattern.split('*'));
+    if (pattern.includes('*')) wild.push(patternMatcher(pattern));
     else exact.add(pattern);
   }
   const kept = new Map<string, boolean>();
@@ -58,7 +59,7 @@ export function createRedaction(patterns: readonly string[] | false): Redaction 
       ENDINGS.some((ending) => letters.endsWith(ending)) ||
       LAST_WORD_PASS.test(end) ||
       exact.has(lower) ||
-      wild.some((parts) => matches(lower, parts)) ||
+      wild.some((matches) => matches(lower)) ||
       (inner !== undefined && decide(inner))
     );
   }
@@ -109,18 +110,4 @@ const IS_VALUE = /\/|=./;
 /** Whether a value in a list, or among arguments, is a hidden name of the value behind it. */
 export function hidesNext(value: unknown, { hides }: Redaction): boolean {
   return typeof value === 'string' && !IS_VALUE.test(value) && hides(value);
-}
-
-/** Whether the name starts with the first part, ends with the last, and contains the others between them, in order. */
-function matches(name: string, parts: readonly string[]): boolean {
-  const first = parts[0]!;
-  const last = parts.at(-1)!;
-  if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
 }

@@ -1,3 +1,5 @@
+import { patternMatcher } from './pattern.ts';
+
 /** CategoryName of RDCP 1.0: 1 to 64 characters, upper case with underscores. */
 export const CATEGORY_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
 /** Names of custom categories: prefix `X-`, and hyphens are allowed. */
@@ -20,7 +22,7 @@ export function isIdentifier(value: string): boolean {
 
 /** Whether one of the patterns is the name, or a prefix of it with `*`. */
 export function matchesAny(patterns: readonly string[], name: string): boolean {
-  return patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name));
+  return patterns.some((pattern) => patternMatcher(pattern)(name));
 }
 
 /** Returns patterns for the names that both lists match. */

@@ -4,13 +4,6 @@ import type { Shape } from './documented.ts';
 /** Attributes that the current work must have, all of them: name to value. A `*` at the end of a value matches any ending. */
 export type Match = Readonly<Record<string, string>>;
 
-/** @param value of a {@link Match} */
-export function allowing(value: string): (actual: string) => boolean {
-  if (!value.endsWith('*')) return (actual) => actual === value;
-  const prefix = value.slice(0, -1);
-  return (actual) => actual.startsWith(prefix);
-}
-
 /** Which processes are meant, of those that have one of the categories. All that are given must hold. */
 export interface Instances {
   /** Ids of the processes, or `host:pid`. */

@@ -4,6 +4,7 @@ import type { SigningKeys } from '../auth/tokens/signing-keys.ts';
 import { configurationError } from '../errors.ts';
 import { trustedUri } from '../net/trusted-uri.ts';
 import type { ResolvedConfig } from '../options/config.ts';
+import { matchesAny } from '../protocol/names.ts';
 import type { Conditions } from '../report/conditions.ts';
 import { PublishedKeys } from './published-keys.ts';
 import { TicketReader } from './reader.ts';
@@ -90,6 +91,5 @@ function openPublished(jwksUri: string, field: string, options: OpenTicketsOptio
 /** @param patterns names, with `*` for any characters. `undefined` allows all */
 function allowing(patterns: readonly string[] | undefined): (category: string) => boolean {
   if (patterns === undefined) return () => true;
-  const forms = patterns.map((pattern) => new RegExp(`^${pattern.replaceAll(/\*+/g, '.*')}$`));
-  return (category) => forms.some((form) => form.test(category));
+  return (category) => matchesAny(patterns, category);
 }

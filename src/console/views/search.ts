@@ -1,4 +1,5 @@
 import type { FleetMember, TenantSummary } from '../../protocol/messages.ts';
+import { patternMatcher } from '../../protocol/pattern.ts';
 
 // The searches of the lists.
 
@@ -68,20 +69,7 @@ export function matching(known: readonly string[], typed: string, completes = fa
     .flatMap((word) => {
       if (word === '') return [];
       if (!word.includes('*')) return known.find((name) => completes && name.startsWith(word)) ?? word;
-      const parts = word.split('*');
-      return known.filter((name) => hasParts(name, parts));
+      return known.filter(patternMatcher(word));
     });
   return names.slice(0, MAX_NAMES);
-}
-
-/** Whether a name is made of these parts, with anything between them. Linear, unlike a regular expression of many `.*`. */
-function hasParts(name: string, parts: readonly string[]): boolean {
-  const last = parts.at(-1) ?? '';
-  let from = 0;
-  for (const [index, part] of parts.slice(0, -1).entries()) {
-    const at = name.indexOf(part, from);
-    if (at === -1 || (index === 0 && at !== 0)) return false;
-    from = at + part.length;
-  }
-  return name.length >= from + last.length && name.endsWith(last);
 }

@@ -1,3 +1,4 @@
+import { allowing } from '../../../protocol/pattern.ts';
 import type { JsonValue } from '../../../protocol/streams.ts';
 import type { LineRow } from './line-log.ts';
 
@@ -94,8 +95,7 @@ function compared(field: string | undefined, value: string, compare: (order: num
 }
 
 function isValue(field: string | undefined, value: string): boolean {
-  const lower = field?.toLowerCase();
-  return value.endsWith('*') ? lower?.startsWith(value.slice(0, -1)) === true : lower === value;
+  return field !== undefined && allowing(value)(field.toLowerCase());
 }
 
 /** A field of a line by its name in a filter: its own ones, then its attributes. */
