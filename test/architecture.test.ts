@@ -39,6 +39,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'options',
     'protocol',
     'telemetry',
+    'time',
     'version.ts',
   ],
   fleet: ['protocol', 'errors.ts', 'time', 'report', 'store/fleet-store.ts'],

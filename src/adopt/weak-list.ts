@@ -1,6 +1,7 @@
+import { timers } from '../time/timers.ts';
+
 /** References made in one turn of the event loop: V8 keeps what a new one points to until the turn ends. */
 const MAX_IN_TURN = 1000;
-const setImmediate = globalThis.setImmediate;
 
 /**
  * Objects to be found again while they live. Of those that come in one burst only the first are kept, so that a service
@@ -14,9 +15,11 @@ export class WeakList<T extends object> {
   add(object: T): void {
     if (this.#inTurn >= MAX_IN_TURN) return;
     if (this.#inTurn === 0) {
-      setImmediate(() => {
-        this.#inTurn = 0;
-      }).unref();
+      timers
+        .setImmediate(() => {
+          this.#inTurn = 0;
+        })
+        .unref();
     }
     this.#inTurn += 1;
     this.#references.push(new WeakRef(object));

@@ -3,6 +3,7 @@ import type { AuditEntry } from '../protocol/audit-messages.ts';
 import type { Condition } from '../report/conditions.ts';
 import type { CommitResult, ReplayRecord } from '../store/state-store.ts';
 import type { Clock } from '../time/clock.ts';
+import { timers } from '../time/timers.ts';
 import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry, unsealed } from './chain.ts';
 import type { AuditTrailOptions } from './trail.ts';
 import type { AuditDraft, AuditRecorder } from './types.ts';
@@ -169,7 +170,7 @@ export class Sequencer {
     for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) {
       await this.#writeDeferred(next);
       // There may be a thousand; other work runs in between.
-      if (this.#deferred.length > 0) await new Promise(setImmediate);
+      if (this.#deferred.length > 0) await new Promise(timers.setImmediate);
     }
     return this.#standing();
   }

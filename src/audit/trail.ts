@@ -5,6 +5,7 @@ import { type Condition, UNWATCHED } from '../report/conditions.ts';
 import type { StateStore } from '../store/state-store.ts';
 import type { LogRecord, Telemetry } from '../telemetry/telemetry.ts';
 import { createSteadyClock, type RetentionClock, type Schedule } from '../time/clock.ts';
+import { timers } from '../time/timers.ts';
 import { type ChainIdentity, hasEnded, isIntact } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { RefusalTallies } from './refusals.ts';
@@ -135,7 +136,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   async function writeAll(drafts: readonly AuditDraft[]): Promise<void> {
     for (const [index, draft] of drafts.entries()) {
       await outsideRequests(() => write(draft));
-      if (index % WRITTEN_AT_ONCE === WRITTEN_AT_ONCE - 1) await new Promise(setImmediate);
+      if (index % WRITTEN_AT_ONCE === WRITTEN_AT_ONCE - 1) await new Promise(timers.setImmediate);
     }
   }
 
@@ -188,7 +189,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   followProvider();
-  const timers = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
+  const stops = [schedule(MINUTE_MS, everyMinute), schedule(HOUR_MS, everyHour)];
 
   return {
     append: sequencer.append.bind(sequencer),
@@ -217,7 +218,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       return sequencer.healthy;
     },
     async close() {
-      for (const stop of timers) stop();
+      for (const stop of stops) stop();
       closing = flush(() => sequencer.close());
       await closing;
       leaveProvider();

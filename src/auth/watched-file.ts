@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import { timers } from '../time/timers.ts';
 
 /** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
 const POLL_MS = 500;
@@ -56,7 +57,7 @@ export function watchFile<T>(
     await reading;
   };
 
-  const timer = setInterval(() => void poll(), POLL_MS);
+  const timer = timers.setInterval(() => void poll(), POLL_MS);
   timer.unref();
   return {
     get value() {
@@ -67,7 +68,7 @@ export function watchFile<T>(
       await reading;
       await poll();
     },
-    close: () => clearInterval(timer),
+    close: () => timers.clearInterval(timer),
   };
 }
 

@@ -241,8 +241,10 @@ class Plane implements ControlPlane {
     if (!waiting) return;
     const { clock, delay } = this.#options;
     const wait = Math.min(TICK_MS, Math.max(0, Math.ceil(next)));
-    const dueAt = clock.monotonic() + wait;
-    if (this.#timer !== undefined && this.#timer.dueAt <= dueAt) return;
+    const now = clock.monotonic();
+    const dueAt = now + wait;
+    // One that is overdue was lost, or waits for a busy event loop.
+    if (this.#timer !== undefined && now <= this.#timer.dueAt && this.#timer.dueAt <= dueAt) return;
     this.#timer?.stop();
     const stop = this.#outsideRequests(() => delay(wait, () => this.#tick()));
     this.#timer = { dueAt, stop };

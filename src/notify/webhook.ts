@@ -5,6 +5,7 @@ import type { Condition } from '../report/conditions.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import { withDeadline } from '../time/deadline.ts';
+import { timers } from '../time/timers.ts';
 import type { PostAnswer, PostRequest } from './post.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -165,7 +166,7 @@ export class Webhook {
   /** Sends in order until everything is delivered or an attempt fails. Never rejects. */
   async #sendAll(): Promise<void> {
     // Not in the turn of the event loop that answers a control.
-    await new Promise(setImmediate);
+    await new Promise(timers.setImmediate);
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const outcome = await this.#attempt(next);
       if (outcome.problem !== undefined) {

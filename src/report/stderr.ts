@@ -1,3 +1,5 @@
+import { timers } from '../time/timers.ts';
+
 /** Most bytes buffered for stderr, including the application's own. Bounds the memory if the reader stalls. */
 export const MAX_WAITING_BYTES = 1024 * 1024;
 
@@ -23,7 +25,7 @@ export function createStderrWriter(
     pending -= 1;
     if (pending > 0 || leaving) return;
     leaving = true;
-    setImmediate(leave);
+    timers.setImmediate(leave);
   };
   return (line, done) => {
     const { stderr } = process;

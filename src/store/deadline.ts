@@ -1,4 +1,5 @@
 import { type Delay, unrefTimeout } from '../time/clock.ts';
+import { timers } from '../time/timers.ts';
 
 export class DeadlineError extends Error {}
 
@@ -35,10 +36,12 @@ export async function within<T>(
   const over = new AbortController();
   const cancel = delay(deadlineMs, () => {
     // Sockets are read after timers and before this.
-    setImmediate(() => {
-      reject(new DeadlineError(`the store did not answer within ${deadlineMs} ms`));
-      over.abort();
-    }).unref();
+    timers
+      .setImmediate(() => {
+        reject(new DeadlineError(`the store did not answer within ${deadlineMs} ms`));
+        over.abort();
+      })
+      .unref();
   });
   try {
     return await Promise.race([work(over.signal), deadline]);

@@ -1,3 +1,5 @@
+import { timers } from './timers.ts';
+
 /** Delay before this package does work that can wait, so that the application starts first; milliseconds. */
 const HEAD_START_MS = 50;
 
@@ -6,7 +8,9 @@ const HEAD_START_MS = 50;
  * process alive: counted from the first turn of the event loop, the delay is longer than a script lives that only runs through.
  */
 export function afterStart(run: () => void): void {
-  setImmediate(() => {
-    setTimeout(run, HEAD_START_MS).unref();
-  }).unref();
+  timers
+    .setImmediate(() => {
+      timers.setTimeout(run, HEAD_START_MS).unref();
+    })
+    .unref();
 }

@@ -1,3 +1,8 @@
+import { timers } from './timers.ts';
+
+const { now } = Date;
+const monotonic = performance.now.bind(performance);
+
 /** Injected, so that tests do not sleep. */
 export interface Clock {
   /** Wall time, milliseconds since the epoch. May jump forwards or backwards. */
@@ -7,8 +12,8 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
+  now: () => now(),
+  monotonic,
 };
 
 /** What it returns is ignored. */
@@ -19,9 +24,9 @@ export type Schedule = (milliseconds: number, task: Task) => () => void;
 
 /** On a timer that never keeps the process alive. */
 export const unrefInterval: Schedule = (milliseconds, task) => {
-  const timer = setInterval(task, milliseconds);
+  const timer = timers.setInterval(task, milliseconds);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => timers.clearInterval(timer);
 };
 
 /** Runs `task` once, after `milliseconds`, and returns a function that cancels it. */
@@ -29,9 +34,9 @@ export type Delay = (milliseconds: number, task: Task) => () => void;
 
 /** On a timer that never keeps the process alive. */
 export const unrefTimeout: Delay = (milliseconds, task) => {
-  const timer = setTimeout(task, milliseconds);
+  const timer = timers.setTimeout(task, milliseconds);
   timer.unref();
-  return () => clearTimeout(timer);
+  return () => timers.clearTimeout(timer);
 };
 
 /**

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DEBUG as source } from '../../src/adopt/debug/debug.ts';
 import { asOwnWork, loadOwn, markOwnWork } from '../../src/telemetry/own-work.ts';
+import { timers } from '../../src/time/timers.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 interface Instance {
@@ -343,16 +344,20 @@ describe('debug', () => {
 });
 
 it('a library that only our own endpoint uses is no category, until the application uses it as well', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let afterASecond = () => {};
+  t.mock.method(timers, 'setTimeout', ((task: () => void) => {
+    afterASecond = task;
+    return { unref: () => undefined };
+  }) as unknown as typeof setTimeout);
   markOwnWork();
   const { debug, names, turn, messages, leave } = setUp(t, '4.4.3');
   const router = await loadOwn(async () => debug('koa-router'));
   asOwnWork(() => router('a request to the endpoint'));
-  t.mock.timers.tick(1000);
+  afterASecond();
   asOwnWork(() => router('and another one'));
   debug('shop');
   assert.deepEqual(names(), ['SHOP']);
-  t.mock.timers.tick(1000);
+  afterASecond();
   router('a request to the application');
   assert.deepEqual(names(), ['SHOP', 'KOA_ROUTER']);
   turn('KOA_ROUTER', true);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { systemClock, unrefTimeout } from '../../src/time/clock.ts';
 import fc from '../support/fast-check.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
@@ -39,6 +41,34 @@ test('a restart into a clock that is a little behind extends nothing beyond what
   assert.equal(second.database.enabled, true);
   await time.pass(MINUTE);
   assert.equal(second.database.enabled, false);
+});
+
+test('a control that is set under the fake timers of a test runner ends in time, once they are removed', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 0 });
+  const { control, database } = await startPlane({ options: { clock: systemClock, delay: unrefTimeout } });
+  await control(enable(1));
+  assert.equal(database.enabled, true);
+  t.mock.timers.reset();
+  await until('its end', () => !database.enabled);
+});
+
+test('after a timer was lost, a later control sets the next one', async () => {
+  const time = virtualTime();
+  let lost = false;
+  const delay: typeof time.delay = (milliseconds, task) => {
+    if (lost) return time.delay(milliseconds, task);
+    lost = true;
+    return () => undefined;
+  };
+  const { control, database, gate } = await startPlane({ time, options: { delay } });
+  const other = gate.category('OTHER');
+  await control(enable(1));
+  await control({ action: 'enable', categories: ['OTHER'], options: { duration: 60 } });
+  await time.pass(10_000);
+  assert.deepEqual([database.enabled, other.enabled], [true, true]);
+  await control({ action: 'disable', categories: ['CACHE'], options: { duration: 5 } });
+  await time.pass(60_000);
+  assert.deepEqual([database.enabled, other.enabled], [false, false]);
 });
 
 test('a timer that fires a little early, and time that passes while it is handled, make no end late', async () => {

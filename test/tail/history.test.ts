@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createRdcpClient } from '../../src/client/client.ts';
 import { createRdcp } from '../../src/rdcp.ts';
+import { timers } from '../../src/time/timers.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { network, receiver } from './network.ts';
 
@@ -34,8 +35,8 @@ describe('the lines from before a tail', () => {
   });
 
   it('are kept no longer when the remote control is closed', async (t) => {
-    const begun = t.mock.method(globalThis, 'setInterval');
-    const ended = t.mock.method(globalThis, 'clearInterval');
+    const begun = t.mock.method(timers, 'setInterval');
+    const ended = t.mock.method(timers, 'clearInterval');
     const rdcp = createRdcp({
       server: false,
       announce: false,

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../emit/arguments.ts';
 import { formatLine, UNFORMATTABLE } from '../../emit/formatting.ts';
 import { isOwnLoading, isOwnWork } from '../../telemetry/own-work.ts';
+import { timers } from '../../time/timers.ts';
 import type { AdoptedCategory, Adoption, LibraryCopy, Source } from '../types.ts';
 
 // The package `debug`, 2.6.9 to 4. All versions look `init`, `enabled`, `coerce`, `formatters`, `formatArgs` and `log` up on
@@ -189,10 +190,12 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
 
   /** Instances keep the answer. Those of the endpoint's libraries are made to ask again: it may be the application's call then. */
   function askLater(): void {
-    askAgain ??= setTimeout(() => {
-      askAgain = undefined;
-      invalidate();
-    }, ASK_AGAIN_AFTER).unref();
+    askAgain ??= timers
+      .setTimeout(() => {
+        askAgain = undefined;
+        invalidate();
+      }, ASK_AGAIN_AFTER)
+      .unref();
   }
 
   /** @param before whether it was on without adoption. @default what `debug` says of its namespace */
@@ -367,7 +370,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
 
   return () => {
     active = false;
-    clearTimeout(askAgain);
+    timers.clearTimeout(askAgain);
     for (const name of PATCHED) {
       // A function that was put there after ours, and may call it, stays.
       if (exports[name] === patches[name]) putBack(exports, name, originals[name]);

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
+import { timers } from '../../time/timers.ts';
 import { auditFilter, countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { prune } from '../prune-plan.ts';
 import type {
@@ -243,7 +244,7 @@ async function* parsed(all: readonly Kept[]): AsyncGenerator<Found> {
   for (const { position, json, bytes } of all) {
     if (slice >= SLICE_BYTES) {
       slice = 0;
-      await new Promise(setImmediate);
+      await new Promise(timers.setImmediate);
     }
     slice += bytes;
     yield { position: String(position), entry: JSON.parse(json), bytes };

@@ -1,4 +1,5 @@
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { timers } from '../../time/timers.ts';
 import type { Position } from '../fleet-store.ts';
 import { Listeners } from '../listeners.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
@@ -54,7 +55,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
   let closed = false;
-  const timer = setTimeout(resync, pollMs).unref();
+  const timer = timers.setTimeout(resync, pollMs).unref();
 
   function resync(): void {
     sync().catch(() => {});
@@ -180,7 +181,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
 
     close() {
       closed = true;
-      clearTimeout(timer);
+      timers.clearTimeout(timer);
       for (const listeners of [subscribers, resets, moved]) listeners.clear();
     },
   };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { timers } from '../../time/timers.ts';
 import { DeadlineError, Deadlines, within } from '../deadline.ts';
 import type { Connected } from './client.ts';
 import { isRefusal, isStale, mayRepeat, postgresProblem } from './problem.ts';
@@ -98,7 +99,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
     // Full jitter, so that a fleet does not reconnect all at once.
     const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
     failures += 1;
-    if (failures > 1) timer = setTimeout(begin, wait).unref();
+    if (failures > 1) timer = timers.setTimeout(begin, wait).unref();
     else {
       diagnostics.warn('rdcp: the connection to PostgreSQL was lost');
       // Statements wait for the first attempt: mostly it succeeds.
@@ -140,7 +141,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
     },
     close() {
       closed = true;
-      clearTimeout(timer);
+      timers.clearTimeout(timer);
       live?.close();
       live = undefined;
     },

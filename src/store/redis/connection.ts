@@ -1,4 +1,5 @@
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { timers } from '../../time/timers.ts';
 import { DeadlineError, Deadlines, within } from '../deadline.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './client.ts';
 
@@ -84,7 +85,7 @@ export function connectRedis(
     const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
     failures += 1;
     if (failures === 1) diagnostics.warn('rdcp: the connection to Redis was lost');
-    timer = setTimeout(begin, wait).unref();
+    timer = timers.setTimeout(begin, wait).unref();
   }
 
   begin();
@@ -105,7 +106,7 @@ export function connectRedis(
     },
     async close() {
       closed = true;
-      clearTimeout(timer);
+      timers.clearTimeout(timer);
       if (client !== undefined) lost(client);
     },
   };

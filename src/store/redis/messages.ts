@@ -1,3 +1,4 @@
+import { timers } from '../../time/timers.ts';
 import {
   connectionLike,
   isSentinel,
@@ -69,17 +70,17 @@ export function listenBeside({ channels, hear, subscribed }: MessagesOptions): {
   return {
     async established(client) {
       unsubscribed = client;
-      clearTimeout(timer);
+      timers.clearTimeout(timer);
       // Without the permission to subscribe, commands work all the same, and changes are found by polling.
       if (isFirst) await subscribe(client).catch(() => {});
-      else timer = setTimeout(check, RESUBSCRIBE_MS).unref();
+      else timer = timers.setTimeout(check, RESUBSCRIBE_MS).unref();
       isFirst = false;
     },
     messages: {
       check,
       close() {
         unsubscribed = undefined;
-        clearTimeout(timer);
+        timers.clearTimeout(timer);
       },
     },
   };

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { timers } from '../../time/timers.ts';
 import { BEAT_MS } from '../fleet-store.ts';
 import { invalidStore } from '../invalid.ts';
 import { Listeners } from '../listeners.ts';
@@ -132,9 +133,11 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     subscribed: resync,
     deadlineMs,
   });
-  const timer = setInterval(() => {
-    if (performance.now() >= pollAt) look();
-  }, pollMs).unref();
+  const timer = timers
+    .setInterval(() => {
+      if (performance.now() >= pollAt) look();
+    }, pollMs)
+    .unref();
   const trail = createRedisTrail(send, key('audit'));
 
   function connect(listening: MessagesOptions) {
@@ -247,10 +250,12 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   function resyncInTurn(): void {
     if (fleet.beatMs() === BEAT_MS) resync();
     else {
-      turn ??= setTimeout(() => {
-        turn = undefined;
-        resync();
-      }, Math.random() * SPREAD_MS).unref();
+      turn ??= timers
+        .setTimeout(() => {
+          turn = undefined;
+          resync();
+        }, Math.random() * SPREAD_MS)
+        .unref();
     }
   }
 
@@ -369,8 +374,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     async close() {
       if (closed) return;
       closed = true;
-      clearInterval(timer);
-      clearTimeout(turn);
+      timers.clearInterval(timer);
+      timers.clearTimeout(turn);
       subscribers.clear();
       resets.clear();
       stored.malformed.clear();

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { parseAuditEntry } from '../../protocol/audit-entry.ts';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../../protocol/time.ts';
+import { timers } from '../../time/timers.ts';
 import { countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
@@ -50,7 +51,7 @@ export function createSqliteTrail(database: DatabaseSync, limit?: number) {
 
   /** Resolves in a later turn of the event loop, a separate one for each caller. */
   function nextTurn(): Promise<unknown> {
-    turn = turn.then(() => new Promise(setImmediate));
+    turn = turn.then(() => new Promise(timers.setImmediate));
     return turn;
   }
 
@@ -209,7 +210,7 @@ function entryOf(row: Row): AuditEntry {
 function restAfter(began: number): Promise<void> {
   const milliseconds = Math.max(SHORTEST_REST_MS, REST * (performance.now() - began));
   return new Promise((proceed) => {
-    setTimeout(proceed, milliseconds).unref();
+    timers.setTimeout(proceed, milliseconds).unref();
   });
 }
 

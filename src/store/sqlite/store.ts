@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { timers } from '../../time/timers.ts';
 import { Listeners } from '../listeners.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
@@ -71,9 +72,9 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
   /** Polls as long as there are listeners. */
   function follow(): void {
     const wanted = !closed && (subscribers.size > 0 || messages.isListening);
-    if (wanted) timer ??= setInterval(poll, POLL_MS).unref();
+    if (wanted) timer ??= timers.setInterval(poll, POLL_MS).unref();
     else {
-      clearInterval(timer);
+      timers.clearInterval(timer);
       timer = undefined;
     }
   }
@@ -99,7 +100,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     );
     if (result.outcome === 'committed') written = Math.max(written, result.position?.revision ?? 0);
     // The caller applies its commit first.
-    if (written > seen && timer !== undefined) setImmediate(poll).unref();
+    if (written > seen && timer !== undefined) timers.setImmediate(poll).unref();
     return result;
   }
 
@@ -137,7 +138,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
         for (const row of rows) found.set(String(row.key), scopeState(stored, row));
         if (rows.length < LOADED_AT_ONCE) return found;
         last = String(rows.at(-1)?.key);
-        await new Promise(setImmediate);
+        await new Promise(timers.setImmediate);
       }
     },
 
@@ -168,7 +169,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     async close() {
       if (closed) return;
       closed = true;
-      clearInterval(timer);
+      timers.clearInterval(timer);
       subscribers.clear();
       moved.clear();
       stored.malformed.clear();
