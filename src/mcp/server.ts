@@ -1,3 +1,4 @@
+import { PassThrough, pipeline } from 'node:stream';
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { VERSION } from '../version.ts';
@@ -37,12 +38,38 @@ export function mcpServers(service: Service, { writes }: { readonly writes: bool
   };
 }
 
+/** How long requests are still answered after the input has ended, in milliseconds. */
+const ANSWER_MS = 5000;
+
 /** Serves on the standard streams, until the agent's program closes them or the signal aborts. */
 export async function serve(makeServer: () => McpServer, interrupted: AbortSignal): Promise<void> {
-  const transport = new StdioServerTransport();
+  const unanswered = new Set<unknown>();
+  const answered = Promise.withResolvers<void>();
+  // The transport closes at the end of its input.
+  const input = new PassThrough({
+    flush: (end) => {
+      setImmediate(() => {
+        if (unanswered.size === 0) answered.resolve();
+        else setTimeout(answered.resolve, ANSWER_MS).unref();
+      });
+      void answered.promise.then(() => end());
+    },
+  });
+  pipeline(process.stdin, input, () => undefined);
+  const transport = new StdioServerTransport(input);
   const handle = serveStdio(makeServer, { transport });
   const ended = Promise.withResolvers<void>();
-  const closed = transport.onclose;
+  const { onmessage: receive, onclose: closed } = transport;
+  transport.onmessage = (message) => {
+    if ('id' in message && 'method' in message) unanswered.add(message.id);
+    receive?.(message);
+  };
+  const send = transport.send.bind(transport);
+  transport.send = async (message) => {
+    await send(message);
+    if ('id' in message && !('method' in message)) unanswered.delete(message.id);
+    if (unanswered.size === 0 && process.stdin.readableEnded) answered.resolve();
+  };
   transport.onclose = () => {
     closed?.();
     ended.resolve();
@@ -50,4 +77,6 @@ export async function serve(makeServer: () => McpServer, interrupted: AbortSigna
   const close = () => void handle.close();
   interrupted.addEventListener('abort', close, { once: true });
   await ended.promise;
+  // An open input would keep the process alive.
+  input.destroy();
 }

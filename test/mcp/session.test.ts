@@ -1,13 +1,15 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { ensureDevKey } from '../../src/auth/dev-key.ts';
 import { rdcp, temporaryDirectory } from '../cli/run.ts';
-import { assertBuilt, ROOT } from '../support/built.ts';
+import { assertBuilt, built, ROOT } from '../support/built.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { agentProcess, ask, MODES } from './agent.ts';
 import { openShop, type Shop } from './service.ts';
 
@@ -61,6 +63,21 @@ describe('rdcp mcp, as the program of an agent starts it', () => {
       assert.equal(last?.otelrdcp_tail?.state === 'end' && last.otelrdcp_tail.reason, 'closed', cut);
       await rejected;
     }
+  });
+
+  it('answers what is in flight when its input ends', async () => {
+    const message = (id: number, method: string, params: object) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    const call = (id: number, name: string, given = {}) => message(id, 'tools/call', { name, arguments: given });
+    const opening = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a script', version: '1' } };
+    const child = spawn(process.execPath, [built('cli/main.js'), 'mcp', '--url', shop.url], {
+      env: { ...PROGRAM_ENV, RDCP_API_KEY: shop.key },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const asked = [message(1, 'initialize', opening), call(2, 'forecast', { categories: ['ORDERS'], duration: '1s' })];
+    child.stdin.end(`${[...asked, call(3, 'list_categories')].join('\n')}\n`);
+    const answers = (await text(child.stdout)).trim().split('\n');
+    assert.deepEqual(answers.map((line) => JSON.parse(line).id).sort(), [1, 2, 3]);
   });
 
   it('prints the configuration of the known programs, with what a program needs in any folder', async (t) => {
