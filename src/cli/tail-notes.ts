@@ -99,7 +99,7 @@ export class TailNotes {
 
   take({ event, data }: TailEvent): void {
     const { note, clock, now } = this.#saying;
-    if (event === 'open') {
+    if (event === 'start') {
       this.#endsAt ??= Date.parse(data.expiresAt);
       this.#gathered = false;
       this.#shutDown = false;

@@ -33,7 +33,8 @@ export async function* tail(
 ): AsyncGenerator<TailEvent, void, undefined> {
   const call = { path: PATHS.tail, ends: 'end', ...parameters({ categories, ...given }) };
   for await (const { event, data } of open(call, request(signal, requestId))) {
-    yield { event, data: parsed(data, requestId) } as TailEvent;
+    // The first name of `start`, which goes with 1.0.
+    if (event !== 'open') yield { event, data: parsed(data, requestId) } as TailEvent;
   }
 }
 

@@ -141,7 +141,7 @@ class Collected {
 
   /** @returns whether there is room for more */
   take({ event, data }: TailEvent): boolean {
-    if (event === 'open') this.#open = data;
+    if (event === 'start') this.#open = data;
     else if (event === 'instance' && data.state === 'joined') this.#joined.add(data.id);
     else if (event === 'counts') this.#counts = data;
     else if (event === 'dropped') this.#dropped += data.count;

@@ -102,7 +102,12 @@ const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 /** As JSON Schema, what the schema checks in several fields together. */
 const CONDITIONS = [
   { anyOf: [action('reset', 'status'), { required: ['categories'] }] },
-  { anyOf: [action('enable', 'disable', 'toggle'), without('temporary', 'duration')] },
+  {
+    anyOf: [
+      action('enable', 'disable', 'toggle'),
+      { properties: { options: { properties: { temporary: { const: false }, duration: false } } } },
+    ],
+  },
   { anyOf: [action('enable', 'toggle'), without('otelrdcp_budget')] },
   { anyOf: [action('reset'), without('otelrdcp_only')] },
   {
@@ -156,7 +161,7 @@ export const controlRequestSchema = z
     const { temporary, duration, otelrdcp_budget, otelrdcp_only, otelrdcp_id, otelrdcp_level } = request.options ?? {};
     const changesState = request.action !== 'reset' && request.action !== 'status';
     if (changesState && request.categories === undefined) reject(['categories'], `is required for ${request.action}`);
-    if (!changesState && temporary !== undefined)
+    if (!changesState && temporary === true)
       reject(['options', 'temporary'], `is not allowed for ${request.action}`);
     if (!changesState && duration !== undefined)
       reject(['options', 'duration'], `is not allowed for ${request.action}`);

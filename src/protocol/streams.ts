@@ -171,9 +171,9 @@ export interface TailEnd {
   readonly dropped: number;
 }
 
-/** An event of a tail. The first is `open`; `end` is the last, unless the connection breaks. */
+/** An event of a tail. The first is `start`; `end` is the last, unless the connection breaks. */
 export type TailEvent =
-  | { readonly event: 'open'; readonly data: TailOpen }
+  | { readonly event: 'start'; readonly data: TailOpen }
   | { readonly event: 'line'; readonly data: TailLine }
   | { readonly event: 'dropped'; readonly data: TailDropped }
   | { readonly event: 'instance'; readonly data: TailInstance }

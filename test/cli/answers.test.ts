@@ -346,7 +346,7 @@ describe('rdcp tail of what a fleet sends', () => {
 
   it('-o wide shows the process, its source and the trace; what came and was dropped is summed up', async (t) => {
     const url = await streaming(t, [
-      ['open', open],
+      ['start', open],
       ['line', { ...line, attributes: { rows: 1 }, tenant: 'acme', source: 'db.ts:3', traceId: 't1', spanId: 's1' }],
       ['line', { ...line, instance: 'fedcba9876543210', traceId: 't2' }],
       ['dropped', { count: 4 }],
@@ -374,7 +374,7 @@ describe('rdcp tail of what a fleet sends', () => {
   ] as const) {
     it(`ends with ${code} when the server says that it ends for ${reason}`, async (t) => {
       const url = await streaming(t, [
-        ['open', { ...open, instances: 1 }],
+        ['start', { ...open, instances: 1 }],
         ['line', line],
         ['end', { reason, dropped: 0 }],
       ]);

@@ -43,7 +43,7 @@ function tailed(t: TestContext, lines: readonly object[], fleet?: object): Promi
     }
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     const send = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    send('open', { revision: 1, instances: 1, categories: ['DATABASE'], expiresAt: '2099-01-01T00:00:00.000Z' });
+    send('start', { revision: 1, instances: 1, categories: ['DATABASE'], expiresAt: '2099-01-01T00:00:00.000Z' });
     for (const line of lines) send('line', { category: 'DATABASE', attributes: {}, ...line });
     send('end', { reason: 'expired', lines: lines.length, dropped: 0 });
     response.end();

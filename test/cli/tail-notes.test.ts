@@ -6,7 +6,7 @@ import type { TailEvent } from '../../src/protocol/streams.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 const open = (instances: number, ...categories: string[]) =>
-  ({ event: 'open', data: { revision: 1, instances, categories, expiresAt: NOW } }) as TailEvent;
+  ({ event: 'start', data: { revision: 1, instances, categories, expiresAt: NOW } }) as TailEvent;
 const instance = (id: string, state: 'joined' | 'left') => ({ event: 'instance', data: { id, state } }) as TailEvent;
 const line = { event: 'line', data: { instance: 'a', category: 'SQL', message: 'm', timestamp: NOW } } as TailEvent;
 const dropped = (count: number) => ({ event: 'dropped', data: { count, since: NOW } }) as TailEvent;

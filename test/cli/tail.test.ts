@@ -200,7 +200,7 @@ describe('tail and forecast from the command line', () => {
     const killed = createServer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       const open = { revision: 0, instances: 1, categories: ['SQL'], expiresAt: '2026-01-01T00:00:00.000Z' };
-      response.write(`event: open\ndata: ${JSON.stringify(open)}\n\n`, () => response.destroy());
+      response.write(`event: start\ndata: ${JSON.stringify(open)}\n\n`, () => response.destroy());
     });
     t.after(() => killed.close());
     await once(killed.listen(0, '127.0.0.1'), 'listening');
@@ -234,7 +234,7 @@ describe('tail and forecast from the command line', () => {
         return;
       }
       asked.push(searchParams);
-      const open = event('open', { revision: 0, instances: 1, categories: ['SQL'], expiresAt: expiresAt() });
+      const open = event('start', { revision: 0, instances: 1, categories: ['SQL'], expiresAt: expiresAt() });
       const last = asked.length === 3;
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write(open + event('line', line), () => {

@@ -221,7 +221,7 @@ test('a certificate that has expired, is for another name or is no certificate s
 
 test('an event that is not JSON, and an answer that lacks what a table shows, are reported as such', async (t) => {
   const events: RequestListener = (_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: open\ndata: {nonsense\n\n');
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: start\ndata: {nonsense\n\n');
   };
   const url = `http://127.0.0.1:${await portOf(t, createServer(events))}`;
   assert.deepEqual(await rdcp(['tail', 'DATABASE', '--url', url]), {

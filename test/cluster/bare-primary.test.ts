@@ -56,7 +56,7 @@ it('a primary without application code answers for its workers and their threads
   assert.ok((categories.THREADED?.callsPerSecond.value ?? 0) > 1);
   const seen = new Set<string>();
   for await (const { event, data } of client.tail(['ORDERS', 'THREADED'], { lines: 40, duration: '30s' })) {
-    if (event === 'open') assert.equal(data.instances, 2);
+    if (event === 'start') assert.equal(data.instances, 2);
     if (event === 'line') seen.add(`${data.category}: ${data.message}`);
   }
   assert.deepEqual([...seen].sort(), ['ORDERS: order taken', 'THREADED: from a thread']);

@@ -7,7 +7,7 @@ import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 
 const OPEN: TailEvent = {
-  event: 'open',
+  event: 'start',
   data: { revision: 1, instances: 2, categories: ['DATABASE'], expiresAt: '2026-01-31T00:05:00.000Z' },
 };
 const LINE: TailLine = {

@@ -96,7 +96,7 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       const ids = new Map((await asked.client.fleet()).instances.map(({ id, pid }) => [id, pid]));
       const joined = new Set<number | undefined>();
       for await (const { event, data } of asked.client.tail(['BETA'], { lines: 60, duration: '30s' })) {
-        if (event === 'open') assert.equal(data.instances, 1);
+        if (event === 'start') assert.equal(data.instances, 1);
         if (event === 'instance' && data.state === 'joined') joined.add(ids.get(data.id));
         if (event === 'line') assert.equal(data.message, 'called BETA');
       }

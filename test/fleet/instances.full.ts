@@ -73,7 +73,7 @@ describe('a category for some processes of a fleet of eight', { skip: whyNoRedis
     const from = new Set<string>();
     let lines = 0;
     for await (const { event, data } of asked.client.tail(['DATABASE'], { target: { instances: { count: 1 } } })) {
-      if (event === 'open') assert.equal(data.instances, 1);
+      if (event === 'start') assert.equal(data.instances, 1);
       if (event !== 'line') continue;
       from.add(data.instance);
       lines += 1;

@@ -144,7 +144,7 @@ describe('tools for agents', () => {
     ] as const) {
       const url = await answering(t, (response) => {
         response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-        response.write('event: open\ndata: {"revision":1,"instances":2,"categories":["ORDERS"],"expiresAt":""}\n\n');
+        response.write('event: start\ndata: {"revision":1,"instances":2,"categories":["ORDERS"],"expiresAt":""}\n\n');
         response.write('event: dropped\ndata: {"count":7,"since":""}\n\n');
         response.end(last);
       });

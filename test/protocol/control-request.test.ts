@@ -29,6 +29,15 @@ test('custom categories carry the prefix X-', () => {
   }
 });
 
+test('reset and status take temporary: false, which changes nothing, with or without categories', () => {
+  for (const action of ['reset', 'status']) {
+    for (const rest of [{}, { categories: ['A'] }]) {
+      assert.equal(wrongField({ action, ...rest, options: { temporary: false } }), undefined);
+      assert.equal(wrongField({ action, ...rest, options: { temporary: true } }), 'options.temporary');
+    }
+  }
+});
+
 test('categories may be left out for reset and status alone', () => {
   assert.equal(wrongField({ action: 'reset' }), undefined);
   assert.equal(wrongField({ action: 'status' }), undefined);
@@ -56,7 +65,6 @@ test('what could be misread is refused, and the field is named', () => {
     [{ ...enable, options: { reason: 'a\ud83d' } }, 'options.reason'],
     [{ ...enable, options: null }, 'options'],
     [{ action: 'reset', options: { duration: 5 } }, 'options.duration'],
-    [{ action: 'status', options: { temporary: true } }, 'options.temporary'],
     [JSON.parse('{"action":"enable","categories":["A"],"__proto__":{"x":1}}'), '__proto__'],
     [JSON.parse('{"action":"enable","categories":["A"],"options":{"constructor":1}}'), 'options.constructor'],
   ];

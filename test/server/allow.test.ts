@@ -180,7 +180,7 @@ test('a tail that is redacted shows messages and names, and no value', async (t)
   const lines: TailLine[] = [];
   const client = createRdcpClient({ baseUrl: url, apiKey: keys.agent });
   for await (const event of client.tail('DB_POOL', { lines: 2 })) {
-    if (event.event === 'open') {
+    if (event.event === 'start') {
       assert.ok(Date.parse(event.data.expiresAt) <= Date.now() + 60_000, 'its longest time');
       category.debug('order', { customer: 'ann', nested: { email: 'ann@example' }, rows: 3 });
       category.debug('none');

@@ -32,7 +32,7 @@ test('who was no administrator keeps a stream as long as its own scope', async (
   const client = createRdcpClient({ baseUrl: server.url, apiKey: 'ops' });
   let reason: unknown;
   for await (const { event, data } of client.tail('HTTP', { duration: 1 })) {
-    if (event === 'open') people.set('ops', principal('ops', { scopes: ['control'] }));
+    if (event === 'start') people.set('ops', principal('ops', { scopes: ['control'] }));
     if (event === 'end') reason = data.reason;
   }
   assert.equal(reason, 'expired');

@@ -98,7 +98,7 @@ export async function checkTail(t: TestContext, store: string): Promise<void> {
     if (from.size === 3 && events.length > 60) break;
   }
   t.diagnostic(`60 events of three processes after ${Math.round(performance.now() - began)} ms`);
-  assert.equal(events[0]?.event === 'open' && events[0].data.instances, 3);
+  assert.equal(events[0]?.event === 'start' && events[0].data.instances, 3);
   assert.deepEqual([...from].sort(), ids);
   const lines = events.filter(({ event }) => event === 'line').map(({ data }) => data as TailLine);
   for (const { tenant, message, attributes } of lines) {

@@ -75,7 +75,7 @@ async function checkForgeries(t: TestContext, store: string, open: () => StateSt
       events.push(event);
       if (leases > 2 && events.filter(({ event }) => event === 'line').length > 80) break;
     }
-    assert.deepEqual(new Set(events.map(({ event }) => event)), new Set(['open', 'instance', 'line', 'dropped']));
+    assert.deepEqual(new Set(events.map(({ event }) => event)), new Set(['start', 'instance', 'line', 'dropped']));
     const forged = events.flatMap(({ event, data }) => (event === 'line' && data.instance === 'evil' ? [data] : []));
     for (const data of forged) {
       assert.deepEqual([data.category, data.tenant, data.message], ['DATABASE', 'acme', EVIL]);

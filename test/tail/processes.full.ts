@@ -94,7 +94,7 @@ test('where tenants are isolated by process a tail and a forecast are of the pro
   const tail = client.tail('DATABASE', { duration: '1m' });
   const lines: TailLine[] = [];
   for await (const event of tail) {
-    if (event.event === 'open') assert.equal(event.data.instances, 1);
+    if (event.event === 'start') assert.equal(event.data.instances, 1);
     if (event.event === 'line') lines.push(event.data);
     // Longer than it takes to reach another process.
     if (lines.length < 100) continue;

@@ -164,7 +164,7 @@ test('a credential that is revoked, expires or loses the scope ends its tail wit
   const open = new Set<string>();
   const tails = [...people.keys()].map(async (apiKey) => {
     const tail = createRdcpClient({ baseUrl: server.url, apiKey }).tail('HTTP');
-    const events = await all(tail, ({ event }) => event === 'open' && open.add(apiKey));
+    const events = await all(tail, ({ event }) => event === 'start' && open.add(apiKey));
     return [apiKey, (lastOf(events) as { reason: string }).reason, performance.now()] as const;
   });
   await until('each tail is open', () => open.size === people.size);
@@ -187,7 +187,7 @@ test('a key that is taken out of its file ends the tails of it', async (t) => {
   writeFileSync(file, JSON.stringify({ keys: [record] }));
   const server = await startServer(t, { config: { security: { apiKeys: { file } } } });
   const events = await all(createRdcpClient({ baseUrl: server.url, apiKey: key }).tail('HTTP'), ({ event }) => {
-    if (event === 'open') writeFileSync(file, JSON.stringify({ keys: [] }));
+    if (event === 'start') writeFileSync(file, JSON.stringify({ keys: [] }));
   });
   assert.equal((lastOf(events) as { reason: string }).reason, 'revoked');
 });

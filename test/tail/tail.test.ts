@@ -32,7 +32,7 @@ test('a tail shows the lines of a category that is off, to its reader alone', as
   });
   assert.deepEqual(
     events.map(({ event }) => event),
-    ['open', 'instance', 'line'],
+    ['start', 'instance', 'line'],
   );
   const [open, instance, line] = events.map(({ data }) => data);
   const { revision, expiresAt, ...opened } = open as TailOpen;
@@ -89,7 +89,7 @@ test('lines over the rate are dropped, and their number is reported', async (t) 
   });
   assert.deepEqual(
     events.map(({ event }) => event),
-    ['open', 'instance', 'line', 'line', 'line', 'dropped'],
+    ['start', 'instance', 'line', 'line', 'line', 'dropped'],
   );
   const dropped = events.at(-1)?.data as { count: number; since: string };
   assert.equal(dropped.count, 7);
@@ -104,7 +104,7 @@ test('a tail that the closing server ends at once leaves nothing behind', async 
   const events = await read(clientOf(server).tail('DATABASE'), 10);
   assert.deepEqual(
     events.map(({ event }) => event),
-    ['open', 'end'],
+    ['start', 'end'],
   );
   await until('no timer of the tail is left', () => time.pending <= before, 10_000);
   assert.equal(time.pending, before);

@@ -65,7 +65,7 @@ test('over HTTP/2 several streams share a connection, and end each with its own 
     open(tail, 'stays'),
     open(PATHS.events, 'stays'),
   ] as const;
-  for (const stream of [goneTail, stayingTail]) await nextOf(stream, 'open');
+  for (const stream of [goneTail, stayingTail]) await nextOf(stream, 'start');
   for (const stream of [goneEvents, stayingEvents]) await nextOf(stream, 'snapshot');
 
   people.delete('gone');

@@ -213,7 +213,7 @@ describe('a credential whose key changes its tenants', () => {
       );
       let reason: unknown;
       for await (const { event, data } of client.tail('TENANTS_POOL', { duration: '5m' })) {
-        if (event === 'open') write({ tenants: ['bravo'] });
+        if (event === 'start') write({ tenants: ['bravo'] });
         if (event === 'end') reason = data.reason;
       }
       assert.equal(reason, 'revoked');

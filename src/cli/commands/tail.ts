@@ -309,13 +309,13 @@ class SourceTail {
   async #readOnce(request: TailRequest): Promise<void> {
     const { access, names } = this.#source;
     for await (const event of this.#client.tail(names, { signal: this.#signal, ...request })) {
-      if (event.event === 'open' || (event.event === 'instance' && !this.#processes.has(event.data.id))) {
+      if (event.event === 'start' || (event.event === 'instance' && !this.#processes.has(event.data.id))) {
         this.notes.outage(await this.#processes.refresh());
       }
-      if (event.event === 'open') this.#owners?.begins(this.#source.label ?? '', this);
+      if (event.event === 'start') this.#owners?.begins(this.#source.label ?? '', this);
       if (event.event === 'line' && !this.#isOwn(event.data)) continue;
       this.notes.take(event);
-      if (event.event === 'open' && event.data.tenantKnown === false) await noteUnknownTenant(this.#terminal, access);
+      if (event.event === 'start' && event.data.tenantKnown === false) await noteUnknownTenant(this.#terminal, access);
       if (event.event !== 'line') continue;
       this.#show(event.data);
       await this.#terminal.drained();

@@ -131,6 +131,8 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
       (result) => void note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined),
     );
     stream.whenOver(leave, () => lineTail.end('closed'));
+    stream.send('start', open);
+    // Until 1.0 under its first name too, which an EventSource fires by itself whenever it has connected.
     stream.send('open', open);
     replace = () => lineTail.end('replaced');
     if (replaced) replace();

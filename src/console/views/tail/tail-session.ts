@@ -157,7 +157,7 @@ export class TailSession {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
     } else if (event === 'end') this.#end(data.reason);
-    else if (event === 'open') {
+    else if (event === 'start') {
       this.asked = data.instances;
       this.phase = 'running';
       this.#note(
