@@ -161,8 +161,7 @@ export const controlRequestSchema = z
     const { temporary, duration, otelrdcp_budget, otelrdcp_only, otelrdcp_id, otelrdcp_level } = request.options ?? {};
     const changesState = request.action !== 'reset' && request.action !== 'status';
     if (changesState && request.categories === undefined) reject(['categories'], `is required for ${request.action}`);
-    if (!changesState && temporary === true)
-      reject(['options', 'temporary'], `is not allowed for ${request.action}`);
+    if (!changesState && temporary === true) reject(['options', 'temporary'], `is not allowed for ${request.action}`);
     if (!changesState && duration !== undefined)
       reject(['options', 'duration'], `is not allowed for ${request.action}`);
     if (otelrdcp_budget !== undefined && (!changesState || request.action === 'disable'))
