@@ -40,6 +40,12 @@ export function enterFolder(cluster: string, base: string = ownFolder()): Folder
   throw new Error(`the folder was removed ${ATTEMPTS - 1} times while entering it`);
 }
 
+/** Whether a process has entered the folder of a cluster. Creates nothing. */
+export function isEntered(cluster: string): boolean {
+  const base = oldestFolder(folderPrefix())?.path;
+  return base !== undefined && existsSync(join(base, cluster));
+}
+
 function tryToEnter(path: string): DatabaseSync | undefined {
   makePrivate(path);
   return takeSharedLock(path);
@@ -50,7 +56,7 @@ function tryToEnter(path: string): DatabaseSync | undefined {
  * taken any name that is known. Processes that start together may create several, and all use the oldest.
  */
 function ownFolder(): string {
-  const prefix = join(tmpdir(), `rdcp-cluster-${process.getuid?.() ?? 'user'}-`);
+  const prefix = folderPrefix();
   for (let attempt = 1; ; attempt++) {
     const found = oldestFolder(prefix);
     const isOldest = found !== undefined && Math.abs(Date.now() - found.birthtimeMs) > SETTLE_MS;
@@ -59,6 +65,8 @@ function ownFolder(): string {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SETTLE_MS);
   }
 }
+
+const folderPrefix = () => join(tmpdir(), `rdcp-cluster-${process.getuid?.() ?? 'user'}-`);
 
 function oldestFolder(prefix: string): { readonly path: string; readonly birthtimeMs: number } | undefined {
   const found = readdirSync(dirname(prefix)).flatMap((name) => {

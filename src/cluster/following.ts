@@ -3,8 +3,9 @@ import { afterStart } from '../time/after-start.ts';
 import type { Delay } from '../time/clock.ts';
 import { type Board, openBoard } from './board.ts';
 import { enterFolder, type Folder } from './folder.ts';
-import { type Listening, listenTogether } from './listening.ts';
-import { onBecomingPrimary, type Role, workerRole } from './role.ts';
+import { onEntered } from './launched.ts';
+import { isTaken, type Listening, listenTogether, waitForAddress } from './listening.ts';
+import { launchedCluster, onBecomingPrimary, type Role, workerRole } from './role.ts';
 
 export interface FollowingOptions {
   /** Called with the reason when the processes of the cluster cannot share data. */
@@ -30,6 +31,7 @@ export interface FollowedCluster {
 export function followCluster({ failed, delay }: FollowingOptions): FollowedCluster {
   let membership: Membership | undefined;
   let stop = () => {};
+  let stopLooking = () => {};
   let joined = () => {};
   let closed = false;
   /** Addresses of this process, published when it becomes a primary. */
@@ -48,16 +50,25 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
     },
     async listen(service, wanted, listen) {
       if (membership !== undefined) return listenTogether({ membership, service, wanted, listen, delay });
-      const { url } = await listen();
-      const address = { service, wanted, url };
-      listening.push(address);
-      // This process may have become a primary meanwhile.
-      (membership as Membership | undefined)?.board.publishAddress(address);
-      return { url };
+      try {
+        const { url } = await listen();
+        const address = { service, wanted, url };
+        listening.push(address);
+        // This process may have become a primary meanwhile.
+        (membership as Membership | undefined)?.board.publishAddress(address);
+        const launcher = launchedCluster('primary', wanted);
+        if (launcher !== undefined) stopLooking = onEntered(launcher, delay, become);
+        return { url };
+      } catch (error) {
+        const url = isTaken(error) ? await joinLauncher(service, wanted) : undefined;
+        if (url === undefined) throw error;
+        return { url, shared: true };
+      }
     },
     close() {
       closed = true;
       stop();
+      stopLooking();
       membership?.leave();
       membership = undefined;
     },
@@ -72,18 +83,37 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
     }
   }
 
+  function become(primary: Role): void {
+    if (closed || membership !== undefined) return;
+    enter(primary);
+    if (membership === undefined) return;
+    for (const address of listening) (membership as Membership).board.publishAddress(address);
+    joined();
+  }
+
+  /** Joins the process that has the port, if it launched this one. @returns its address */
+  async function joinLauncher(service: string, wanted: string): Promise<string | undefined> {
+    const launched = launchedCluster('worker', wanted);
+    if (launched === undefined || membership !== undefined) return undefined;
+    enter(launched);
+    const own = membership as Membership | undefined;
+    const url = own && (await waitForAddress({ membership: own, service, wanted, delay }));
+    if (url !== undefined) joined();
+    else if (own !== undefined) {
+      own.leave();
+      membership = undefined;
+      followed.isMember = false;
+    }
+    return url;
+  }
+
   const worker = workerRole();
   if (worker !== undefined) enter(worker);
   else {
     // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
     afterStart(() => {
       if (closed) return;
-      stop = onBecomingPrimary((role) => {
-        enter(role);
-        if (membership === undefined) return;
-        for (const address of listening) membership.board.publishAddress(address);
-        joined();
-      });
+      stop = onBecomingPrimary(become);
     });
   }
   return followed;

@@ -50,7 +50,13 @@ function find(board: Board, service: string, wanted: string, pid?: number): stri
   return others.find((address) => pid === undefined || address.pid === pid)?.url;
 }
 
-async function waitForAddress({ membership, service, wanted, delay }: ListeningOptions): Promise<string | undefined> {
+/** Waits for the address of the process that has the port. */
+export async function waitForAddress({
+  membership,
+  service,
+  wanted,
+  delay,
+}: Omit<ListeningOptions, 'listen'>): Promise<string | undefined> {
   for (let waited = 0; waited <= MAX_WAIT_MS; waited += POLL_MS) {
     const url = find(membership.board, service, wanted);
     if (url !== undefined) return url;
@@ -61,7 +67,8 @@ async function waitForAddress({ membership, service, wanted, delay }: ListeningO
   return undefined;
 }
 
-function isTaken(error: unknown): boolean {
+/** Whether a port is taken. */
+export function isTaken(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('code' in at && at.code === 'EADDRINUSE') return true;
   }

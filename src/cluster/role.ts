@@ -52,11 +52,29 @@ function becomePrimary(): void {
   for (const listener of all) listener(role('primary', process.pid));
 }
 
-function role(name: Role['name'], primary: number): Role {
+/** Variable with the process id of the first ancestor under `register`. Launched processes inherit it. */
+const LAUNCHED_BY = 'RDCP_LAUNCHED_BY';
+
+/** Marks this process as the first for those that it launches, unless one of its ancestors is. */
+export function markLauncher(env: NodeJS.ProcessEnv): void {
+  env[LAUNCHED_BY] ||= String(process.pid);
+}
+
+/**
+ * The role in the cluster of a launcher and the processes that it launches, as far as they want the same address; `undefined`
+ * outside of `register`, and for a worker that is no launched process.
+ */
+export function launchedCluster(name: Role['name'], wanted: string): Role | undefined {
+  const launcher = process.env[LAUNCHED_BY];
+  if (!launcher || !isMainThread() || (name === 'worker' && launcher === String(process.pid))) return undefined;
+  return role(name, launcher, wanted);
+}
+
+function role(name: Role['name'], primary: number | string, wanted?: string): Role {
   const { pm_id, namespace = '', name: application = '' } = process.env;
   // PM2's daemon is the primary of all its applications in cluster mode.
   const managed = pm_id === undefined ? [] : [namespace, application];
   // Containers may share a temporary folder, and each has a process with pid 1.
-  const identity = JSON.stringify([hostname(), primary, ...managed]);
+  const identity = JSON.stringify([hostname(), primary, ...managed, ...(wanted === undefined ? [] : [wanted])]);
   return { name, cluster: createHash('sha256').update(identity).digest('hex').slice(0, 16) };
 }

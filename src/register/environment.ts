@@ -55,9 +55,12 @@ export const KNOWN = [
 /** Largest edit distance at which a known name is suggested. */
 const MISTYPED_LETTERS = 3;
 
+/** Set by `register` itself, for the processes that this one launches. */
+const OWN = 'RDCP_LAUNCHED_BY';
+
 /** One message for each unknown `RDCP_*` variable, with the name that was probably meant. */
 export function unknownVariables(env: Environment): string[] {
-  const unknown = Object.keys(env).filter((name) => /^RDCP_/i.test(name) && !KNOWN.includes(name));
+  const unknown = Object.keys(env).filter((name) => /^RDCP_/i.test(name) && name !== OWN && !KNOWN.includes(name));
   return unknown.map((name) => {
     const nearest = closest(name.toUpperCase(), KNOWN);
     return distance(name.toUpperCase(), nearest) <= MISTYPED_LETTERS

@@ -1,7 +1,9 @@
 import { adoptOptions } from '../adopt/options.ts';
 import { hasCredentials } from '../auth/configured.ts';
 import { findDevKey } from '../auth/dev-key.ts';
+import { watchLaunches } from '../cluster/launched.ts';
 import type { Listening } from '../cluster/listening.ts';
+import { markLauncher } from '../cluster/role.ts';
 import { LogExports } from '../emit/log-exports.ts';
 import { isRdcpError } from '../errors.ts';
 import type { RdcpConfig } from '../options/options.ts';
@@ -41,6 +43,8 @@ export function startFromEnvironment(env: NodeJS.ProcessEnv, readFile: ReadFile)
 }
 
 function start(env: NodeJS.ProcessEnv, readFile: ReadFile): void {
+  markLauncher(env);
+  watchLaunches();
   for (const line of unknownVariables(env)) reporter.warn(line);
   const isEarly = !isSdkRegistered() && willRegisterSdk(process.execArgv, env);
   const attaches = isEarly || isSdkRegistered();
