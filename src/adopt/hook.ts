@@ -41,6 +41,13 @@ export function hooksMix(): boolean {
   );
 }
 
+/** Where synchronous hooks do not work beside others: what is found nevertheless. Other runtimes name a release of Node.js, too. */
+export function onlyRequiredMessage(release: string): string {
+  if (SAFE_RELEASES.some((range) => satisfies(release, range)))
+    return 'adopt: this runtime lacks module.registerHooks of Node.js: imported libraries are not found, required ones where it loads them as Node.js does';
+  return `adopt: on Node.js ${release} required libraries are found, imported ones only with OpenTelemetry's loader (--experimental-loader=@opentelemetry/instrumentation/hook.mjs); Node.js 22.22.3, 24.11.1, 26 and later releases of each find both`;
+}
+
 /** Watches by the synchronous hooks of Node.js, or by OpenTelemetry's hooks where those do not work beside others. */
 export const watchModules: LoadHook = (modules, events) => {
   const hooks = hooksMix();

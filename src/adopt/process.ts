@@ -8,7 +8,7 @@ import { CHANNELS } from './channels/channels.ts';
 import { DEBUG } from './debug/debug.ts';
 import { DEBUGLOG } from './debug/debuglog.ts';
 import { type Patch, patchOf } from './explicit.ts';
-import { type Loaded, type LoadHook, watchModules } from './hook.ts';
+import { type Loaded, type LoadHook, onlyRequiredMessage, watchModules } from './hook.ts';
 import { NEST } from './nest/nest.ts';
 import { OTEL_DIAG } from './otel/diag.ts';
 import { PINO } from './pino/pino.ts';
@@ -175,10 +175,7 @@ export class Adopter implements ProcessAdoption {
       this.#unwatch = this.#watch(modules, {
         loaded: (loaded) => this.#loaded(loaded),
         unsupported: (module, version) => this.#unsupported(module, version),
-        onlyRequired: () =>
-          this.#warnOnce(
-            `adopt: on Node.js ${process.versions.node} required libraries are found, imported ones only with OpenTelemetry's loader (--experimental-loader=@opentelemetry/instrumentation/hook.mjs); Node.js 22.22.3, 24.11.1, 26 and later releases of each find both`,
-          ),
+        onlyRequired: () => this.#warnOnce(onlyRequiredMessage(process.versions.node)),
         failed: (error) => this.#warn(`adopt: modules cannot be watched (${messageOf(error)})`),
       });
     } else if (!watches) {

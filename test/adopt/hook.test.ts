@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { type Loaded, watchModules } from '../../src/adopt/hook.ts';
+import { type Loaded, onlyRequiredMessage, watchModules } from '../../src/adopt/hook.ts';
 import { watchByInstrumentation } from '../../src/adopt/otel/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
@@ -294,4 +294,10 @@ test('while Node.js loads files by itself, nothing of it is patched', (t) => {
   watch();
   load('noisy');
   assert.equal(prototype._compile, compile);
+});
+
+test('a runtime that names a release with hooks, but has none, is not told that this release finds everything', () => {
+  for (const release of ['22.15.0', '25.0.0']) assert.match(onlyRequiredMessage(release), /^adopt: on Node\.js /);
+  // Bun 1.4.5 names this one.
+  assert.match(onlyRequiredMessage('26.3.0'), /^adopt: this runtime lacks module\.registerHooks of Node\.js: [^0-9]*$/);
 });
