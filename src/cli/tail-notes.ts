@@ -147,7 +147,7 @@ export class TailNotes {
   /** `undefined` where the tail did not begin. */
   summary(): string | undefined {
     if (this.#open === undefined) return undefined;
-    if (this.#isSilent) return `No line: ${this.#silence()}.`;
+    if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
     return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
   }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { nearest } from '../cli/names.ts';
 import { isRdcpError } from '../errors.ts';
+import { describeCalls } from '../protocol/call-counts.ts';
 import type { DiscoveredCategory } from '../protocol/messages.ts';
-import type { CategoryForecast } from '../protocol/streams.ts';
+import type { AskedInstances, CategoryForecast } from '../protocol/streams.ts';
 import { levelState } from '../protocol/target-text.ts';
 import { fitting } from './answer.ts';
 import { selection, state, statesFor } from './look.ts';
@@ -64,19 +65,22 @@ interface Measured {
   readonly all: Readonly<Record<string, CategoryForecast>>;
   /** Of the selected work and lines; absent where nothing was selected. */
   readonly part: Readonly<Record<string, CategoryForecast>> | undefined;
+  readonly selected: Selected;
+  readonly instances: AskedInstances;
 }
 
 type Selected = { readonly [Name in keyof typeof selection]?: z.output<(typeof selection)[Name]> };
 
 async function measure({ client, signal }: Call, names: readonly string[], selected: Selected): Promise<Measured> {
-  if (names.length === 0) return { all: {}, part: undefined };
+  if (names.length === 0) return { all: {}, part: undefined, selected, instances: { asked: 0, answered: 0 } };
   const wanted = { duration: `${SECONDS}s`, signal };
   const isPart = Object.values(selected).some((value) => value !== undefined);
   const [all, part] = await Promise.all([
     client.forecast(names, wanted),
     isPart ? client.forecast(names, { ...wanted, ...selected }) : undefined,
   ]);
-  return { all: all.categories, part: part?.categories };
+  const { instances } = part ?? all;
+  return { all: all.categories, part: part?.categories, selected, instances };
 }
 
 function reasonsFor(category: DiscoveredCategory, measured: Measured | undefined): string[] {
@@ -96,9 +100,15 @@ function reasonsFor(category: DiscoveredCategory, measured: Measured | undefined
   } else if (rate !== undefined) {
     reasons.push(`It was called ${rate.toFixed(1)} times a second: collect_lines reads its lines, on or off.`);
     if (part?.callsPerSecond.value === 0) {
-      reasons.push(
-        'None of these calls was of the target and filter: the work has no such attribute, another value, or did not run meanwhile.',
-      );
+      const sentence = describeCalls({
+        ...measured!.selected,
+        categories: [name],
+        counts: { [name]: part.counts },
+        seconds: SECONDS,
+        counted: measured!.instances.answered,
+        asked: measured!.instances.asked,
+      });
+      reasons.push(`${sentence}.`);
     }
   }
   if (dropped > 0) reasons.push(`Its budget would drop ${dropped.toFixed(1)} calls a second.`);

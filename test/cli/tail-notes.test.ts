@@ -83,7 +83,7 @@ test('processes that are late, lost or new are named; those of the beginning are
   assert.deepEqual(said([open(2, 'SQL'), 11]), [
     '0 of 2 processes take part so far.',
     'No line for 10s: how often SQL was called is not known.',
-    'No line: how often SQL was called is not known.',
+    '0 lines from 0 processes, 0 dropped.',
   ]);
 });
 

@@ -148,6 +148,30 @@ test('the end that the server names is shown', async () => {
   assert.equal(notes().at(-1), 'The tail has ended: the credential is no longer accepted');
 });
 
+test('a tail that ends without a line says what became of the calls, and one with a line does not', async () => {
+  const counts = {
+    calls: 9,
+    unmatched: 0,
+    outsideWork: 0,
+    filtered: 0,
+    unevaluated: 9,
+    problem: 'no field `a`',
+    attributes: [],
+  };
+  const counted: TailEvent = { event: 'counts', data: { instances: 1, categories: { DATABASE: counts } } };
+  for (const [events, expected] of [
+    [[OPEN, counted], /DATABASE was called 9 times in 7 s in 1 of 2 processes; 9 could not be evaluated: no field `a`/],
+    [[OPEN, counted, line], /^Tail of/],
+  ] as const) {
+    const served = server(events);
+    const { session, notes } = started(served);
+    await settled();
+    await served.time.pass(7000);
+    session.stop();
+    assert.match(notes().at(-2)!, expected);
+  }
+});
+
 test('it knows processes, dropped lines, and whether lines come slowly enough to be read out', async () => {
   const dropped: TailEvent = { event: 'dropped', data: { count: 7, since: LINE.timestamp } };
   const served = server([OPEN, joined, line, dropped, line, lost()], [OPEN, joined, line, line, line]);

@@ -185,7 +185,7 @@ describe('tools for agents', () => {
       categories.map(({ category, reasons }: { category: string; reasons: string[] }) => [category, reasons.join(' ')]),
     );
     assert.match(reasons.NEVER_CALLED, /was not called in 3 s/);
-    assert.match(reasons.ORDERS, /None of these calls was of the target/);
+    assert.match(reasons.ORDERS, /was called \d+ times in 3 s; none had /);
     assert.match(reasons.ORDRES, /did you mean ORDERS/);
     const reader = await agentOf(t, { ...shop, key: shop.reader });
     const { service } = await ask(reader, 'explain', { categories: ['ORDERS'] });

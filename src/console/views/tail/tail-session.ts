@@ -1,6 +1,7 @@
 import { isRdcpError } from '../../../client.ts';
 import type { TailEndReason } from '../../../protocol/audit-messages.ts';
-import type { TailEvent, TailLine } from '../../../protocol/streams.ts';
+import { describeCalls } from '../../../protocol/call-counts.ts';
+import type { TailCounts, TailEvent, TailLine } from '../../../protocol/streams.ts';
 import type { LineFilter, Target, When } from '../../../protocol/target.ts';
 import { counted } from '../../parts/format.ts';
 import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
@@ -64,6 +65,9 @@ export class TailSession {
   /** Processes that were asked for their lines. */
   asked = 0;
   dropped = 0;
+  /** What became of the calls, as long as there is no line. */
+  #counts: TailCounts | undefined;
+  #openedAt = 0;
   readonly #parts: TailSessionParts;
   readonly #follower: Follower<TailEvent>;
   /** Whether the server has opened it once. */
@@ -102,6 +106,7 @@ export class TailSession {
     this.settings = settings;
     this.deadline = now + settings.seconds * 1000;
     this.dropped = 0;
+    this.#counts = undefined;
     this.#isOpen = false;
     this.phase = 'opening';
     this.#follower.start();
@@ -140,7 +145,17 @@ export class TailSession {
   #end(reason: End): void {
     this.phase = 'ended';
     this.#follower.stop();
+    this.#noteSilence();
     this.#note(`The tail has ended: ${ENDS[reason] ?? reason}`);
+  }
+
+  #noteSilence(): void {
+    if (this.#counts === undefined) return;
+    const { instances: counted, categories: counts } = this.#counts;
+    const seconds = (this.#parts.now() - this.#openedAt) / 1000;
+    const asked = Math.max(this.asked, counted);
+    this.#note(`No line: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
+    this.#counts = undefined;
   }
 
   #note(text: string, isWarning = false): void {
@@ -156,9 +171,12 @@ export class TailSession {
     } else if (event === 'instance') {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
-    } else if (event === 'end') this.#end(data.reason);
+    } else if (event === 'counts') this.#counts = data;
+    else if (event === 'end') this.#end(data.reason);
     else if (event === 'start') {
       this.asked = data.instances;
+      this.#counts = undefined;
+      this.#openedAt = this.#parts.now();
       this.phase = 'running';
       this.#note(
         this.#isOpen ? 'Connected again; lines in between are missing' : `Tail of ${data.categories.join(', ')}`,
@@ -168,6 +186,7 @@ export class TailSession {
   }
 
   #line(line: TailLine): void {
+    this.#counts = undefined;
     this.log.line(line, this.#parts.nameOf(line.instance));
     this.#arrivals.push(this.#parts.now());
     if (this.#arrivals.length > QUIET_LINES) this.#arrivals.shift();
