@@ -28,6 +28,9 @@ const TICK_MS = 250;
 const PAUSE_MS = 1000;
 /** How often the processes are listed. */
 const REFRESH_MS = 10_000;
+/** How often, and in which interval in milliseconds, the fleet is asked for a process that it does not list yet. */
+const LISTED_TRIES = 5;
+const LISTED_MS = 200;
 /** How long a tail lasts, by RDCP's default of this implementation. */
 const USUAL = '5m';
 
@@ -312,6 +315,7 @@ class SourceTail {
       if (event.event === 'start' || (event.event === 'instance' && !this.#processes.has(event.data.id))) {
         this.notes.outage(await this.#processes.refresh());
       }
+      if (event.event === 'instance' && this.#owners !== undefined) await this.#processes.listed(event.data.id);
       if (event.event === 'start') this.#owners?.begins(this.#source.label ?? '', this);
       if (event.event === 'line' && !this.#isOwn(event.data)) continue;
       this.notes.take(event);
@@ -385,6 +389,14 @@ class ProcessNames {
 
   nameOf(id: string): string {
     return this.#names.get(id) ?? id.slice(0, 8);
+  }
+
+  /** Waits a second at most for a process that has just started to be listed, so that its service is known. */
+  async listed(id: string): Promise<void> {
+    for (let tries = 0; tries < LISTED_TRIES && this.#asks && !this.has(id); tries += 1) {
+      await sleep(LISTED_MS, undefined, { signal: this.#signal });
+      await this.refresh();
+    }
   }
 
   /** Whether the service shares its state with no other process, so that all lines come from one. */
