@@ -279,7 +279,7 @@ describe('tail and forecast from the command line', () => {
     assert.match(plain.stdout, /^TAIL_POOL +off +- +(?:-|\d+) +-$/m);
     const measured = await rdcp(['list', 'tail_*', '--measure']);
     assert.equal(measured.code, 0, measured.stderr);
-    assert.match(measured.stdout, /^TAIL_POOL +off +- +\d+ +[1-9]\d*\.\d/m);
+    assert.match(measured.stdout, /^TAIL_POOL +off +- +(?:-|\d+) +[1-9]\d*\.\d/m);
     const { categories, measured: figures } = JSON.parse(
       (await rdcp(['list', 'TAIL_POOL', '--measure', '--json'])).stdout,
     );
