@@ -14,6 +14,7 @@ export const root: Group = {
     list: async () => (await import('./list.ts')).list,
     tail: async () => (await import('./tail.ts')).tail,
     forecast: async () => (await import('./forecast.ts')).forecast,
+    explain: async () => (await import('./explain.ts')).explain,
     watch: async () => (await import('./watch.ts')).watch,
     status: async () => (await import('./status.ts')).status,
     tenants: async () => (await import('./tenants.ts')).tenants,
