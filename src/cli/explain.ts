@@ -13,7 +13,7 @@ export function failureOf(error: unknown, sources?: Sources): { readonly text: s
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
 export function explain(error: RdcpError, sources: Sources = {}): string {
   const details: string[] = Object.entries(error.details ?? {})
-    .filter(([name, value]) => name !== 'requestId' && String(value) !== '')
+    .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
@@ -28,7 +28,9 @@ export function explain(error: RdcpError, sources: Sources = {}): string {
   if (cause !== undefined) details.push(cause);
   const advice = adviceFor(error, cause);
   if (advice !== undefined) details.push(advice);
-  return `${error.code}: ${error.message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+  // The API speaks of the header that the option sends.
+  const message = error.message.replaceAll(HEADERS.tenantId, '--tenant');
+  return `${error.code}: ${message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
 }
 
 /** Where the address and the credential of the command were found. */
@@ -111,7 +113,7 @@ const CERTIFICATE: ReadonlyMap<string | undefined, string> = new Map([
 
 /** Advice by error code, RDCP's or OAuth's, or by the field that was wrong. */
 const ADVICE: ReadonlyMap<unknown, string> = new Map([
-  [HEADERS.tenantId, '--tenant or the profile sets it'],
+  [HEADERS.tenantId, 'a profile may set it too'],
   ['RDCP_AUTH_REQUIRED', "log in with 'rdcp login', or pass --key-file or RDCP_API_KEY"],
   ['RDCP_AUTH_FAILED', "the credential is wrong, revoked or expired; 'rdcp login' stores another one"],
   ['RDCP_VERSION_UNSUPPORTED', OTHER_VERSION],

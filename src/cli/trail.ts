@@ -30,8 +30,8 @@ export function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, vo
   let empty = 0;
   return paged(async (request) => {
     const page = await patiently(() => client.audit(request));
-    if (page.tenant?.scope === 'tenant-isolated') {
-      throw new UsageError('this credential shows the trail of one tenant only: use a credential without a tenant');
+    if (page.tenant?.scope === 'tenant-isolated' || page.otelrdcp_tenants !== undefined) {
+      throw new UsageError('this credential shows the trail of some tenants only: use a credential without a tenant');
     }
     empty = page.entries.length === 0 ? empty + 1 : 0;
     if (empty === MOST_EMPTY_PAGES) throw new Error(`the server answered ${empty} empty pages in a row`);

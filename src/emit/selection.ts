@@ -1,3 +1,4 @@
+import { matchesAny } from '../protocol/names.ts';
 import type { LineFilter, Match, When } from '../protocol/target.ts';
 import type { Clock } from '../time/clock.ts';
 import type { WorkOutcomes } from '../work/outcomes.ts';
@@ -8,12 +9,20 @@ import type { DebugRecord } from './record.ts';
 export interface Part {
   /** Calls of this tenant alone. @default all calls */
   readonly tenantId?: string | undefined;
+  /** Calls of tenants with these ids, or prefixes with `*`, alone. @default all calls */
+  readonly tenants?: readonly string[] | undefined;
   /** Calls of work with these attributes alone. @default all calls */
   readonly match?: Match | undefined;
   /** Lines that pass it alone. @default all lines */
   readonly filter?: LineFilter | undefined;
   /** Calls of work that ends so alone, which are recorded until it does. @default all calls, at once */
   readonly when?: When | undefined;
+}
+
+/** Whether calls of a tenant belong to a part. */
+export function takesTenant({ tenantId, tenants }: Part, of: string | undefined): boolean {
+  if (tenantId !== undefined && tenantId !== of) return false;
+  return tenants === undefined || (of !== undefined && matchesAny(tenants, of));
 }
 
 /** Time that a filter may take in a second, in milliseconds. A line that took longer is made up for by the next ones. */
@@ -47,7 +56,7 @@ export class Selection {
   /** When time was last added, on the monotonic clock. */
   #refilledAt: number;
   readonly #instanceId: string;
-  readonly #tenantId: string | undefined;
+  readonly #part: Part;
   /** `undefined` where all work matches. */
   readonly #matching: Matching<Selection> | undefined;
   readonly #unmatch: (() => void) | undefined;
@@ -57,15 +66,12 @@ export class Selection {
   unevaluated = 0;
 
   /** @param ready called when lines can be filtered, once, and later */
-  constructor(
-    { tenantId, match, filter }: Part,
-    { clock, instanceId, work, random }: SelectionOptions,
-    ready: () => void = () => {},
-  ) {
+  constructor(part: Part, { clock, instanceId, work, random }: SelectionOptions, ready: () => void = () => {}) {
     this.#clock = clock;
     this.#refilledAt = clock.monotonic();
     this.#instanceId = instanceId;
-    this.#tenantId = tenantId;
+    const { match, filter } = part;
+    this.#part = part;
     this.#matching = match && work.matching();
     this.#unmatch = this.#matching?.add(match, this);
     this.filtersLines = filter !== undefined;
@@ -86,7 +92,7 @@ export class Selection {
   }
 
   isOfTenant(tenantId: string | undefined): boolean {
-    return this.#tenantId === undefined || this.#tenantId === tenantId;
+    return takesTenant(this.#part, tenantId);
   }
 
   /** Whether the current work has the attributes. */

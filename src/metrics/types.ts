@@ -39,12 +39,12 @@ export interface OthersCalls {
 
 /** Measurements for the answers: the calls of this process and of the others of its cluster or fleet. */
 export interface SharedMeasurements extends Pick<Measurements, 'process'> {
-  /** @param tenantId counts the calls of this tenant alone */
-  callsOf(category: Counted, tenantId?: string): CategoryCalls;
+  /** @param tenants counts the calls of these tenants alone */
+  callsOf(category: Counted, tenants?: readonly string[]): CategoryCalls;
   /** The part of this process. */
-  ownCallsOf(category: Counted, tenantId?: string): CategoryCalls;
+  ownCallsOf(category: Counted, tenants?: readonly string[]): CategoryCalls;
   /** A counter whose difference between two moments is the calls between them, whatever processes joined meanwhile. */
-  countedSoFar(category: Counted, tenantId?: string): number;
+  countedSoFar(category: Counted, tenants?: readonly string[]): number;
   /** Whose calls they are; `undefined` without a fleet. */
   instances(): CountedInstances | undefined;
 }

@@ -174,4 +174,6 @@ export interface AuditResponse extends RdcpAnswer {
   readonly entries: readonly AuditEntry[];
   /** `cursor` of the next page; absent on the last page. */
   readonly otelrdcp_next?: string;
+  /** The credential is for these tenants: the entries are theirs and its own. Absent for the whole trail. */
+  readonly otelrdcp_tenants?: readonly string[];
 }

@@ -25,6 +25,7 @@ import { type CodeBoard, ConsoleCodes } from './console/codes.ts';
 import {
   authenticate,
   authorize,
+  authorizeOfTenants,
   createIdentify,
   createRateLimiter,
   limitAddress,
@@ -172,7 +173,7 @@ export function createApp(dependencies: AppDependencies): Handle {
   const { clock, delay } = time;
   const { methods } = authenticator;
   const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute, requestTimeoutSeconds } = config.limits;
-  const addressing = createAddressing(isolation);
+  const addressing = createAddressing(isolation, dependencies.debug.namedTenants);
   const recordAccess = createAccessAudit(trail, config.security.level === 'enterprise');
 
   const limiter = (name: string, limit: number) => createRateLimiter({ name, limit, clock });
@@ -216,8 +217,8 @@ export function createApp(dependencies: AppDependencies): Handle {
     refreshed,
     answer(metrics(state, measurements, clock)),
   );
-  get(PATHS.tenants, credential, reads, authorize('admin'), read, refreshed, answer(tenants(dependencies)));
-  get(PATHS.audit, credential, reads, authorize('admin'), read, answer(audit(trail, clock)));
+  get(PATHS.tenants, credential, reads, authorizeOfTenants, read, refreshed, answer(tenants(dependencies)));
+  get(PATHS.audit, credential, reads, authorizeOfTenants, read, answer(audit(trail, clock)));
   get(PATHS.session, credential, reads, processWide, answer(session(config, host, clock)));
   get(
     PATHS.fleet,
@@ -275,7 +276,7 @@ export function createApp(dependencies: AppDependencies): Handle {
   );
   get(PATHS.events, credential, reads, authorize('discovery'), read, refreshed, events(streaming));
   if (config.tail !== false) {
-    const open = [credential, controls, authorize(config.tail.scope, 'tail'), tap];
+    const open = [credential, controls, authorize(config.tail.scope, 'tail'), tenancy(addressing, 'tail')];
     const lines = tail(streaming, config.tail);
     get(PATHS.tail, ...open, lines);
     post(PATHS.tail, ...open, jsonBody(), lines);

@@ -27,6 +27,7 @@ const filter = {
   /** `null` for all calls. Required, so that a filter is never widened by a missing member. */
   tenant: z.string().refine(isIdentifier).nullable(),
   // A release that does not know these refuses the message, so that it does not send what was not asked for.
+  tenants: z.array(z.string().max(256)).min(1).max(4096).optional(),
   ...targetSchema.shape,
   filter: lineFilterSchema.optional(),
   when: whenSchema.optional(),
@@ -116,10 +117,11 @@ export function forecastLease(forecastId: string, filter: TapFilter, millisecond
   return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
 }
 
-function selectionOf({ categories, tenantId, match, instances, filter, when }: TapFilter) {
+function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {
   return {
     categories: [...categories],
     tenant: tenantId ?? null,
+    ...(tenants !== undefined && { tenants: [...tenants] }),
     ...(match !== undefined && { match }),
     ...(instances !== undefined && { instances }),
     ...(filter !== undefined && { filter }),
@@ -128,6 +130,6 @@ function selectionOf({ categories, tenantId, match, instances, filter, when }: T
 }
 
 /** The request of a lease. */
-export function tapFilterOf({ categories, tenant, match, instances, filter, when }: Lease): TapFilter {
-  return { categories, tenantId: tenant ?? undefined, match, instances, filter, when };
+export function tapFilterOf({ categories, tenant, tenants, match, instances, filter, when }: Lease): TapFilter {
+  return { categories, tenantId: tenant ?? undefined, tenants, match, instances, filter, when };
 }

@@ -1,6 +1,6 @@
 import { type Call, type DebugRecord, recordOf } from '../emit/record.ts';
 import type { Recorder } from '../emit/recorder.ts';
-import { Selection, type SelectionOptions } from '../emit/selection.ts';
+import { Selection, type SelectionOptions, takesTenant } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
 import { DROP, type DropCode } from '../gate/drops.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
@@ -122,13 +122,12 @@ export class LineTap {
   }
 
   /** Takes the newest of the lines that were kept, as many as the rate lets through in that time and the buffer holds. */
-  #takeHistory({ categories, tenantId, rate, since }: LineSpec): void {
+  #takeHistory(spec: LineSpec): void {
+    const { categories, rate, since } = spec;
     const kept = (since !== undefined && this.#options.history?.last(since)) || [];
     const asked = kept.filter(
       (record) =>
-        categories.includes(record.category) &&
-        (tenantId === undefined || record.tenant === tenantId) &&
-        this.#selection.takesLine(record),
+        categories.includes(record.category) && takesTenant(spec, record.tenant) && this.#selection.takesLine(record),
     );
     const lines: Line[] = [];
     for (const record of asked.toReversed()) {

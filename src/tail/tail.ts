@@ -1,3 +1,4 @@
+import { takesTenant } from '../emit/selection.ts';
 import type { TailEndReason } from '../protocol/audit-messages.ts';
 import type { TailCounts, TailDropped, TailEnd, TailInstance } from '../protocol/streams.ts';
 import { timestamp } from '../protocol/time.ts';
@@ -133,8 +134,7 @@ export class Tail {
 
   /** The process that sent a line has filtered already; another tenant's must not pass even if it did not. */
   #isAsked({ category, tenant }: Line): boolean {
-    const { tenantId } = this.#request;
-    return this.#categories.has(category) && (tenantId === undefined || tenantId === tenant);
+    return this.#categories.has(category) && takesTenant(this.#request, tenant);
   }
 
   #drop(count: number): void {

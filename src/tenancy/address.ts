@@ -13,8 +13,10 @@ export interface Address {
   readonly tenantId?: string;
   /** Included in the response. Absent without multi-tenancy. */
   readonly tenant?: TenantContext;
-  /** Restricts call counts to this tenant. Absent: counts of the whole process. */
-  readonly callsOf?: string;
+  /** The tenants of a request that names none, as ids and prefixes with `*`. It reads what is of these, and what they inherit. */
+  readonly tenants?: readonly string[];
+  /** Restricts call counts to these tenants. Absent: counts of the whole process. */
+  readonly callsOf?: readonly string[];
 }
 
 /** The tenant headers of a request. They can narrow what the credential allows, never widen it. */
@@ -41,15 +43,23 @@ export interface Addressing {
   resolve(principal: Principal | undefined, headers: TenantHeaders, access: Access): Address;
 }
 
-/** A tap shows the calls of tenants. `process` is about the process or the caller, and needs no tenant. */
-export type Access = 'read' | 'change' | 'tap' | 'process';
+/**
+ * A tap shows the calls of tenants; `tail` is one that can be of several. `process` is about the process or the caller, and needs
+ * no tenant.
+ */
+export type Access = 'read' | 'change' | 'tap' | 'tail' | 'process';
 
 const OPERATIONS = {
   change: 'To change what all tenants inherit',
   tap: 'To see the calls of all tenants',
+  tail: 'To see the calls of all tenants',
 } as const;
 
-export function createAddressing(isolation: Isolation): Addressing {
+/** A tenant that cannot be: it has what all tenants inherit, and nothing of its own. */
+const NO_TENANT = '*';
+
+/** @param named the tenants that this process has worked for */
+export function createAddressing(isolation: Isolation, named: Iterable<string> = []): Addressing {
   const { level } = isolation;
   const everybody = addressOf(undefined);
 
@@ -59,7 +69,18 @@ export function createAddressing(isolation: Isolation): Addressing {
       scope: isolation.scopeOf(tenantId),
       ...(tenant !== undefined && { tenant }),
       ...(tenantId !== undefined && { tenantId }),
-      ...(tenantId !== undefined && isolation.separatesMetrics && { callsOf: tenantId }),
+      ...(tenantId !== undefined && isolation.separatesMetrics && { callsOf: [tenantId] }),
+    };
+  }
+
+  /** Several tenants. A list with `*` has the calls of the process, as a reader without tenants does. */
+  function addressOfSome(tenants: readonly string[]): Address {
+    const isCounted = isolation.separatesMetrics && !tenants.includes('*');
+    return {
+      ...everybody,
+      scope: isolation.scopeOf(NO_TENANT),
+      tenants,
+      ...(isCounted && { callsOf: [...named].filter((id) => matchesAny(tenants, id)) }),
     };
   }
 
@@ -85,7 +106,7 @@ export function createAddressing(isolation: Isolation): Addressing {
         if (principal?.tenantId !== undefined || principal?.tenants !== undefined) {
           throw mismatch(principal, [], 'The credential belongs to a tenant, but this server has no tenants');
         }
-        const guarded = access === 'change' || access === 'tap';
+        const guarded = isGuarded(access);
         if (guarded && tenantIds.length > 0) throw withoutTenants(HEADERS.tenantId);
         if (guarded && isolationLevel !== undefined) throw withoutTenants(HEADERS.isolationLevel);
         return everybody;
@@ -94,12 +115,18 @@ export function createAddressing(isolation: Isolation): Addressing {
       const tenantId = addressedTenant(principal, tenantIds, access);
       assertLevel(isolationLevel);
       // RDCP 1.0, Authentication, rule 7: a change for all tenants needs more than a change for one.
-      if ((access === 'change' || access === 'tap') && tenantId === undefined && level !== 'global') {
+      const { tenants } = principal;
+      if (tenantId === undefined && tenants !== undefined && access !== 'process') return addressOfSome(tenants);
+      if (isGuarded(access) && tenantId === undefined && level !== 'global') {
         assertScope(principal, ['admin'], OPERATIONS[access]);
       }
       return tenantId === principal.tenantId ? own(principal) : addressOf(tenantId);
     },
   };
+}
+
+function isGuarded(access: Access): access is keyof typeof OPERATIONS {
+  return Object.hasOwn(OPERATIONS, access);
 }
 
 /** A malformed tenant id must not count as no tenant, which would allow more. */
@@ -113,7 +140,7 @@ function addressedTenant(principal: Principal, named: readonly string[], access:
   if (!hasValidTenant(principal)) throw mismatch(principal, []);
   const [id = EVERYBODY] = named;
   if (tenants !== undefined && id === EVERYBODY && named.length < 2) {
-    if (access === 'process') return undefined;
+    if (access !== 'change' && access !== 'tap') return undefined;
     throw malformed(
       HEADERS.tenantId,
       `is required: name one of the tenants of this credential (${tenants.join(', ')})`,

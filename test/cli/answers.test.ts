@@ -303,7 +303,7 @@ const TABLE: readonly Shown[] = [
     args: ['audit', 'verify'],
     answer: { entries: [], tenant: { id: 'acme', scope: 'tenant-isolated', isolationLevel: 'organization' } },
     code: 2,
-    stderr: [/^rdcp: this credential shows the trail of one tenant only: use a credential without a tenant\n$/],
+    stderr: [/^rdcp: this credential shows the trail of some tenants only: use a credential without a tenant\n$/],
   },
   {
     what: 'that it cannot show an answer without the table',

@@ -128,7 +128,7 @@ describe('services.json, which a platform writes', () => {
     const { run } = commandWith(t, { cart: profiles.cart }, { listed });
     const one = await run(['status', '-s', 'basket']);
     // This service has no tenants.
-    assert.match(one.stderr, /X-RDCP-Tenant-ID is not allowed/);
+    assert.match(one.stderr, /--tenant is not allowed/);
     const without = await run(['status', '-s', 'shop,cart']);
     assert.equal(without.code, 3);
     assert.match(without.stderr, /^rdcp: shop: RDCP_AUTH_REQUIRED/);

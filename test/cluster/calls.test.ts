@@ -42,7 +42,7 @@ it('the calls of a cluster are ours and those of the others, which are read once
   assert.deepEqual(shared.callsOf({ name: 'ORDERS' }), { callsTotal: 7, callsPerSecond: 2 });
   assert.equal(reads(), 1);
   await time.pass(100);
-  assert.equal(shared.callsOf(orders, 'acme').callsTotal, 12);
+  assert.equal(shared.callsOf(orders, ['acme']).callsTotal, 12);
   assert.equal(reads(), 2);
   assert.deepEqual(shared.process(), { heapUsed: 1 });
 });

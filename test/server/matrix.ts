@@ -57,13 +57,16 @@ const SCOPE_SETS: readonly (readonly Scope[])[] = [
   ['discovery', 'status', 'control'],
 ];
 
-/** Every kind of credential with every set of scopes, of no tenant and of one. */
+/** The tenants of a credential that has a list: `own` is one of them, and no other that a request names. */
+const LIST = ['acme', 'c*'];
+
+/** Every kind of credential with every set of scopes, of no tenant, of one, and of a list. */
 const PEOPLE: Readonly<Record<string, Person>> = Object.fromEntries(
   (['api-key', 'bearer'] as const).flatMap((method) =>
-    [undefined, 'acme'].flatMap((tenantId) =>
+    [{}, { tenantId: 'acme' }, { tenants: LIST }].flatMap((whose: Pick<Person, 'tenantId' | 'tenants'>) =>
       SCOPE_SETS.map((scopes) => [
-        `${method} ${scopes.join('+')} of ${tenantId ?? 'nobody'}`,
-        { method, scopes, ...(tenantId !== undefined && { tenantId }) },
+        `${method} ${scopes.join('+')} of ${whose.tenants ?? whose.tenantId ?? 'nobody'}`,
+        { method, scopes, ...whose },
       ]),
     ),
   ),
@@ -118,10 +121,10 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
   const { tenantIds, level: stated } = CLAIMS[claim] ?? {};
   const multiTenant = level !== 'none';
   if (claim === 'malformed' || (!multiTenant && tenantIds?.length === 2)) return { status: 400 };
-  const { needs } = NEEDED[path];
+  const who = PEOPLE[person];
+  const needs = neededBy(who, path);
   if (!allowedAt(path).includes(method)) return { status: 405 };
 
-  const who = PEOPLE[person];
   const home = multiTenant && who !== undefined ? (who.tenantId ?? 'global') : undefined;
   if (needs === 'open') return { status: 200, tenant: home };
   if (who === undefined) return { status: person === NOBODY && path === 'health' ? 200 : 401 };
@@ -129,15 +132,22 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
   if (!holds) return { status: 403, reason: 'insufficient_scopes', tenant: home };
 
   if (!multiTenant) {
-    if (who.tenantId !== undefined) return { status: 403, reason: 'tenant_mismatch' };
+    if ((who.tenantId ?? who.tenants) !== undefined) return { status: 403, reason: 'tenant_mismatch' };
     const refused = TENANT_BOUND.includes(path) && (tenantIds !== undefined || stated !== undefined);
     if (refused) return { status: 400 };
     return { status: letThrough(path) };
   }
   const mismatch = { status: 403, reason: 'tenant_mismatch', tenant: home };
   let addressed = home;
+  if (who.tenants !== undefined && [undefined, 'global'].includes(tenantIds?.[0])) {
+    // A change, and a forecast, is for one tenant; what is read without one is of the list.
+    if (['control', 'approve', 'forecast'].includes(path) || stated === 'wrong') return { status: 400, tenant: home };
+    if (path === 'notifications') return mismatch;
+    return { status: letThrough(path), tenant: home };
+  }
   if (tenantIds !== undefined) {
-    const mayName = who.tenantId === undefined && who.scopes.includes('admin');
+    const isListed = who.tenants !== undefined && tenantIds[0] === 'acme';
+    const mayName = who.tenants === undefined ? who.tenantId === undefined && who.scopes.includes('admin') : isListed;
     const itself = tenantIds.length === 1 && tenantIds[0] === home;
     if (!itself && !mayName) return mismatch;
     if (!itself && tenantIds.length === 2) return { status: 400, tenant: home };
@@ -148,7 +158,14 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
     return { status: 403, reason: 'insufficient_scopes', requires: ['admin'], tenant: home };
   }
   if ((path === 'fleet' || path === 'notifications') && who.tenantId !== undefined) return mismatch;
+  if (path === 'notifications' && who.tenants !== undefined) return { ...mismatch, tenant: addressed };
   return { status: letThrough(path), tenant: addressed };
+}
+
+/** A credential with a list reads what is of its tenants without being `admin`. */
+function neededBy(who: Person | undefined, path: Path): readonly Scope[] | string {
+  const isOfTenants = path === 'tenants' || path === 'audit';
+  return isOfTenants && who?.tenants !== undefined ? ['admin', 'discovery'] : NEEDED[path].needs;
 }
 
 function letThrough(path: Path): number {
@@ -243,7 +260,7 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
       assert.equal(body.error?.code, 'RDCP_FORBIDDEN', name);
       assert.equal(body.error?.method, PEOPLE[person]?.method, name);
       assert.equal(body.error?.details?.reason, reason, name);
-      const needs = reason === 'insufficient_scopes' ? (requires ?? NEEDED[path].needs) : undefined;
+      const needs = reason === 'insufficient_scopes' ? (requires ?? neededBy(PEOPLE[person], path)) : undefined;
       if (needs !== undefined) assert.deepEqual(body.error?.details?.requiredScopes, needs, name);
       // The other two are refused to every tenant, whatever its scopes.
       if (path !== 'fleet' && path !== 'notifications')
@@ -260,7 +277,7 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
       }),
     );
 
-    const people = 2 * 2 * SCOPE_SETS.length + 2;
+    const people = 2 * 3 * SCOPE_SETS.length + 2;
     const paths = Object.keys(PATHS).length;
     const whole = paths * METHODS.length * people * 10;
     const brief = paths * people * 2 + paths * (METHODS.length - 1) * ANYBODY.length * 2;

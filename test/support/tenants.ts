@@ -14,6 +14,8 @@ import { startServer, type TestServer, type TestServerOptions } from './server.t
 export interface Person {
   readonly scopes: readonly Scope[];
   readonly tenantId?: string;
+  /** Names and prefixes of tenants that it may name. */
+  readonly tenants?: readonly string[];
   /** @default 'api-key' */
   readonly method?: 'api-key' | 'bearer';
 }
@@ -35,13 +37,18 @@ export async function credentialsOf<Name extends string>(people: Readonly<Record
   const records = [];
   const headers = {} as Record<Name, Headers>;
   for (const name of Object.keys(people) as Name[]) {
-    const { scopes, tenantId, method = 'api-key' } = people[name];
+    const { scopes, tenantId, tenants, method = 'api-key' } = people[name];
     if (method === 'bearer') {
       const claims = { iss: ISSUER, aud: AUDIENCE, sub: name, exp: Math.ceil(Date.now() / 1000) + 3600 };
       const token = await sign(
         secretBytes(),
         { alg: 'HS256', typ: 'at+jwt' },
-        { ...claims, scope: scopes.join(' '), ...(tenantId !== undefined && { tenant_id: tenantId }) },
+        {
+          ...claims,
+          scope: scopes.join(' '),
+          ...(tenantId !== undefined && { tenant_id: tenantId }),
+          ...(tenants && { otelrdcp_tenants: tenants }),
+        },
       );
       headers[name] = { Authorization: `Bearer ${token}` };
       continue;
@@ -54,6 +61,7 @@ export async function credentialsOf<Name extends string>(people: Readonly<Record
       clientId: `${name}-client`,
       scopes: [...scopes],
       ...(tenantId !== undefined && { tenantId }),
+      ...(tenants !== undefined && { tenants }),
     });
   }
   const issuers = [{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256' as const], secret: SECRET }];

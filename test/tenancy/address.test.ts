@@ -55,7 +55,7 @@ describe('whose settings a request addresses', () => {
         isolationLevel: level,
         scope: level === 'global' ? 'global' : 'tenant-isolated',
       });
-      assert.equal(address.callsOf, level === 'organization' ? 'acme' : undefined, level);
+      assert.deepEqual(address.callsOf, level === 'organization' ? ['acme'] : undefined, level);
     }
   });
 

@@ -85,6 +85,13 @@ export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
   };
 }
 
+/** Requires `admin`; a credential that is for some tenants reads what is of these with `discovery`. */
+export const authorizeOfTenants: Step = (ctx) => {
+  const { principal } = ctx.state;
+  if (principal !== undefined)
+    assertScope(principal, principal.tenants === undefined ? ['admin'] : ['admin', 'discovery']);
+};
+
 const MAX_TENANT_NAME_LENGTH = 200;
 
 /** Determines the tenant that the request addresses: the credential decides, and headers must agree. */

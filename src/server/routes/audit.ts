@@ -1,7 +1,8 @@
 import type { AuditTrail } from '../../audit/types.ts';
-import type { AuditOutcome, AuditResponse } from '../../protocol/audit-messages.ts';
-import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
-import { ANY_CATEGORY_NAME, IDENTIFIER } from '../../protocol/names.ts';
+import type { Principal } from '../../auth/principal.ts';
+import type { AuditEntry, AuditOutcome, AuditResponse } from '../../protocol/audit-messages.ts';
+import { AUDIT_ACTIONS, EVERYBODY } from '../../protocol/constants.ts';
+import { ANY_CATEGORY_NAME, IDENTIFIER, matchesAny } from '../../protocol/names.ts';
 import { parseTimestamp } from '../../protocol/time.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -35,18 +36,28 @@ export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
   outcome: oneOf(OUTCOMES),
 };
 
-/** `GET /rdcp/v1/audit`: the trail, newest first. */
+/** `GET /rdcp/v1/audit`: the trail, newest first; for some tenants their entries, and those of the caller. */
 export function audit(trail: Pick<AuditTrail, 'query'>, clock: Clock): Handler {
   return async (ctx) => {
-    const { tenantId } = required(ctx, 'tenancy');
+    const { tenantId, tenants } = required(ctx, 'tenancy');
+    const principal = required(ctx, 'principal');
     const query: AuditQuery = { limit: DEFAULT_LIMIT, ...parseQuery(ctx.querystring, AUDIT_QUERY) };
     const page = await trail.query(tenantId === undefined ? query : { ...query, tenant: tenantId });
     const body: AuditResponse = {
       ...opening(ctx, clock),
-      entries: page.entries,
+      ...(tenants !== undefined && { otelrdcp_tenants: tenants }),
+      entries: tenants === undefined ? page.entries : page.entries.filter(isShown(tenants, principal)),
       ...(page.next !== undefined && { otelrdcp_next: page.next }),
     };
     return { body };
+  };
+}
+
+/** Entries of these tenants, and of the caller where they are of no tenant. */
+function isShown(tenants: readonly string[], { userId, clientId }: Principal): (entry: AuditEntry) => boolean {
+  return ({ tenant, identity }) => {
+    if (tenant !== undefined && tenant.id !== EVERYBODY) return matchesAny(tenants, tenant.id);
+    return identity.userId === userId && identity.clientId === clientId;
   };
 }
 

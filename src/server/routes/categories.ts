@@ -163,7 +163,8 @@ export function described(
     otelrdcp_origin: view.origin,
     ...(expiresAt !== undefined && { otelrdcp_expiresAt: timestamp(expiresAt) }),
     ...(level !== undefined && { otelrdcp_level: level }),
-    ...(by !== undefined && { otelrdcp_control: shownMaker(by) }),
+    // Who made what is for all tenants is not for those of some.
+    ...(by !== undefined && required(ctx, 'tenancy').tenants === undefined && { otelrdcp_control: shownMaker(by) }),
     ...(tenants !== undefined && seesTenants(ctx) && { otelrdcp_settings: tenants }),
     ...activationsOf(ctx, activations),
     ...(view.instances !== undefined && { otelrdcp_instances: view.instances }),

@@ -56,13 +56,13 @@ class EventsReader implements Watcher {
 
   constructor(ctx: Context, sources: StreamDependencies, stream: EventStream, members: Members | undefined) {
     const principal = required(ctx, 'principal');
-    const { scope, tenantId } = required(ctx, 'tenancy');
+    const { scope, tenantId, tenants } = required(ctx, 'tenancy');
     this.#ctx = ctx;
     this.#sources = sources;
     this.#stream = stream;
     this.scope = scope;
     this.tenantId = tenantId;
-    this.audits = hasScope(principal, 'admin');
+    this.audits = hasScope(principal, 'admin') && tenants === undefined;
     this.#isTenant = isOfTenants(principal);
     this.#members = members;
   }

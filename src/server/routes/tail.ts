@@ -79,7 +79,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
       settings,
       config.controls.maxDuration,
     );
-    const { tenantId } = required(ctx, 'tenancy');
+    const { tenantId, tenants } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');
     const { allow, method } = principal;
     if (allow !== undefined) {
@@ -92,7 +92,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
       answerHead(ctx);
       return;
     }
-    const selected = { categories, tenantId, ...target, filter, when };
+    const selected = { categories, tenantId, tenants, ...target, filter, when };
     await relay.check(selected);
     let replaced = false;
     let replace = () => {

@@ -4,7 +4,7 @@ import type { ResolvedConfig } from '../../options/config.ts';
 import type { CallCounts } from '../../protocol/call-counts.ts';
 import { EVERYBODY } from '../../protocol/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../protocol/messages.ts';
-import { isIdentifier } from '../../protocol/names.ts';
+import { isIdentifier, matchesAny } from '../../protocol/names.ts';
 import { timestamp } from '../../protocol/time.ts';
 import type { AppDependencies } from '../app.ts';
 import { type Handler, opening, required } from '../steps.ts';
@@ -53,10 +53,11 @@ export function tenants({
   const served = () => [...namedTenants].filter((id) => isIdentifier(id) && id !== EVERYBODY);
 
   return (ctx) => {
-    const { tenantId, scope } = required(ctx, 'tenancy');
+    const { tenantId, scope, tenants } = required(ctx, 'tenancy');
     const known =
       isolation.level === undefined ? [undefined] : [...new Set([...knownTenants(config, plane), ...served()])].sort();
-    const addressed = tenantId === undefined ? known : [tenantId];
+    const own = tenants === undefined ? known : known.filter((id) => id !== undefined && matchesAny(tenants, id));
+    const addressed = tenantId === undefined ? own : [tenantId];
     const room = Math.max(1, Math.floor(MAX_STATES / Math.max(1, plane.view(scope).length)));
     const body: TenantsResponse = {
       ...opening(ctx, clock),
@@ -74,8 +75,8 @@ function knownTenants(config: ResolvedConfig, plane: Pick<ControlPlane, 'scopes'
 }
 
 /** What a credential may know of the calls of others. */
-export function countsFor({ tenantId }: Principal, { otherTenants, ...counts }: CallCounts): CallCounts {
-  return tenantId === undefined && otherTenants ? { ...counts, otherTenants } : counts;
+export function countsFor({ tenantId, tenants }: Principal, { otherTenants, ...counts }: CallCounts): CallCounts {
+  return tenantId === undefined && tenants === undefined && otherTenants ? { ...counts, otherTenants } : counts;
 }
 
 /**
