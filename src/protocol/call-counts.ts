@@ -5,7 +5,7 @@ import { partText } from './target-text.ts';
 export interface CallCounts {
   /** All calls; those of the tenant, if one is named. */
   readonly calls: number;
-  /** Calls that are not of the tenant. Absent for those who may see one tenant alone. */
+  /** Calls that are not of the tenant. Absent for those who may see some tenants alone. */
   readonly otherTenants?: number | undefined;
   /** Calls of work without the attributes of the target. */
   readonly unmatched: number;
