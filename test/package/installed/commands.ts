@@ -40,6 +40,15 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ["forecast ORDERS -m user.id=42 --where 'rows > 1' --text 'order *' --for 2s", /^ORDERS +[\d.]*[1-9]/m],
     ['forecast ORDERS --sample 1/1 --one --version 1.4.2 --for 1s', /^ORDERS +[1-9]/m],
     ['forecast ORDERS --on-error --slower-than 100ms --percent 50 --for 2s', /^ORDERS +[\d.]*[1-9]/m],
+    [
+      'explain ORDERS -m userid=42',
+      /^ORDERS off\n {2}ORDERS was called \d+ times in 3 s; none had userid=42 \(attributes seen: /m,
+    ],
+    [
+      "explain ORDERS --where 'rows > 1' --text 'order *' --sample 1/1 --one --version 1.4.2",
+      /^ {2}rdcp tail ORDERS shows these lines/m,
+    ],
+    ['explain ORDERS --on-error --slower-than 100ms --percent 50', /^ORDERS off\n {2}ORDERS was called \d+ times/m],
     ['list STOCK --measure', /^STOCK .* [1-9][\d.]* +steps/m],
   ],
   look: [
@@ -76,6 +85,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['tail ORDERS --instance $PROCESS --version 1.4.2 --one --lines 1', /^\S+Z ORDERS order placed/m],
     ['tail ORDERS --percent 50 --lines 1', /^\S+Z ORDERS order placed/m],
     ['forecast ORDERS --instance $PROCESS --for 1s', /^ORDERS +[1-9]/m],
+    ['explain ORDERS --instance $PROCESS', /^ {2}rdcp tail ORDERS shows these lines/m],
     ['enable STOCK --instance $PROCESS --dry-run', /^STOCK would be on for [\w-]{36}, /m],
     ['request DB_READ --for 10m --reason checkout', /^curl -H 'baggage: rdcp\.debug=\S+' URL\n/],
     ['request DB_READ --instance $PROCESS', /^curl -H 'baggage: rdcp\.debug=\S+' URL\n/],
