@@ -160,6 +160,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'metrics',
     'fleet',
     'protocol',
+    'loading',
     'errors.ts',
     'time',
     'net',
@@ -208,7 +209,16 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/postgres/store.ts',
     'mcp',
   ],
-  mcp: ['client', 'protocol', 'errors.ts', 'version.ts', 'cli/names.ts', 'cli/tenant-settings.ts', 'cli/words.ts'],
+  mcp: [
+    'client',
+    'protocol',
+    'errors.ts',
+    'version.ts',
+    'cli/missing-lines.ts',
+    'cli/names.ts',
+    'cli/tenant-settings.ts',
+    'cli/words.ts',
+  ],
 };
 
 /** The composition roots and entries: they know the rooms, and no room knows them. */

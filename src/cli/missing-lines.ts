@@ -1,4 +1,4 @@
-import type { RdcpClient } from '../client.ts';
+import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, type RdcpError } from '../errors.ts';
 import { type Counted, describeCalls } from '../protocol/call-counts.ts';
 import type { DiscoveredCategory } from '../protocol/messages.ts';

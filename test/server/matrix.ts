@@ -165,7 +165,7 @@ function expected({ level, path, method, person, claim }: Cell): Expected {
 /** A credential with a list reads what is of its tenants without being `admin`. */
 function neededBy(who: Person | undefined, path: Path): readonly Scope[] | string {
   const isOfTenants = path === 'tenants' || path === 'audit';
-  return isOfTenants && who?.tenants !== undefined ? ['admin', 'discovery'] : NEEDED[path].needs;
+  return isOfTenants && who?.tenants !== undefined ? ['admin', 'control'] : NEEDED[path].needs;
 }
 
 function letThrough(path: Path): number {

@@ -85,11 +85,11 @@ export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
   };
 }
 
-/** Requires `admin`; a credential that is for some tenants reads what is of these with `discovery`. */
+/** Requires `admin`; a credential that is for some tenants reads what is of these with `control`. */
 export const authorizeOfTenants: Step = (ctx) => {
   const { principal } = ctx.state;
   if (principal !== undefined)
-    assertScope(principal, principal.tenants === undefined ? ['admin'] : ['admin', 'discovery']);
+    assertScope(principal, principal.tenants === undefined ? ['admin'] : ['admin', 'control']);
 };
 
 const MAX_TENANT_NAME_LENGTH = 200;
