@@ -13,6 +13,7 @@ export type { Fetch, RdcpClientOptions, RequestOptions } from './client/transpor
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
 export type { Allow } from './protocol/allow.ts';
 export type * from './protocol/audit-messages.ts';
+export type { CallCounts } from './protocol/call-counts.ts';
 export {
   ALLOWED_ACTIONS,
   type AllowedAction,

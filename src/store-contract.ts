@@ -1,6 +1,8 @@
 export type { Level } from './protocol/constants.ts';
+export type { CallFigures, MemberCalls } from './protocol/member-calls.ts';
 export type {
   AnnouncedInstance,
+  Announcement,
   CategoryLists,
   FleetCount,
   FleetStore,

@@ -19,14 +19,15 @@ export const APPROVAL_WINDOW_MS = 10 * 60_000;
 const MAX_WAITING = 20;
 /** Changes that a list has, the newest ones. */
 const MAX_LISTED = 100;
-/** Characters of an id that say of which request it is, and of which content. */
-const PART = 12;
+/** Characters of an id: those that are the same for a request, and random ones. */
+const OF_REQUEST = 8;
+const RANDOM = 4;
 
 type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
 
 /** A change that waits, as it was asked for. */
 export interface Held {
-  /** Of its request and its content: what is approved is what was seen. */
+  /** New for each change, so that what is approved is what was seen, also when a request id is used again. */
   readonly id: string;
   readonly request: ControlRequest;
   /** Who asked, and for whom. */
@@ -80,11 +81,13 @@ export class Approvals {
     const { clock, trail, randomUUID } = this.#options;
     const now = clock.now();
     const fingerprint = replay?.fingerprint ?? '';
-    const id = hash('sha256', replay?.key ?? randomUUID()).slice(0, PART) + hash('sha256', fingerprint).slice(0, PART);
+    const requestPart = hash('sha256', replay?.key ?? randomUUID()).slice(0, OF_REQUEST);
+    const id = requestPart + randomUUID().replaceAll('-', '').slice(0, RANDOM);
     const earlier = await this.#heldFor(id);
     if (earlier !== undefined) {
-      if (earlier.fingerprint !== fingerprint) throw reused();
-      return (await this.#outcomeOf(id)) ?? Promise.reject(waits(earlier, refusal));
+      const isRepeated = earlier.fingerprint === fingerprint && earlier.maker.requestId === maker.requestId;
+      if (!isRepeated) throw reused();
+      return (await this.#outcomeOf(earlier.id)) ?? Promise.reject(waits(earlier, refusal));
     }
     const waiting = await this.waiting();
     const { userId } = maker.identity;
@@ -110,13 +113,13 @@ export class Approvals {
     throw waits(held, refusal);
   }
 
-  /** The change with this id, approved or not; `undefined` if there is none, its time is over, or its content is another. */
+  /** The change with this id, approved or not; `undefined` if there is none, its time is over, or another took its place. */
   async find(id: string): Promise<Held | undefined> {
     const held = await this.#heldFor(id);
     return held?.id === id ? held : undefined;
   }
 
-  /** What waits for the request of this id, whatever its content. */
+  /** What waits for the request of this id. */
   async #heldFor(id: string): Promise<Held | undefined> {
     const kept = await this.#kept(waitingKey(id));
     return kept && decodeJson(heldSchema, kept.response);
@@ -200,9 +203,9 @@ function waits({ id, expiresAt, at }: Held, { message, method, details }: RdcpEr
   );
 }
 
-/** The same for all contents of a request, so that one is kept at a time. */
+/** The same for each change of a request, so that one is kept at a time. */
 function waitingKey(id: string): string {
-  return JSON.stringify(['approval', id.slice(0, PART)]);
+  return JSON.stringify(['approval', id.slice(0, OF_REQUEST)]);
 }
 
 function approvedKey(id: string): string {

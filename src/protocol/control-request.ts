@@ -203,6 +203,6 @@ export type ControlRequest = z.infer<typeof controlRequestSchema>;
 
 /** The body of `POST /rdcp/v1/approve`. */
 export const approvalRequestSchema = z.strictObject({
-  id: z.string().regex(/^[0-9a-f]{24}$/, 'must be the id of a change that waits: 24 of 0-9 and a-f'),
+  id: z.string().regex(/^[0-9a-f]{12}$/, 'must be the id of a change that waits: 12 of 0-9 and a-f'),
   protocol: statedProtocol,
 });

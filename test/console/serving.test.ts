@@ -107,7 +107,7 @@ test('it is served on loopback unless it is switched off, and elsewhere when it 
     assert.equal((await fetch(url + PAGE)).status, served ? 200 : 404, what);
     const { body: session } = await send<SessionResponse>(`${url}/rdcp/v1/session`, { key: 'status' });
     const { traceUrl } = typeof config.console === 'object' ? config.console : {};
-    const settings = { maxDurationSeconds: 86_400, ...(traceUrl && { traceUrl }) };
+    const settings = { maxDurationSeconds: 86_400, service: 'test', ...(traceUrl && { traceUrl }) };
     assert.deepEqual(session.otelrdcp_console, served ? settings : undefined, what);
     const { body: document } = await send<WellKnownDocument>(`${url}/.well-known/rdcp`);
     assert.deepEqual(document.otelrdcp_console, served ? { page: PAGE } : undefined, what);

@@ -100,7 +100,7 @@ test('the configuration may let control tail, but not faster than configured, or
   const events = await all(clientOf(server).tail('HTTP', { rate: 51, duration: 1 }));
   assert.deepEqual(
     events.map(({ event }) => event),
-    ['open', 'instance', 'counts', 'end'],
+    ['start', 'instance', 'counts', 'end'],
   );
   const without = await startServer(t, { config: { tail: false } });
   await assert.rejects(all(clientOf(without).tail('HTTP')), { code: 'RDCP_NOT_FOUND' });

@@ -11,7 +11,7 @@ export const approve: Command = {
   operands: '[id]',
   options: CONNECTION_OPTIONS,
   notes: ['A change waits 10 minutes for another user with the scope admin. The audit trail has both.'],
-  examples: ['rdcp approve', 'rdcp approve 1f0c2e9ab34d7be05a86c1d4'],
+  examples: ['rdcp approve', 'rdcp approve 1f0c2e9ab34d'],
   run: async (terminal, values, [id]) => {
     const client = connect(terminal, values);
     if (id === undefined) {

@@ -7,7 +7,7 @@ import { addedToObjects } from '../../loading/node-version.ts';
 import { BODY_BOUNDS, JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../protocol/constants.ts';
 import { duplicateMember } from '../../protocol/duplicate-members.ts';
 import { firstIssue } from '../../protocol/issues.ts';
-import { exceededBound, type JsonBounds } from '../../protocol/json-bounds.ts';
+import { exceededBound } from '../../protocol/json-bounds.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
 import { discard, endConnection, hasBody } from '../request.ts';
 import type { Context, Step } from '../steps.ts';
@@ -29,7 +29,8 @@ export function jsonBody(bounds = BODY_BOUNDS): Step {
       return;
     }
     const exceeded = exceededBound(body, bounds);
-    if (exceeded !== undefined) throw tooLarge(bounds, exceeded);
+    if (exceeded === 'depth') throw malformed('', `nests objects and lists more than ${bounds.depth} deep`);
+    if (exceeded !== undefined) throw tooLarge(bounds[exceeded], UNITS[exceeded]);
     const text = body.toString('utf8');
     const parsed = parse(text);
     ctx.request.body = asObject(parsed);
@@ -168,7 +169,7 @@ function parsedBefore(req: IncomingMessage, maximum = MAX_BODY_BYTES): Buffer | 
   if (body === undefined) throw readInVain();
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
   const length = bytes?.length ?? Number(req.headers['content-length'] ?? JSON.stringify(body).length);
-  if (length > maximum) throw tooLarge({ bytes: maximum });
+  if (length > maximum) throw tooLarge(maximum);
   return bytes === undefined ? { parsed: body } : checked(bytes);
 }
 
@@ -195,15 +196,13 @@ async function refusalOf(error: unknown, ctx: Context, maximum: number): Promise
 
 async function cutOff(ctx: Context, maximum: number): Promise<RdcpError> {
   if (!(await discard(ctx.req))) endConnection(ctx.res);
-  return tooLarge({ bytes: maximum });
+  return tooLarge(maximum);
 }
 
-const AT_MOST = { bytes: 'be at most', depth: 'nest objects and lists at most', values: 'have at most' };
-const UNITS = { bytes: 'bytes', depth: 'deep', values: 'members and elements' };
+const UNITS = { bytes: 'bytes', values: 'members and elements' };
 
-function tooLarge(bounds: Partial<JsonBounds>, exceeded: keyof JsonBounds = 'bytes'): RdcpError {
-  const maximum = bounds[exceeded];
-  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body must ${AT_MOST[exceeded]} ${maximum} ${UNITS[exceeded]}`, {
+function tooLarge(maximum: number, unit = UNITS.bytes): RdcpError {
+  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body may have at most ${maximum} ${unit}`, {
     details: { maximum },
   });
 }
