@@ -1,6 +1,6 @@
 import type { TailLine } from '../protocol/streams.ts';
 
-/** Lines are held this long, in milliseconds, so that one of another service that was made earlier comes first. */
+/** Lines are held this long, in milliseconds, so that one of another process that was made earlier comes first. */
 const HELD_MS = 1000;
 
 interface Held {
@@ -9,9 +9,14 @@ interface Held {
   readonly show: () => void;
 }
 
-/** Puts the lines of several services in the order of their times. */
+/** Puts the lines of several processes or services in the order of their times. */
 export class TimeOrder {
+  readonly #heldMs: number;
   #held: Held[] = [];
+
+  constructor(heldMs = HELD_MS) {
+    this.#heldMs = heldMs;
+  }
 
   add({ timestamp }: Pick<TailLine, 'timestamp'>, show: () => void, now: number): void {
     // Another implementation may send a time that is none.
@@ -20,7 +25,7 @@ export class TimeOrder {
 
   /** Shows the lines that were held for long enough, and those before them. Called several times a second, and at the end with infinity. */
   flush(now: number): void {
-    const due = this.#held.filter(({ arrivedAt }) => now - arrivedAt >= HELD_MS);
+    const due = this.#held.filter(({ arrivedAt }) => now - arrivedAt >= this.#heldMs);
     if (due.length === 0) return;
     const newest = Math.max(...due.map(({ madeAt }) => madeAt));
     // The sort is stable: lines of one time stay in the order in which they came.

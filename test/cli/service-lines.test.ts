@@ -6,7 +6,7 @@ import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { commandWith, madeUp, startServices } from './many-services.ts';
-import type { RunOptions } from './run.ts';
+import { type RunOptions, rdcp } from './run.ts';
 
 const NOWHERE = { url: 'http://127.0.0.1:1', apiKey: KEYS.admin };
 
@@ -30,7 +30,7 @@ function ending(pattern: RegExp, noted: (text: string) => void = () => {}) {
 }
 
 /** A service that sends made-up lines once its tail is asked for. */
-function tailed(t: TestContext, lines: readonly object[], fleet?: object): Promise<string> {
+function tailed(t: TestContext, lines: readonly object[], fleet?: readonly object[]): Promise<string> {
   const answer = (response: ServerResponse, status: number, body: object) => {
     response.writeHead(status, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', ...body }));
@@ -43,10 +43,34 @@ function tailed(t: TestContext, lines: readonly object[], fleet?: object): Promi
     }
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     const send = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    send('start', { revision: 1, instances: 1, categories: ['DATABASE'], expiresAt: '2099-01-01T00:00:00.000Z' });
+    send('start', {
+      revision: 1,
+      instances: fleet?.length ?? 1,
+      categories: ['DATABASE'],
+      expiresAt: '2099-01-01T00:00:00.000Z',
+    });
     for (const line of lines) send('line', { category: 'DATABASE', attributes: {}, ...line });
     send('end', { reason: 'expired', lines: lines.length, dropped: 0 });
     response.end();
+  });
+}
+
+for (const format of ['table', 'json']) {
+  test(`lines of the processes of one service come in the order of their times (${format})`, async (t) => {
+    const lines = [2, 1, 3].map((second) => ({
+      timestamp: at(second),
+      message: `line ${second}`,
+      instance: `p${second % 2}`,
+    }));
+    const url = await tailed(
+      t,
+      lines,
+      ['p0', 'p1'].map((id) => ({ id, host: 'h', pid: 1, service: 'shop' })),
+    );
+    const { stdout } = await rdcp(['tail', 'DATABASE', '--url', url, '-o', format], {
+      env: { RDCP_API_KEY: KEYS.admin },
+    });
+    assert.deepEqual(stdout.match(/line \d/g), ['line 1', 'line 2', 'line 3']);
   });
 }
 

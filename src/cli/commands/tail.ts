@@ -24,6 +24,8 @@ import { TimeOrder } from '../time-order.ts';
 import { TraceGroups } from '../trace-groups.ts';
 
 const TICK_MS = 250;
+/** How long lines of a service with several processes are held. A line reaches the process that is asked within 250 ms (p99). */
+const HELD_IN_FLEET_MS = 300;
 /** Between two attempts to reach a service that went away. */
 const PAUSE_MS = 1000;
 /** How often the processes are listed. */
@@ -73,7 +75,8 @@ export const tail: Command = {
     if ('only' in chosen) {
       const access = accessOf(terminal, chosen.only);
       const names = await namesOf(terminal, clientOf(terminal, access), selection);
-      return readLines(terminal, wanted, {}, (start) => start({ access, names }));
+      const order = new TimeOrder(HELD_IN_FLEET_MS);
+      return readLines(terminal, wanted, { order }, (start) => start({ access, names }));
     }
     const endsAt = terminal.now() + (parseDuration(wanted.request.duration ?? USUAL) ?? 0) * 1000;
     const several = { order: new TimeOrder(), services: chosen.each };
@@ -123,7 +126,7 @@ export interface Source {
 export type StartTail = (source: Source, signal?: AbortSignal) => Promise<number>;
 
 interface Shared {
-  /** Puts the lines of several services in order. @default each is shown at once */
+  /** Puts the lines of several processes or services in order. @default each is shown at once */
   readonly order?: TraceGroups | TimeOrder;
   /** Several services, whose names their lines show. @default one, and those of `--also` */
   readonly services?: readonly Service[];
@@ -222,6 +225,7 @@ class SourceTail {
   /** The piece of work that the last line was recorded of. */
   #work = '';
   #saidShared = false;
+  #processCount = 1;
 
   constructor(
     terminal: Terminal,
@@ -316,7 +320,10 @@ class SourceTail {
         this.notes.outage(await this.#processes.refresh());
       }
       if (event.event === 'instance' && this.#owners !== undefined) await this.#processes.listed(event.data.id);
-      if (event.event === 'start') this.#owners?.begins(this.#source.label ?? '', this);
+      if (event.event === 'start') {
+        this.#processCount = event.data.instances;
+        this.#owners?.begins(this.#source.label ?? '', this);
+      }
       if (event.event === 'line' && !this.#isOwn(event.data)) continue;
       this.notes.take(event);
       if (event.event === 'start' && event.data.tenantKnown === false) await noteUnknownTenant(this.#terminal, access);
@@ -339,8 +346,7 @@ class SourceTail {
     const service = this.#processes.serviceOf(given.instance);
     const name = this.#owners && (this.#owners.nameOf(service) ?? this.#source.label);
     if (format === 'json') {
-      if (name === undefined) terminal.json(given);
-      else this.#order?.add(given, () => terminal.json(withService(given, name)), terminal.now());
+      this.#inOrder(given, () => terminal.json(name === undefined ? given : withService(given, name)));
       return;
     }
     const { work, outcome, cut, line } = recordedOf(given);
@@ -359,8 +365,14 @@ class SourceTail {
       if (heading !== undefined) terminal.show(prefix + heading);
       terminal.show(prefix + text);
     };
-    if (this.#order === undefined) show();
-    else this.#order.add(line, show, terminal.now());
+    this.#inOrder(line, show);
+  }
+
+  /** Lines of one process come in order. */
+  #inOrder(line: TailLine, show: () => void): void {
+    const isOrdered = this.#owners === undefined && this.#processCount === 1 && this.#order instanceof TimeOrder;
+    if (this.#order === undefined || isOrdered) show();
+    else this.#order.add(line, show, this.#terminal.now());
   }
 }
 
