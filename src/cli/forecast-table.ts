@@ -1,4 +1,4 @@
-import { type Counted, describeCalls } from '../protocol/call-counts.ts';
+import { describeSilence } from '../protocol/call-counts.ts';
 import type { CategoryForecast, ForecastResponse } from '../protocol/streams.ts';
 import { parseDuration } from '../protocol/time.ts';
 import { type Canvas, type Cell, table } from './table.ts';
@@ -27,15 +27,11 @@ function rowsOf({ categories }: ForecastResponse): Cell[][] {
 /** Says what became of the calls of categories without a line, where a part of the calls was asked for. */
 export function noteSilence(
   terminal: Pick<Terminal, 'note'>,
-  { instances, categories, duration }: ForecastResponse,
-  part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>,
+  answer: ForecastResponse,
+  part: Parameters<typeof describeSilence>[1],
 ): void {
-  const silent = Object.entries(categories).filter(([, { callsPerSecond }]) => callsPerSecond.value === 0);
-  if (silent.length === 0 || Object.values(part).every((value) => value === undefined)) return;
-  const counts = Object.fromEntries(silent.map(([name, figures]) => [name, figures.counts]));
-  const { answered: counted, asked } = instances;
-  const seconds = parseDuration(duration) ?? 0;
-  terminal.note(`${describeCalls({ ...part, categories: Object.keys(counts), counts, seconds, counted, asked })}.`);
+  const sentence = describeSilence(answer, part);
+  if (sentence !== undefined) terminal.note(`${sentence}.`);
 }
 
 /** Says what the figures leave out. */

@@ -1,5 +1,6 @@
 import type { LineFilter, Target, When } from './target.ts';
 import { partText } from './target-text.ts';
+import { parseDuration } from './time.ts';
 
 /** What became of the calls of a category since a tail or a forecast began, so far as they were counted. */
 export interface CallCounts {
@@ -86,6 +87,28 @@ export function describeCalls(given: Counted): string {
   }
   const reasons = reasonsOf(counts, given).map((each) => `; ${each}`);
   return `${subject} called ${times(calls)}${when}${reasons.join('')}${unknown}`;
+}
+
+/** A forecast, so far as it counts calls. */
+interface CountingForecast {
+  readonly duration: string;
+  readonly instances: { readonly asked: number; readonly answered: number };
+  readonly categories: Readonly<
+    Record<string, { readonly callsPerSecond: { readonly value: number }; readonly counts: CallCounts }>
+  >;
+}
+
+/** Why categories of a forecast would have no line; `undefined` where all would have some, or all calls were measured. */
+export function describeSilence(
+  { instances, categories, duration }: CountingForecast,
+  part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>,
+): string | undefined {
+  const silent = Object.entries(categories).filter(([, { callsPerSecond }]) => callsPerSecond.value === 0);
+  if (silent.length === 0 || Object.values(part).every((value) => value === undefined)) return undefined;
+  const counts = Object.fromEntries(silent.map(([name, figures]) => [name, figures.counts]));
+  const { answered: counted, asked } = instances;
+  const seconds = parseDuration(duration) ?? 0;
+  return describeCalls({ ...part, categories: Object.keys(counts), counts, seconds, counted, asked });
 }
 
 /** Where the calls went, the largest part first. */

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { describeSilence } from '../../protocol/call-counts.ts';
 import type { ForecastResponse } from '../../protocol/streams.ts';
 import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -27,6 +28,7 @@ type Measuring =
 /** Measures how much the categories would write if they were on, without writing a line. */
 export function Forecast({ categories, tenant, part }: ForecastProps) {
   const [measuring, setMeasuring] = useState<Measuring>({ state: 'idle' });
+  const chosen = typeof part === 'string' ? {} : part;
   const running = useRef<AbortController | undefined>(undefined);
   const abort = () => {
     running.current?.abort();
@@ -44,7 +46,7 @@ export function Forecast({ categories, tenant, part }: ForecastProps) {
     setMeasuring({ state: 'running', since: Date.now() });
     try {
       const client = connection.clientFor(tenant);
-      const { target, filter, when } = typeof part === 'string' ? {} : part;
+      const { target, filter, when } = chosen;
       const answer = await client.forecast(categories, {
         duration: SECONDS,
         signal: controller.signal,
@@ -77,7 +79,9 @@ export function Forecast({ categories, tenant, part }: ForecastProps) {
         </Button>
       )}
       {measuring.state === 'failed' && <Notice problem={measuring.problem} />}
-      {measuring.state === 'done' && <Result answer={measuring.answer} />}
+      {measuring.state === 'done' && (
+        <Result answer={measuring.answer} silence={describeSilence(measuring.answer, { tenant, ...chosen })} />
+      )}
     </section>
   );
 }
@@ -92,7 +96,13 @@ function Progress({ since, onStop }: { readonly since: number; readonly onStop: 
   );
 }
 
-function Result({ answer: { categories, instances } }: { readonly answer: ForecastResponse }) {
+interface ResultProps {
+  readonly answer: ForecastResponse;
+  /** Why there would be no line. */
+  readonly silence: string | undefined;
+}
+
+function Result({ answer: { categories, instances }, silence }: ResultProps) {
   const forecasts = Object.values(categories);
   const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
     forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
@@ -118,6 +128,7 @@ function Result({ answer: { categories, instances } }: { readonly answer: Foreca
           'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
         }}
       />
+      {silence !== undefined && <p>{silence}.</p>}
     </>
   );
 }
