@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { build } from 'rolldown';
 import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
 import { followDemo } from './demo.ts';
 import { behavesAsInstalled } from './packed.ts';
-import { BUNDLED, ONE_GATE, WITHOUT_SDK } from './scripts.ts';
+import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
 
 /** Nothing but what the package cannot do without, in the oldest release that it allows. */
 const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation': '0.200.0' };
@@ -98,23 +97,6 @@ describe('the packed package', () => {
     const inCommonJs = await consumer('2.x').node(ONE_GATE, { args: ['--no-experimental-require-module'] });
     assert.deepEqual(inCommonJs, { code: 0, stdout: 'Module true\n', stderr: '' });
   });
-
-  for (const format of ['esm', 'cjs'] as const) {
-    it(`works in one file with all that it depends on, made by a bundler as ${format}`, async () => {
-      const { directory: cwd } = consumer('3.x');
-      writeFileSync(join(cwd, 'bundled.mjs'), BUNDLED);
-      const file = join(directory, `bundled.${format === 'esm' ? 'mjs' : 'cjs'}`);
-      await build({
-        cwd,
-        input: './bundled.mjs',
-        platform: 'node',
-        logLevel: 'silent',
-        output: { file, format, codeSplitting: false },
-      });
-      const { code, stdout, stderr } = await finish(process.execPath, [file], directory, {});
-      assert.deepEqual({ code, stdout }, { code: 0, stdout: 'switched\n' }, stderr);
-    });
-  }
 
   it('is laid out as publint and attw want it', async () => {
     const publint = await finish(tool('publint'), ['--strict', tarball], directory);

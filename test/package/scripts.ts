@@ -162,10 +162,18 @@ const apiKey = 'a-secret-of-thirty-two-characters';
 const hash = 'sha256:' + createHash('sha256').update(apiKey).digest('hex');
 const apiKeys = [{ id: 'k', hash, clientId: 'test', scopes: ['control'] }];
 const payments = category('PAYMENTS');
-const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit: { to: () => {} } });
+const rows = new Set();
+const alerts = [{ name: 'rows', match: { alertname: 'A' }, enable: ['PAYMENTS'], for: '5m', filter: { where: 'rows > 1' } }];
+const emit = { to: ({ category, attributes }) => category === 'PAYMENTS' && rows.add(attributes.rows) };
+const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit, alerts });
 void rdcp.listen().then(async ({ url }) => {
-  await createRdcpClient({ baseUrl: url, apiKey }).enable('PAYMENTS', { duration: '5m' });
-  console.log(payments.enabled ? 'switched' : 'off');
+  const filter = { where: 'rows > 1' };
+  await createRdcpClient({ baseUrl: url, apiKey }).enable('PAYMENTS', { duration: '5m', otelrdcp_filter: filter });
+  while (rows.size === 0) {
+    for (const each of [1, 2]) payments.debug('charging', { rows: each });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  console.log('rows', ...rows);
   await rdcp.close();
 });
 `;
