@@ -304,7 +304,9 @@ class SourceTail {
     const { label } = this.#source;
     const name = this.#processes.nameOf(id);
     const service = this.#processes.serviceOf(id);
-    if (this.#owners === undefined || service === undefined || service === label) return name;
+    if (this.#owners === undefined || service === label) return name;
+    // One that is not listed yet may be of another service.
+    if (service === undefined) return this.#processes.areListed ? undefined : name;
     return this.#owners.nameOf(service) === undefined ? `${name} of ${service}` : undefined;
   }
 
@@ -416,7 +418,12 @@ class ProcessNames {
     return this.#isOne;
   }
 
-  /** `undefined` where the service does not list its fleet. */
+  /** Whether the service lists its fleet. */
+  get areListed(): boolean {
+    return this.#asks;
+  }
+
+  /** `undefined` where the service does not list its fleet, or the process not yet. */
   serviceOf(id: string): string | undefined {
     return this.#services.get(id);
   }
