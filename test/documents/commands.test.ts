@@ -72,6 +72,7 @@ const SHOWN_BY_COMMAND: Readonly<Record<string, RegExp>> = {
   list: /^(?:shop +)?(?:D(?:ATABASE|B_POOL) +o|NOISY +quiet)/m,
   forecast: /^DATABASE /m,
   tail: /(?:DATABASE|ORDERS) query done/,
+  explain: /^ {2}DATABASE was called \d+ times in 3 s/m,
   request: /^curl -H 'baggage: rdcp\.debug=/m,
   enable: / on (?:from \w+ up )?for /,
   quieten: /^NOISY quiet below warn for 1h/m,
