@@ -1,5 +1,6 @@
 // The full tier: `*.full.ts`, a process each, and of `*.test.ts` the tests that test/support/tiers.ts marks. A file that holds
-// something to a time or a rate says so in its first line, and runs when nothing else does; `--unmeasured` leaves these out.
+// something to a time or a rate says so in its first line, and runs when nothing else does. `--each-change` leaves these out, and those
+// that say that they run every night.
 // `npm run test:full -- --test-name-pattern Redis` runs the tests with such names.
 
 import assert from 'node:assert/strict';
@@ -9,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { packInto } from './package/consumer.ts';
 import { MEASURING } from './support/at-most.ts';
 import { ROOT } from './support/built.ts';
-import { commandLine, MEASURES, runTests, type TestRun } from './support/run-tests.ts';
+import { commandLine, MEASURES, NIGHTLY, runTests, type TestRun } from './support/run-tests.ts';
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -21,14 +22,16 @@ function marks(file: string): boolean {
 }
 
 const files = globSync('test/**/*.full.ts', { cwd: ROOT }).sort();
+const isEachChange = commandLine['each-change'];
+const leftOut = (file: string) => isEachChange && NIGHTLY.test(textOf(file));
 const measuring = files.filter((file) => MEASURES.test(textOf(file)));
 const marked = globSync('test/**/*.test.ts', { cwd: ROOT }).filter(marks).sort();
 assert.ok(marked.length > 0 && measuring.length > 0);
 
 const runs: readonly Pick<TestRun, 'files' | 'only' | 'concurrency'>[] = [
   { files: marked, only: true, concurrency: 2 },
-  { files: files.filter((file) => !measuring.includes(file)), concurrency: 2 },
-  ...(commandLine.unmeasured ? [] : [{ files: measuring, concurrency: 1 }]),
+  { files: files.filter((file) => !measuring.includes(file) && !leftOut(file)), concurrency: 2 },
+  ...(isEachChange ? [] : [{ files: measuring, concurrency: 1 }]),
 ];
 const folder = mkdtempSync(join(tmpdir(), 'rdcp-packed-'));
 try {

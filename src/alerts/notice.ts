@@ -1,5 +1,5 @@
 import type { AlertNotification } from '../protocol/alert-notification.ts';
-import { allowing } from '../protocol/pattern.ts';
+import { allowing } from '../protocol/names.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import type { Match } from '../protocol/target.ts';
 

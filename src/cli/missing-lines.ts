@@ -86,7 +86,9 @@ function reasonsFor(
   if (measured !== undefined && figures !== undefined) {
     const { answered: counted, asked } = measured.instances;
     const counts = { [name]: figures.counts };
-    const sentence = describeCalls({ ...part, categories: [name], counts, seconds: COUNTED_SECONDS, counted, asked });
+    // Where lines come, the other calls need no reason.
+    const asks = figures.callsPerSecond.value === 0 ? part : { tenant: part.tenant };
+    const sentence = describeCalls({ ...asks, categories: [name], counts, seconds: COUNTED_SECONDS, counted, asked });
     reasons.push(`${sentence}.`);
     if (figures.counts.calls === 0) reasons.push(`It was called ${metrics.callsTotal} times while it was on.`);
     if (figures.callsPerSecond.value > 0) {

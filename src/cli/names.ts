@@ -1,8 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, RdcpError } from '../errors.ts';
-import { isCategoryName } from '../protocol/names.ts';
-import { patternMatcher } from '../protocol/pattern.ts';
+import { isCategoryName, patternMatcher } from '../protocol/names.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { type Access, clientOf } from './connection.ts';

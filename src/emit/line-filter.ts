@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { RdcpError } from '../errors.ts';
-import { patternMatcher } from '../protocol/pattern.ts';
+import { patternMatcher } from '../protocol/names.ts';
 import type { LineFilter } from '../protocol/target.ts';
 import type { DebugRecord } from './record.ts';
 

@@ -1,4 +1,4 @@
-import { patternMatcher } from '../protocol/pattern.ts';
+import { patternMatcher } from '../protocol/names.ts';
 import { maskCredentials } from './credentials.ts';
 
 /** Names and values that must not leave the process. */

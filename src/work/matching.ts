@@ -1,5 +1,5 @@
 import type { Work, WorkContext } from '../gate/work.ts';
-import { allowing } from '../protocol/pattern.ts';
+import { allowing } from '../protocol/names.ts';
 import type { Match } from '../protocol/target.ts';
 import { attributeOfWork, isSettled } from './attributes.ts';
 import { isHidden, shown, type ValueRedaction } from './redaction.ts';

@@ -1,3 +1,4 @@
+// Every night: five minutes of installs, for the recipes of the documents.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

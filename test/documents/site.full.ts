@@ -1,3 +1,4 @@
+// Every night: builds the documentation site; its workflow does so for each change of main.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';

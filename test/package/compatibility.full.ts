@@ -1,3 +1,4 @@
+// Every night: installs each version of redis, Jest and Vitest.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Every night: installs each runtime; the workflow `ci` has the versions of Node.js in a matrix.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

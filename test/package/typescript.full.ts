@@ -1,3 +1,4 @@
+// Every night: installs each compiler.
 // The declarations of every dependency are checked too.
 
 import assert from 'node:assert/strict';

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { CategoryNames } from '../../src/adopt/names.ts';
 import { isSelected, parseSelection } from '../../src/cli/names.ts';
 import { createRedaction } from '../../src/emit/redaction.ts';
-import { matchesAny } from '../../src/protocol/names.ts';
-import { allowing, patternMatcher } from '../../src/protocol/pattern.ts';
+import { allowing, matchesAny, patternMatcher } from '../../src/protocol/names.ts';
 import fc from '../support/fast-check.ts';
 
 /** By the definition: each star stands for nothing, or for one more character. */

@@ -10,12 +10,14 @@ const PRELOAD = join(import.meta.dirname, 'preload.ts');
 export const { values: commandLine } = parseArgs({
   options: {
     'test-name-pattern': { type: 'string', multiple: true },
-    unmeasured: { type: 'boolean', default: false },
+    'each-change': { type: 'boolean', default: false },
   },
 });
 
 /** How a test file begins that holds something to a time or a rate. */
 export const MEASURES = /^\/\/ Measures, so nothing runs beside it: /;
+/** How a test file begins that is too long for each change, and about something that a change rarely touches. */
+export const NIGHTLY = /^\/\/ Every night: /;
 
 export interface TestRun {
   readonly files: readonly string[];

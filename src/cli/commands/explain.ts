@@ -29,7 +29,7 @@ export const explain: Command = {
       for (const line of answer.service) terminal.out(line);
       for (const { name, category, reasons } of answer.categories) {
         const states = category === undefined ? [] : statesOf(category, terminal.now());
-        const shown = states.map(({ enabled, whom }) => `${enabled ? 'on' : 'off'}${whom === '' ? '' : ` ${whom}`}`);
+        const shown = states.map(({ enabled, whom }) => `${enabled ? 'on' : 'off'}${whom === '-' ? '' : ` ${whom}`}`);
         terminal.out([name, shown.join(', ')].filter((part) => part !== '').join(' '));
         for (const reason of reasons) terminal.out(`  ${reason}`);
       }

@@ -1,5 +1,5 @@
 import type { FleetMember, TenantSummary } from '../../protocol/messages.ts';
-import { patternMatcher } from '../../protocol/pattern.ts';
+import { patternMatcher } from '../../protocol/names.ts';
 
 // The searches of the lists.
 

@@ -48,8 +48,11 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
       "explain ORDERS --where 'rows > 1' --text 'order *' --sample 1/1 --one --version 1.4.2",
       /^ {2}rdcp tail ORDERS shows these lines/m,
     ],
-    ['explain ORDERS --on-error --slower-than 100ms --percent 50', /^ORDERS off\n {2}ORDERS was called \d+ times/m],
-    ['list STOCK --measure', /^STOCK .* [1-9][\d.]* +steps/m],
+    [
+      'explain ORDERS --on-error --slower-than 100ms --percent 50',
+      /^ORDERS off\n {2}ORDERS was called \d+ times in 3 s\.\n {2}rdcp tail ORDERS/m,
+    ],
+    ['list MAILS --measure', /^MAILS .* [1-9][\d.]* +steps/m],
   ],
   look: [
     ['list', /^ORDERS +off .* steps of ORDERS$/m],
@@ -118,7 +121,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['quieten CHATTY --dry-run', /^CHATTY would be quiet below warn [\s\S]*Dry run/m],
     ['quieten CHATTY --above error --for 1h --reason noise --yes', /^CHATTY quiet below error for 1h/m],
     ['enable BUDGETS --rate 50 --calls 2', /^BUDGETS +off +on /m],
-    ['audit --category BUDGETS --action expire', / expire +BUDGETS +success +budget$/m, { again: true }],
+    ['audit --category BUDGETS --action expire', / expire +BUDGETS[,\w]* +success +budget$/m, { again: true }],
     ['enable FREE --unlimited', /^FREE on for 15m/m],
   ],
   switch: [
@@ -197,6 +200,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['list ORDERS --profile pay', /^ORDERS +off /m],
     ['profiles', /^pay +https:\S+ +- +certificate$/m],
     ['logout --profile pay', /^Removed profile pay/],
+    ['login --profile filed --url $SHOP --key-file ops.key', /^Logged in .*; profile filed/],
     ['login --profile acme --url $SHOP --tenant acme < ops.key', /^Logged in .*; profile acme/],
     ['token create --scopes discovery > login.token', /^Valid for /],
     ['login --profile short --token --url $SHOP < login.token', /^Logged in .* as ops \(discovery\); profile short/],

@@ -1,4 +1,4 @@
-import { allowing } from '../../../protocol/pattern.ts';
+import { allowing } from '../../../protocol/names.ts';
 import type { JsonValue } from '../../../protocol/streams.ts';
 import type { LineRow } from './line-log.ts';
 
