@@ -216,7 +216,7 @@ browserTest('a session that ends in the middle is asked for in place; what was t
     const error = { code: 'RDCP_AUTH_FAILED', message: 'The credential has expired', protocol: 'rdcp/1.0' };
     return refuse ? route.fulfill({ status: 401, json: { protocol: 'rdcp/1.0', error } }) : route.continue();
   });
-  await page.keyboard.press('Enter');
+  await page.getByLabel(/Reason/).press('Enter');
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
   await assertAccessible(page, 'an expired session');
   refuse = false;
