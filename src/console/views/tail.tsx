@@ -225,6 +225,8 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [showsFields, setShowsFields] = useState(false);
   const fields = useFields(log.shown, filter);
+  // Of all lines: a word that is half typed may leave out every one.
+  const completed = useFields(log.rows, undefined);
   const rows = arranged(log.shown, { fold: fold === true, byTrace: byTrace === true, open });
   const lines = () => log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
   const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
@@ -261,7 +263,7 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
             }}
           />
           <datalist id="filter-completions">
-            {completionsOf(search, fields).map((each) => (
+            {completionsOf(search, completed).map((each) => (
               <option key={each} value={each} />
             ))}
           </datalist>
