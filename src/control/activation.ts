@@ -4,7 +4,7 @@ import type { AuditedActivation } from '../protocol/audit-messages.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { DiscoveredActivation } from '../protocol/messages.ts';
 import type { ControlTarget, Match, Target } from '../protocol/target.ts';
-import { describeInstances, levelText, nameSome, whenText } from '../protocol/target-text.ts';
+import { describeInstances, levelText, whenText } from '../protocol/target-text.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Activation, Maker } from '../store/state-store.ts';
 import { TICKET_ATTRIBUTE } from '../tickets/ticket.ts';
@@ -72,19 +72,19 @@ export function ofCategory(activations: readonly Activation[] | undefined, categ
 
 /**
  * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`.
+ * @param names those of its categories, as far as there is room
  * @param values whether the values of attributes are shown; they may be personal data
  * @param state of the categories, such as `on`
  */
 export function describeActivation(
-  { categories, target, filter, when, level }: Activation,
-  { values, state }: { readonly values: boolean; readonly state?: string },
+  { target, filter, when, level }: Activation,
+  { names, values, state }: { readonly names: string; readonly values: boolean; readonly state?: string },
 ): string {
   const conditions = Object.entries(target?.match ?? {});
   const work = isForTicket(target)
     ? 'its ticket'
     : conditions.map(([name, value]) => (values ? `${name}=${value}` : name)).join(', ');
   const processes = describeInstances(target?.instances);
-  const names = nameSome(categories);
   return [
     when === undefined ? names : `recording ${whenText(when)} of ${names}`,
     when !== undefined || state === undefined ? '' : ` ${state}`,

@@ -5,9 +5,9 @@ import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ControlBudget } from '../protocol/messages.ts';
 import { matchesAny } from '../protocol/names.ts';
 import type { LineFilter, Match } from '../protocol/target.ts';
-import { isQuiet, nameSome } from '../protocol/target-text.ts';
+import { isQuiet } from '../protocol/target-text.ts';
 import { parseDuration } from '../protocol/time.ts';
-import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
+import { type ControlLimits, nameSome, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
 // The `allow` of a credential, for whatever it asks to change or to read.
 

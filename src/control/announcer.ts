@@ -1,6 +1,6 @@
 import type { AuditDraft } from '../audit/types.ts';
 import type { Level } from '../protocol/constants.ts';
-import { levelState, nameSome } from '../protocol/target-text.ts';
+import { levelState } from '../protocol/target-text.ts';
 import { formatDuration } from '../protocol/time.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
@@ -8,7 +8,7 @@ import type { Clock, Delay } from '../time/clock.ts';
 import { describeActivation } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
+import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
   readonly states: Pick<ScopeStates, 'spent' | 'ended'>;
@@ -107,7 +107,7 @@ export class Announcer {
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
       const lasting = this.#remaining(each, origin.changedAt);
-      const begun = describeActivation(each, { values: false, state: 'on' });
+      const begun = describeActivation(each, { names: nameSome(each.categories), values: false, state: 'on' });
       parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
@@ -293,7 +293,11 @@ function withNames(groups: ReadonlyMap<string, readonly string[]>): readonly str
 }
 
 function describeEndOf(activation: Activation): string {
-  const text = describeActivation(activation, { values: false, state: 'off again' });
+  const text = describeActivation(activation, {
+    names: nameSome(activation.categories),
+    values: false,
+    state: 'off again',
+  });
   return activation.when === undefined ? text : `${text} ended`;
 }
 

@@ -7,7 +7,6 @@ import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../pr
 import type { ControlRequest } from '../protocol/control-request.ts';
 import { decodeJson } from '../protocol/decode.ts';
 import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../protocol/messages.ts';
-import { nameSome } from '../protocol/target-text.ts';
 import { timestamp } from '../protocol/time.ts';
 import {
   type CommitResult,
@@ -37,6 +36,7 @@ import {
   type Computed,
   isActivating,
   MAX_REFUSED_NAMES,
+  nameSome,
   overlaySeconds,
   transition,
   UNTICKETED,
@@ -182,7 +182,7 @@ export class Commands implements Writer {
       settings: snapshot.tenant ?? snapshot.global,
       activations: [],
       activation,
-      summary: `Signed ${describeActivation(activation, { values: true })} until ${timestamp(expiresAt)}`,
+      summary: `Signed ${describeActivation(activation, { names: nameSome(categories), values: true })} until ${timestamp(expiresAt)}`,
     };
     if (allow !== undefined) {
       assertMayChange(

@@ -4,7 +4,7 @@ import type { AuditIdentity } from '../protocol/audit-messages.ts';
 import type { Level } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
-import { isQuiet, levelText, nameSome } from '../protocol/target-text.ts';
+import { isQuiet, levelText } from '../protocol/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 import {
@@ -14,6 +14,14 @@ import {
   describeActivation,
   ofCategory,
 } from './activation.ts';
+
+const MOST_NAMED = 5;
+
+/** The names, or the first of them and how many more there are. */
+export function nameSome(names: readonly string[]): string {
+  if (names.length <= MOST_NAMED) return names.join(', ');
+  return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
+}
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -189,7 +197,7 @@ export function transition(
   if (isActivating(request) && expiresAt !== undefined) {
     const activation = activationOf(request, categories, expiresAt, by, sources);
     assertRoom(snapshot, categories);
-    const summary = `Enabled ${describeActivation(activation, { values: true })} until ${timestamp(expiresAt)}`;
+    const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} until ${timestamp(expiresAt)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -243,7 +251,7 @@ function endOne(
 ): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
-  const summary = `Ended ${describeActivation(activation, { values: false })}`;
+  const summary = `Ended ${describeActivation(activation, { names: nameSome(activation.categories), values: false })}`;
   return {
     categories: activation.categories,
     activations: activations.filter((each) => each !== activation),

@@ -1,5 +1,5 @@
 import type { AuditEntry } from './audit-messages.ts';
-import { duplicateMember, serialized } from './duplicate-members.ts';
+import { duplicateMember, serialized } from './json-text.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
 /** Id and time of an entry from its storage key, used when the entry itself is damaged. */

@@ -1,4 +1,4 @@
-import type { JsonBounds } from './json-bounds.ts';
+import type { JsonBounds } from './json-text.ts';
 
 /** The `protocol` field of every body and the `X-RDCP-Protocol` header (RDCP 1.0, Versioning). */
 export const PROTOCOL = 'rdcp/1.0';

@@ -54,11 +54,3 @@ export function whenText({ failed, slowerThan }: When, between = ' and '): strin
     ...(slowerThan === undefined ? [] : [`work slower than ${slowerThan}`]),
   ].join(between);
 }
-
-const MOST_NAMED = 5;
-
-/** The names, or the first of them and how many more there are. */
-export function nameSome(names: readonly string[]): string {
-  if (names.length <= MOST_NAMED) return names.join(', ');
-  return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
-}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decodeJson } from '../protocol/decode.ts';
-import { serialized } from '../protocol/duplicate-members.ts';
+import { serialized } from '../protocol/json-text.ts';
 import { isCategoryName, isIdentifier } from '../protocol/names.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import type { TailLine } from '../protocol/streams.ts';

@@ -1,3 +1,4 @@
+// Every night: installs each Nest with two loggers.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
