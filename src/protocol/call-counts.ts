@@ -140,7 +140,7 @@ function reasonsOf(counts: CallCounts, { target, filter, when }: Counted): strin
     .map(({ text }) => text);
 }
 
-/** A ticket is a hash that nobody reads. */
+/** A ticket is shown as such: its value is a hash. */
 function matchText({ match = {} }: Target = {}): string {
   return Object.entries(match)
     .map(([name, value]) => (name === 'rdcp.ticket' ? 'this ticket' : `${name}=${value}`))

@@ -96,7 +96,7 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): 
   let before = 0;
   let untilCounted = 0;
   let counted = '';
-  /** What a reader without a line is told. */
+  /** Counts for a reader that has not received a line. */
   const counts = () => {
     if (before > 0 || untilCounted > 0) return undefined;
     const all = Object.entries(tap.counts);

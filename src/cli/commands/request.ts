@@ -117,7 +117,7 @@ function carriedIn({ baggage }: RequestTicket): string {
   return baggage.slice(baggage.indexOf('=') + 1);
 }
 
-/** Nobody reads its lines any more. Notes where it stays valid, and how to end it. */
+/** Ends the ticket of a reader that was interrupted, or notes until when it stays valid and how to end it. */
 async function endTicket(
   terminal: Terminal,
   client: RdcpClient,

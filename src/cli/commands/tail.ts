@@ -24,7 +24,7 @@ import { TimeOrder } from '../time-order.ts';
 import { TraceGroups } from '../trace-groups.ts';
 
 const TICK_MS = 250;
-/** How long lines of a service with several processes are held. A line reaches the process that is asked within 250 ms (p99). */
+/** How long lines of a service with several processes are held, in milliseconds, so that slower relays are in order too. */
 const HELD_IN_FLEET_MS = 300;
 /** Between two attempts to reach a service that went away. */
 const PAUSE_MS = 1000;

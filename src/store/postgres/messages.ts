@@ -48,7 +48,7 @@ export function createPostgresMessages(options: MessagesOptions) {
     listeners.call(opened.text, opened.from);
   }
 
-  /** Whoever may connect to the database can notify: one statement fetches what many notifications name. */
+  /** Every role that can connect may notify, so one statement fetches the messages of all waiting notifications. */
   async function deliver(): Promise<void> {
     if (isDelivering) return;
     isDelivering = true;

@@ -267,7 +267,7 @@ export async function migrate(run: Query, schema: string, owner?: string): Promi
 }
 
 /**
- * Nothing of a schema is used before its owner is known: whoever may create in the database could have made it first, with
+ * Checks the owner of a schema before anything in it is used: a role that may create schemas could have made it first, with
  * functions that run with the rights of this service.
  */
 async function assertOwned(run: Query, schema: string, owner: string | undefined): Promise<void> {
