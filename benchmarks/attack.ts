@@ -153,7 +153,7 @@ function keepOn(perSecond: number, attack: (turn: number) => Promise<unknown>): 
   );
 }
 
-/** Keeps as many connections of one address open as the service lets it, with half a request on every other one. */
+/** Takes all connections that the service leaves to one address, and asks for more; half a request on every other one. */
 function holdConnections(url: string, count: number): void {
   const { port } = new URL(url);
   let open = 0;
@@ -403,7 +403,7 @@ async function main(minutes: number): Promise<void> {
       0,
     ),
     verdict(
-      'operator, status with a valid key',
+      'operator, from an address that does not attack, status with a valid key',
       'always, within 250 ms',
       `${unserved} not served, slowest ${slowest.toFixed(0)} ms, p99 ${p99((part) => part.looks).toFixed(0)} ms`,
       unserved === 0 && slowest <= 250,

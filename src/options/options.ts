@@ -389,8 +389,7 @@ export interface LimitsOptions {
    */
   readonly maxCategories?: number | undefined;
   /**
-   * Most connections to the listener that are open at a time, and most streams of HTTP/2. Beyond that a new one takes the place
-   * of the one that has been idle longest, and is refused while all are busy.
+   * Most connections to the listener that are open at a time, and most streams of HTTP/2. Beyond that new ones are refused.
    * @default 512
    */
   readonly maxConnections?: number | undefined;

@@ -94,7 +94,7 @@ export const CONDITIONS = {
   },
   connections: {
     credentials: false,
-    meanwhile: 'idle connections are closed for new ones, and new ones are refused while all are busy',
+    meanwhile: 'new connections are closed',
     oneProblem: true,
     over: 'the number of connections is within the limits again',
   },

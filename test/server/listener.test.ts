@@ -217,10 +217,13 @@ test('an expectation that is not known is ignored', async (t) => {
 
 const STALLED = 1000;
 /** Long enough for all of them to connect while others are served. */
-const STALL_TIMEOUTS = { headersMs: 1500, requestMs: 1500, checkMs: 50 };
+const STALLING = {
+  timeouts: { headersMs: 1500, requestMs: 1500, checkMs: 50 },
+  places: { total: STALLED + 1, perAddress: STALLED + 1 },
+};
 
 test('a thousand stalled connections are closed by the header timeout with 408, and others are served meanwhile', async (t) => {
-  const url = await listen(t, {}, undefined, { timeouts: STALL_TIMEOUTS });
+  const url = await listen(t, {}, undefined, STALLING);
   const stalled = Array.from({ length: STALLED }, () => exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: '));
   assert.equal(await (await fetch(url)).text(), 'hello');
   for (const answer of await Promise.all(stalled)) assertEnvelope(answer, 408, 'RDCP_TIMEOUT');
@@ -229,7 +232,7 @@ test('a thousand stalled connections are closed by the header timeout with 408, 
 
 inFull('a thousand stalled TLS handshakes are cut off, and others are served meanwhile', async (t) => {
   const { cert, ...tls } = writeCertificate();
-  const url = await listen(t, { tls }, undefined, { timeouts: STALL_TIMEOUTS });
+  const url = await listen(t, { tls }, undefined, STALLING);
   // The beginning of a ClientHello, without its rest.
   const stalled = Array.from({ length: STALLED }, () => exchange(url, Buffer.from('16030100ff010000fb0303', 'hex')));
   assert.equal((await getOverTls(url, { ca: cert })).text, 'hello');

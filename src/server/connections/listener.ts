@@ -92,7 +92,6 @@ export function createListener(
   const sessions = new Http2Sessions(limits.keepAliveMs, now);
   const connections = new Connections({
     limits: places,
-    tls: config.tls !== undefined,
     isProxy: peerMatcher(config.trustedProxies),
     condition: conditions.watch('connections'),
     now,
