@@ -110,7 +110,6 @@ function assemble(
     createIntrospectionVerifier({
       ...introspection,
       clock,
-      delay: unrefTimeout,
       condition: conditions.watch('introspection'),
     });
   const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;

@@ -6,18 +6,6 @@ export type IntrospectionEndpoint = Pick<IntrospectionOptions, 'endpoint' | 'cli
 
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** The issuer responded with a status other than 200. */
-export class StatusFault extends IssuerFault {
-  /** Cause of the refusal: the token, this server as a client, or unclear which. */
-  readonly refuses: 'token' | 'either' | 'us';
-
-  constructor(status: number, refuses: StatusFault['refuses']) {
-    const ofClient = refuses !== 'token' && [400, 401, 403].includes(status);
-    super(`answers with status ${status}${ofClient ? ': it refuses clientId or clientSecret' : ''}`);
-    this.refuses = refuses;
-  }
-}
-
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 64 * 1024;
 
@@ -27,14 +15,13 @@ const ABOUT_CLIENT = ['invalid_client', 'unauthorized_client'];
 const ABOUT_TOKEN = 'invalid_token';
 
 /**
- * Introspects one token (RFC 7662, section 2).
- * @returns the response, or the fault if the token may have caused it. Rejects with any other failure
+ * Introspects one token (RFC 7662, section 2). Rejects without a valid response.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
 export function introspectionRequest(
   { endpoint, clientId, clientSecret }: IntrospectionEndpoint,
   fetch: typeof globalThis.fetch,
-): (token: string) => Promise<Answer | StatusFault> {
+): (token: string) => Promise<Answer> {
   const uri = trustedUri(endpoint, 'security.introspection.endpoint');
   const headers = {
     Accept: 'application/json',
@@ -55,32 +42,24 @@ export function introspectionRequest(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const { status } = response;
-    if (status === 400 || status === 401) {
-      const fault = new StatusFault(status, await refusedBy(response));
-      if (fault.refuses === 'us') throw fault;
-      return fault;
-    }
-    if (status !== 200) {
-      await response.body?.cancel();
-      throw new StatusFault(status, 'us');
-    }
     const answer = parse(await readBounded(response, MAX_BYTES));
-    if (isAnswer(answer)) return answer;
-    throw new IssuerFault('answers with an invalid introspection response');
+    if (status === 200 && isAnswer(answer)) return answer;
+    if (status === 200) throw new IssuerFault('answers with an invalid introspection response');
+    if (refusesToken(response, answer)) return { active: false };
+    const ofClient = [400, 401, 403].includes(status) ? ': it refuses clientId or clientSecret' : '';
+    throw new IssuerFault(`answers with status ${status}${ofClient}`);
   };
 }
 
 /**
- * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400 or 401, not
- * always with an error code.
+ * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400, or with 401
+ * and an error code.
  */
-async function refusedBy(response: Response): Promise<StatusFault['refuses']> {
-  const body = parse(await readBounded(response, MAX_BYTES).catch(() => ''));
+function refusesToken({ status, headers }: Response, body: unknown): boolean {
   const code: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
-  if (ABOUT_CLIENT.includes(String(code))) return 'us';
-  const challenge = response.headers.get('WWW-Authenticate') ?? '';
-  const names = code === ABOUT_TOKEN || challenge.includes(`error="${ABOUT_TOKEN}"`);
-  return response.status === 400 || names ? 'token' : 'either';
+  if (status === 400) return !ABOUT_CLIENT.includes(String(code));
+  const challenge = headers.get('WWW-Authenticate') ?? '';
+  return status === 401 && (code === ABOUT_TOKEN || challenge.includes(`error="${ABOUT_TOKEN}"`));
 }
 
 /** Returns `undefined` for invalid JSON. The parser's error could quote the token. */

@@ -1,18 +1,23 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { RdcpError } from '../errors.ts';
+import { RdcpError, unavailable } from '../errors.ts';
 import type { IntrospectionOptions } from '../options/options.ts';
 import { limitsOf } from '../protocol/allow.ts';
+import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { createIntrospectionClient, type IntrospectionSurroundings } from './introspection-client.ts';
-import type { Answer } from './introspection-request.ts';
+import { type Answer, introspectionRequest } from './introspection-request.ts';
+import { issuerProblem } from './issuer-failure.ts';
 import { ALLOW_CLAIM, CLOCK_TOLERANCE_SECONDS, principalOf, TENANTS_CLAIM } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
 
-export interface IntrospectionVerifierOptions extends IntrospectionOptions, IntrospectionSurroundings {
+export interface IntrospectionVerifierOptions extends IntrospectionOptions {
+  readonly clock: Clock;
+  /** Holds while the issuer does not respond correctly. @default not watched */
+  readonly condition?: Condition;
   /** Maximum number of cached active tokens, and of cached refused tokens. @default 10000 */
   readonly cacheSize?: number;
 }
@@ -51,8 +56,8 @@ interface Cached<T> {
  * line of its own: junk is made up afresh. Tokens that were active before are exempt.
  */
 export function createIntrospectionVerifier(options: IntrospectionVerifierOptions): CredentialVerifier {
-  const { clock, cacheSize = 10_000 } = options;
-  const client = createIntrospectionClient(options, options);
+  const { clock, condition = UNWATCHED, cacheSize = 10_000 } = options;
+  const request = introspectionRequest(options, globalThis.fetch);
   // Separate caches, so that made-up tokens do not evict active ones.
   const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
   const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
@@ -61,7 +66,7 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
     most: MAX_IN_FLIGHT,
     mostOfKey: MAX_OF_ADDRESS,
     mostWaiting: MAX_WAITING,
-    refuse: () => client.notVerified(),
+    refuse: () => notVerified(),
   });
 
   const createReserve = () =>
@@ -75,24 +80,34 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
   const reserve = { ofNew: createReserve(), ofReturned: createReserve() };
   const turnedAway = new LRUCache<string, true>({ max: MAX_TURNED_AWAY });
 
+  const ask = async (token: string): Promise<Answer> => {
+    try {
+      const answer = await request(token);
+      condition.end();
+      return answer;
+    } catch (cause) {
+      condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
+      throw notVerified(cause);
+    }
+  };
+
   const askQueued = async (token: string, digest: string, sender: Sender | undefined) => {
     const address = sender?.address ?? '';
     const isSpent = () => sender?.isSpent() === true;
-    const ask = () => {
+    const askInTurn = () => {
       turnedAway.delete(digest);
-      return client.ask(token, false);
+      return ask(token);
     };
     const returns = turnedAway.has(digest);
     // Until it has its turn.
     turnedAway.set(digest, true);
-    if (returns) return reserve.ofReturned(address, ask);
-    const answer = isSpent() ? undefined : await enqueue(address, async () => (isSpent() ? undefined : ask()));
-    return answer ?? reserve.ofNew(address, ask);
+    if (returns) return reserve.ofReturned(address, askInTurn);
+    const answer = isSpent() ? undefined : await enqueue(address, async () => (isSpent() ? undefined : askInTurn()));
+    return answer ?? reserve.ofNew(address, askInTurn);
   };
 
   const introspect = async (token: string, digest: string, sender: Sender | undefined): Promise<Principal> => {
-    const wasActive = active.has(digest);
-    const answer = await (wasActive ? client.ask(token, true) : askQueued(token, digest, sender));
+    const answer = await (active.has(digest) ? ask(token) : askQueued(token, digest, sender));
     const askedAt = clock.monotonic();
     try {
       const principal = readAnswer(answer, options, clock.now());
@@ -131,9 +146,12 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
       active.clear();
       refused.clear();
       turnedAway.clear();
-      client.close();
     },
   };
+}
+
+function notVerified(cause?: unknown): RdcpError {
+  return unavailable('The token cannot be verified at the moment', cause, 1);
 }
 
 /** @throws if the response does not accept the token as an access token for this server */
