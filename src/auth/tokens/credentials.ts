@@ -36,8 +36,7 @@ export function createTokenCredentials({ apiKey, bearer, certificate, certificat
 
     /** Returns the authenticated client, if any. Its secret is an API key. */
     async client(parameters: Parameters, authorization: string | undefined): Promise<Principal | undefined> {
-      const readings = clientCredentials(parameters, authorization);
-      const presented = readings.find(({ secret }) => apiKey?.knows(secret)) ?? readings[0];
+      const presented = clientCredentials(parameters, authorization);
       if (presented === undefined) return undefined;
       const principal = await verified(apiKey, presented.secret, 'invalid_client', 'api-key');
       if (principal.clientId !== presented.id) throw badCredential('invalid_client', 'api-key');

@@ -44,14 +44,13 @@ export interface ClientCredentials {
 }
 
 /**
- * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1), in each possible decoding. Empty
- * without a secret.
+ * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1); `undefined` without a secret.
  * @throws {RdcpError} `invalid_request` for both at once, `invalid_client` for malformed Basic
  */
 export function clientCredentials(
   parameters: Parameters,
   authorization: string | undefined,
-): readonly ClientCredentials[] {
+): ClientCredentials | undefined {
   const secret = parameters.get('client_secret');
   if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
     if (secret !== undefined)
@@ -59,28 +58,22 @@ export function clientCredentials(
         'invalid_request',
         'Authenticate with either the Authorization header or client_secret, not both',
       );
-    const readings = decodeBasic(authorization);
-    const id = parameters.get('client_id');
-    if (id !== undefined && !readings.some((reading) => reading.id === id)) {
+    const credentials = decodeBasic(authorization);
+    if ((parameters.get('client_id') ?? credentials.id) !== credentials.id) {
       throw badRequest('invalid_request', 'client_id differs from the client in the Authorization header');
     }
-    return readings;
+    return credentials;
   }
-  return secret === undefined ? [] : [{ id: requiredParameter(parameters, 'client_id'), secret }];
+  return secret === undefined ? undefined : { id: requiredParameter(parameters, 'client_id'), secret };
 }
 
-/**
- * Both parts should be form-encoded, which many clients omit. Parts that contain `+` or `%` are returned raw as well as
- * decoded.
- */
-function decodeBasic(authorization: string): ClientCredentials[] {
+/** Both parts are form-encoded. */
+function decodeBasic(authorization: string): ClientCredentials {
   const text = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon < 1) throw badCredential('invalid_client', 'api-key');
-  const raw = { id: text.slice(0, colon), secret: text.slice(colon + 1) };
   const decode = (half: string) => new URLSearchParams(`x=${half.replaceAll('&', '%26')}`).get('x')!;
-  const decoded = { id: decode(raw.id), secret: decode(raw.secret) };
-  return decoded.id === raw.id && decoded.secret === raw.secret ? [raw] : [decoded, raw];
+  return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
 }
 
 /**
