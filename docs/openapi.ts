@@ -225,15 +225,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
       answer: 'RdcpAnswer',
     },
   },
-  [TOKEN_PATHS.introspect]: {
-    post: {
-      id: 'introspectToken',
-      summary: 'The state of a token (RFC 7662)',
-      open: true,
-      form: TOKEN,
-      answer: 'IntrospectionResponse',
-    },
-  },
   [TOKEN_PATHS.jwks]: {
     get: { id: 'getKeys', summary: 'Public keys that verify tokens (RFC 7517)', open: true, answer: 'KeySet' },
   },

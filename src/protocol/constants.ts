@@ -37,7 +37,6 @@ export const PATHS = {
 export const TOKEN_PATHS = {
   token: '/rdcp/v1/token',
   revoke: '/rdcp/v1/token/revoke',
-  introspect: '/rdcp/v1/token/introspect',
   /** Served only with asymmetric signing keys. */
   jwks: '/rdcp/v1/jwks',
   /** RFC 8414. Served only if the issuer is a URL. */

@@ -59,7 +59,7 @@ import { consoleCode, consoleFiles, consoleRedirect, consoleSession, setPageHead
 import { control } from './routes/control.ts';
 import { events } from './routes/events.ts';
 import { forecast } from './routes/forecast.ts';
-import { createTokenCalls, introspect, jwks, oauthMetadata, revoke, token } from './routes/oauth.ts';
+import { createTokenCalls, jwks, oauthMetadata, revoke, token } from './routes/oauth.ts';
 import { openApi } from './routes/openapi.ts';
 import { consoleSettings, fleetMembers, health, notifications, session, wellKnown } from './routes/service.ts';
 import { tail } from './routes/tail.ts';
@@ -284,12 +284,10 @@ export function createApp(dependencies: AppDependencies): Handle {
 
   if (tokens !== undefined) {
     const addresses = limitAddress(limiter('address', readPerMinute));
-    const limited = (limit: Step) => createTokenCalls({ trail, addressing, anonymous, limit, tenancy: processWide });
-    const calls = limited(rateLimit(limiter('token', controlPerMinute)));
-    const lookups = limited(rateLimit(limiter('introspection', readPerMinute)));
+    const limit = rateLimit(limiter('token', controlPerMinute));
+    const calls = createTokenCalls({ trail, addressing, anonymous, limit, tenancy: processWide });
     post(TOKEN_PATHS.token, answer(token(tokens, calls, clock)));
     post(TOKEN_PATHS.revoke, answer(revoke(tokens, calls, clock)));
-    post(TOKEN_PATHS.introspect, answer(introspect(tokens, lookups)));
     const { publishedKeys, issuerUrl } = tokens;
     if (publishedKeys !== undefined) get(TOKEN_PATHS.jwks, addresses, answer(jwks(publishedKeys, clock)));
     if (issuerUrl !== undefined) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { SignJWT } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import * as oauth from 'openid-client';
 import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import { ACCESS_TOKEN, SECRET, TOKEN_EXCHANGE } from '../server/tokens.ts';
@@ -72,13 +72,11 @@ for (const scheme of ['http', 'https'] as const satisfies Scheme[]) {
 
       const next = await oauth.refreshTokenGrant(config, session.refresh_token ?? '');
       assert.notEqual(next.refresh_token, session.refresh_token);
-      const told = await oauth.tokenIntrospection(config, next.access_token);
-      assert.partialDeepStrictEqual(told, { active: true, scope: 'status control', client_id: 'operator-client' });
-      assert.equal((await oauth.tokenIntrospection(config, next.refresh_token ?? '')).active, true);
+      assert.equal((await status(config, server, next.access_token)).status, 200);
 
       await oauth.tokenRevocation(config, next.refresh_token ?? '', { token_type_hint: 'refresh_token' });
-      for (const token of [next.access_token, next.refresh_token ?? '', narrower.access_token, 'nonsense']) {
-        assert.deepEqual(await oauth.tokenIntrospection(config, token), { active: false });
+      for (const token of [next.access_token, narrower.access_token]) {
+        await assert.rejects(status(config, server, token), isChallenge('bearer', 'invalid_token'));
       }
       await oauth.tokenRevocation(config, next.access_token);
     });
@@ -96,19 +94,17 @@ test('of two concurrent refreshes with one token one wins, the other gets invali
   assert.ok(lost.reason instanceof oauth.ResponseBodyError);
   assert.deepEqual([lost.reason.error, lost.reason.status], ['invalid_grant', 400]);
   const { access_token: access, refresh_token: next = '' } = won.value;
-  assert.deepEqual(await oauth.tokenIntrospection(config, access), { active: false });
   await assert.rejects(oauth.refreshTokenGrant(config, next), { name: 'ResponseBodyError', error: 'invalid_grant' });
   await assert.rejects(status(config, server, access), isChallenge('bearer', 'invalid_token'));
 });
 
-test('a client that exchanges a token of another client may refresh, introspect and revoke the new one', async (t) => {
+test('a client that exchanges a token of another client may refresh and revoke the new one', async (t) => {
   const server = await startAuthorizationServer(t);
   const owner = await discover(server);
   const gateway = await discover(server, { id: 'status-client', secret: KEYS.status });
   const { access_token: subject } = await oauth.clientCredentialsGrant(owner, {});
   const session = await exchange(gateway, { subject_token: subject, scope: 'control' });
-  assert.partialDeepStrictEqual(await oauth.tokenIntrospection(gateway, session.access_token), {
-    active: true,
+  assert.partialDeepStrictEqual(decodeJwt(session.access_token), {
     client_id: 'status-client',
     sub: 'operator-client',
     scope: 'control',
@@ -116,7 +112,7 @@ test('a client that exchanges a token of another client may refresh, introspect 
   await assert.rejects(oauth.refreshTokenGrant(owner, session.refresh_token ?? ''), { error: 'invalid_grant' });
   const next = await oauth.refreshTokenGrant(gateway, session.refresh_token ?? '');
   await oauth.tokenRevocation(gateway, next.access_token);
-  assert.deepEqual(await oauth.tokenIntrospection(gateway, next.access_token), { active: false });
+  await assert.rejects(status(gateway, server, next.access_token), isChallenge('bearer', 'invalid_token'));
 });
 
 /** A refusal with a challenge, of which the library reads no more than that; the answer is there to be read. */
@@ -153,9 +149,11 @@ test('every refusal is understood by its code', async (t) => {
   for (const [error, request] of refusals) {
     await assert.rejects(request(), { name: 'ResponseBodyError', error, status: 400 }, error);
   }
-  assert.deepEqual(await oauth.tokenIntrospection(stranger, session.access_token), { active: false });
-  assert.deepEqual(await oauth.tokenIntrospection(config, foreign), { active: false });
-  assert.equal((await oauth.tokenIntrospection(config, session.refresh_token ?? '')).active, true, 'nothing ended it');
+  assert.equal(
+    (await oauth.refreshTokenGrant(config, session.refresh_token ?? '')).scope,
+    session.scope,
+    'nothing ended it',
+  );
 });
 
 test('a client with a wrong secret gets invalid_client from every endpoint', async (t) => {
@@ -167,7 +165,6 @@ test('a client with a wrong secret gets invalid_client from every endpoint', asy
       () => oauth.clientCredentialsGrant(config, {}),
       () => exchange(config),
       () => oauth.refreshTokenGrant(config, 'nonsense'),
-      () => oauth.tokenIntrospection(config, token),
       () => oauth.tokenRevocation(config, token),
     ]) {
       const refused: unknown = await request().catch((error: unknown) => error);
@@ -176,8 +173,6 @@ test('a client with a wrong secret gets invalid_client from every endpoint', asy
       assert.deepEqual([code, (await response.json()).error], [401, 'invalid_client']);
     }
   }
-  const nobody = await discover(server, { authentication: oauth.None() });
-  await assert.rejects(oauth.tokenIntrospection(nobody, token), isChallenge('basic', 'invalid_client'));
 });
 
 test('a token without the scope gets insufficient_scope', async (t) => {

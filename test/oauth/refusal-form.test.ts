@@ -13,7 +13,7 @@ import { startAuthorizationServer } from './authorization-server.ts';
 
 // Whatever goes wrong at an endpoint of OAuth, also before it is reached, is told as OAuth has it.
 
-const POSTS = [TOKEN_PATHS.token, TOKEN_PATHS.revoke, TOKEN_PATHS.introspect];
+const POSTS = [TOKEN_PATHS.token, TOKEN_PATHS.revoke];
 const GETS = [TOKEN_PATHS.metadata];
 const FORM = 'application/x-www-form-urlencoded';
 const BODY = 'grant_type=client_credentials&token=x';
@@ -31,7 +31,7 @@ interface Wrong {
 
 const WRONG: readonly Wrong[] = [
   { what: 'an answer that cannot be had', headers: [['Accept', 'text/html']], status: 406 },
-  { what: 'a signed answer', headers: [['Accept', 'application/token-introspection+jwt']], status: 406 },
+  { what: 'a signed answer', headers: [['Accept', 'application/jwt']], status: 406 },
   { what: 'another version, by Accept', headers: [['Accept', 'application/vnd.rdcp.v2+json']], status: 400 },
   { what: 'another version', headers: [['X-RDCP-Protocol', 'rdcp/2.0']], status: 400 },
   { what: 'a foreign host', host: ['evil.example'], status: 403 },
@@ -203,7 +203,7 @@ test('a refusal is written down and counted as ever: by its code of RDCP', async
   const server = await startAuthorizationServer(t);
   const operator = basic('operator-client', 'wrong');
   await askToken(server, { grant_type: 'client_credentials' }, operator);
-  await post(server, TOKEN_PATHS.introspect, { token: 'x' }, operator);
+  await post(server, TOKEN_PATHS.revoke, { token: 'x' }, operator);
   await askToken(server, { grant_type: 'refresh_token', refresh_token: 'x' });
   await askToken(server, { grant_type: 'nonsense' });
   const { body } = await server.request<{ entries: { action: string; outcome: string; error: string }[] }>(

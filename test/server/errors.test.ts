@@ -214,7 +214,6 @@ const ASKING: Readonly<Record<string, Sent>> = {
   [PATHS.tail]: { query: '?categories=HTTP' },
   [TOKEN_PATHS.token]: { body: form({ grant_type: 'client_credentials', ...CLIENT }) },
   [TOKEN_PATHS.revoke]: { body: form({ token: 'x', ...CLIENT }) },
-  [TOKEN_PATHS.introspect]: { body: form({ token: 'x', ...CLIENT }) },
 };
 
 /** A tail that is asked for by a body begins, unless it cannot be audited. */
@@ -229,7 +228,7 @@ const CONDITIONS: Readonly<Record<string, TestServerOptions>> = {
   'a bug in the tokens': {
     wrap: ({ state: { tokens } }) => ({
       state: {
-        tokens: withMembers(tokens as never, { grant: bug, revoke: bug, introspect: bug, publishedKeys: bug } as never),
+        tokens: withMembers(tokens as never, { grant: bug, revoke: bug, publishedKeys: bug } as never),
       },
     }),
   },
@@ -252,7 +251,7 @@ const CONDITIONS: Readonly<Record<string, TestServerOptions>> = {
     config: { limits: { requestTimeoutSeconds: 1 } },
     wrap: ({ state: { tokens, authenticator } }) => ({
       state: {
-        tokens: withMembers(tokens as never, { grant: forever, revoke: forever, introspect: forever } as never),
+        tokens: withMembers(tokens as never, { grant: forever, revoke: forever } as never),
         authenticator: { ...authenticator, authenticate: forever },
       },
     }),
@@ -390,7 +389,6 @@ const OF_FORMS = [...REFUSED, ...SPENT_OR_AWAY, '401 invalid_client', '413 inval
 const OAUTH_ERRORS: Readonly<Record<string, readonly string[]>> = {
   [TOKEN_PATHS.token]: OF_FORMS,
   [TOKEN_PATHS.revoke]: OF_FORMS,
-  [TOKEN_PATHS.introspect]: OF_FORMS,
   [TOKEN_PATHS.jwks]: [...REFUSED, ...SPENT_OR_AWAY],
   [TOKEN_PATHS.metadata]: [...REFUSED, ...SPENT_OR_AWAY],
 };

@@ -248,7 +248,7 @@ async function send(server: Whole, { path, method, operation }: Operation, input
 }
 
 /** Whose input is a credential: one that is made up is refused, as documented. */
-const CREDENTIALS = ['redeemConsoleCode', 'approve', 'issueToken', 'revokeToken', 'introspectToken'];
+const CREDENTIALS = ['redeemConsoleCode', 'approve', 'issueToken', 'revokeToken'];
 /** Refusals of inputs that are documented, by the state or the configuration of the server. */
 const ALLOWED = ['cursor', 'duration', 'since'].map((field) => `RDCP_MALFORMED_REQUEST ${field}`);
 
@@ -306,10 +306,7 @@ test('the answers to good credentials are as documented too', async (t) => {
   assertAnswer(TOKEN_PATHS.token, exchanged);
   const { access_token: token, refresh_token } = exchanged.body;
   assertAnswer(TOKEN_PATHS.token, await askToken(server, { grant_type: 'refresh_token', refresh_token }));
-  const client = { client_id: 'admin-client', client_secret: KEYS.admin };
-  assertAnswer(TOKEN_PATHS.introspect, await post(server, TOKEN_PATHS.introspect, { token, ...client }));
   assertAnswer(TOKEN_PATHS.revoke, await post(server, TOKEN_PATHS.revoke, { token }));
-  assertAnswer(TOKEN_PATHS.introspect, await post(server, TOKEN_PATHS.introspect, { token, ...client }));
   const { body } = await server.request<Json>(CONSOLE_PATHS.code, { method: 'POST', key: 'operator' });
   const redeemed = await server.request(CONSOLE_PATHS.session, { method: 'POST', body: { code: body.code } });
   assertAnswer(CONSOLE_PATHS.session, redeemed);

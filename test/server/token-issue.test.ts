@@ -157,7 +157,6 @@ test('the well-known document names the endpoints of tokens that this server has
   assert.deepEqual(with_.security.methods, ['api-key', 'bearer']);
   assert.equal(with_.otelrdcp_endpoints.token, TOKEN_PATHS.token);
   assert.equal(with_.otelrdcp_endpoints.revoke, TOKEN_PATHS.revoke);
-  assert.equal(with_.otelrdcp_endpoints.introspect, TOKEN_PATHS.introspect);
   assert.equal(with_.otelrdcp_endpoints.metadata, TOKEN_PATHS.metadata);
   assert.equal('jwks' in with_.otelrdcp_endpoints, false);
   const without = await startTokenServer(t, { level: 'basic', tokens: undefined });

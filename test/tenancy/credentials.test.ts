@@ -136,15 +136,6 @@ describe('any credential with a list of tenants addresses these, one a request, 
     const request = await connect(t, 'oncall');
     assert.equal((await request(PATHS.session, await jwtFor(['globex']))).status, 401);
   });
-
-  it('who introspects a token learns its tenants', async (t) => {
-    const request = await connect(t, 'stranger');
-    const token = await exchange(request, oncall.key);
-    const authorization = `Basic ${Buffer.from(`oncall:${oncall.key}`).toString('base64')}`;
-    const type = { 'content-type': 'application/x-www-form-urlencoded', authorization };
-    const { body } = await request(TOKEN_PATHS.introspect, type, String(new URLSearchParams({ token })));
-    assert.deepEqual([body.active, body.otelrdcp_tenants], [true, TENANTS]);
-  });
 });
 
 describe('a credential whose key changes its tenants', () => {

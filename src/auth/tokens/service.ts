@@ -1,5 +1,5 @@
 import { isRdcpError } from '../../errors.ts';
-import type { IntrospectionResponse, TokenGrant } from '../../protocol/oauth-messages.ts';
+import type { TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { Sender } from '../authenticator.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { loadJose } from '../jose.ts';
@@ -11,7 +11,6 @@ import {
   createTokenCredentials,
   type TokenCredentialsOptions,
 } from './credentials.ts';
-import { describeAccessToken, describeRefreshToken, isShown } from './introspecting.ts';
 import { issuerUrl } from './issuer-url.ts';
 import type { OwnTokens } from './own-tokens.ts';
 import { type Parameters, readParameters, requestedScopes, requestedTargets, requiredParameter } from './parameters.ts';
@@ -154,22 +153,6 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
       call.revoking(client ?? principal);
       if (!(await sessions.end(principal.sessionId))) return;
       await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
-    },
-
-    /** Introspects a token of this server for an authenticated client (RFC 7662). */
-    async introspect(call: TokenCall): Promise<IntrospectionResponse> {
-      credentials.assertCertificate(call.clientCertificate);
-      const parameters = readParameters(call.form);
-      const client = await credentials.client(parameters, call.authorization);
-      if (client === undefined) throw badCredential('invalid_client', 'api-key');
-      call.identified(client);
-      const token = requiredParameter(parameters, 'token');
-      const holder = (await isFromUs(token)) ? await verified(token) : undefined;
-      const principal = holder ?? (await sessions.usable(token));
-      if (principal === undefined || !isShown(principal, client)) return { active: false };
-      return holder === undefined
-        ? describeRefreshToken(principal, issuer)
-        : describeAccessToken(token, principal, issuer);
     },
 
     /** `iss` of its tokens. */

@@ -105,13 +105,6 @@ export class Sessions {
     return (await this.#find(token))?.principal;
   }
 
-  /** Returns the principal of a refresh token that would be accepted now, else `undefined`. Does not use the token. */
-  async usable(token: string): Promise<Principal | undefined> {
-    const found = await this.#find(token);
-    if (found === undefined || found.presented !== found.session.current) return undefined;
-    return this.#stillGranted(found);
-  }
-
   /** Revokes a session in all processes. Resolves with false if it was revoked before. */
   async end(sessionId: string): Promise<boolean> {
     const now = this.#own.clock.now();

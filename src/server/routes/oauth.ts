@@ -38,17 +38,13 @@ export function revoke(tokens: TokenService, calls: TokenCalls, clock: Clock): H
   };
 }
 
-/** `POST /rdcp/v1/token/introspect`: the state of a token of this server (RFC 7662). */
-export function introspect(tokens: TokenService, calls: TokenCalls): Handler {
-  return async (ctx) => ({ body: await calls(ctx, (call) => tokens.introspect(call)) });
-}
-
 /** `GET /rdcp/v1/jwks`: the public keys for verifying tokens of this server (RFC 7517). */
 export function jwks(publishedKeys: NonNullable<TokenService['publishedKeys']>, clock: Clock): Handler {
   return (ctx) => ({ body: { ...opening(ctx, clock), keys: publishedKeys() } });
 }
 
-const CLIENT_SECRET = ['client_secret_basic', 'client_secret_post'];
+/** An exchange, a refresh or a revocation has its credential in the body; client authentication is optional. */
+const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'];
 
 /**
  * `GET /.well-known/oauth-authorization-server`: the server's metadata for OAuth clients (RFC 8414). Addresses derive
@@ -59,12 +55,9 @@ export function oauthMetadata(config: ResolvedConfig, tokens: TokenService, addr
   const document: AuthorizationServerMetadata = {
     issuer: tokens.issuer,
     token_endpoint: base + TOKEN_PATHS.token,
-    // An exchange or a refresh has its credential in the body; client authentication is optional.
-    token_endpoint_auth_methods_supported: [...CLIENT_SECRET, 'none'],
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint: base + TOKEN_PATHS.revoke,
-    revocation_endpoint_auth_methods_supported: [...CLIENT_SECRET, 'none'],
-    introspection_endpoint: base + TOKEN_PATHS.introspect,
-    introspection_endpoint_auth_methods_supported: CLIENT_SECRET,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     ...(tokens.publishedKeys !== undefined && { jwks_uri: base + TOKEN_PATHS.jwks }),
     grant_types_supported: GRANT_TYPES,
     response_types_supported: [],

@@ -66,11 +66,7 @@ export function wellKnown(
         consoleSession: CONSOLE_PATHS.session,
       }),
       ...(fleet !== undefined && { fleet: PATHS.fleet }),
-      ...(tokens !== undefined && {
-        token: TOKEN_PATHS.token,
-        revoke: TOKEN_PATHS.revoke,
-        introspect: TOKEN_PATHS.introspect,
-      }),
+      ...(tokens !== undefined && { token: TOKEN_PATHS.token, revoke: TOKEN_PATHS.revoke }),
       ...(tokens?.publishedKeys !== undefined && { jwks: TOKEN_PATHS.jwks }),
       ...(tokens?.issuerUrl !== undefined && { metadata: TOKEN_PATHS.metadata }),
     },
