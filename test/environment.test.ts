@@ -107,11 +107,15 @@ describe('the configuration from the environment', () => {
     assert.deepEqual(read({ RDCP_API_KEYS_FILE: 'keys.json' }), { security: { apiKeys: { file: 'keys.json' } } });
   });
 
-  it('says where a file is not JSON, and quotes nothing of it', () => {
+  it('says that a file is not JSON, where if the parser knows, and quotes nothing of it', () => {
     const text = `{\n  "security": { "apiKeys": [{ "hash": "${SECRET}" }] },\n  "server": { "port" 9465 }\n}`;
     assert.throws(
       () => configFromEnvironment({ RDCP_CONFIG: 'etc/rdcp.json' }, () => text),
-      (error) => isRdcpError(error) && error.message === 'RDCP_CONFIG: etc/rdcp.json is not JSON: line 3, column 22',
+      (error) => isRdcpError(error) && error.message === 'RDCP_CONFIG: etc/rdcp.json is not JSON (line 3 column 22)',
+    );
+    assert.throws(
+      () => configFromEnvironment({ RDCP_CONFIG: 'etc/rdcp.json' }, () => `{ "hash": "${SECRET}", "port": }`),
+      (error) => isRdcpError(error) && error.message === 'RDCP_CONFIG: etc/rdcp.json is not JSON',
     );
   });
 

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { apiKeyRecordSchema } from '../options/config.ts';
-import { findJsonFault } from '../options/json-fault.ts';
+import { faultPlace } from '../options/json-fault.ts';
 import type { ApiKeyRecord } from '../options/options.ts';
 import { firstIssue } from '../protocol/issues.ts';
 import type { Condition } from '../report/conditions.ts';
@@ -60,11 +60,11 @@ function load(text: string, name: string, rules: KeyRules): KeySet {
 }
 
 function parseJson(text: string, name: string): unknown {
-  const json = text.replace(/^\uFEFF/, '');
-  const fault = findJsonFault(json);
-  // The parser's own message would quote the file.
-  if (fault !== undefined) throw invalid(name, `the file is not JSON (line ${fault.line}, column ${fault.column})`, '');
-  return JSON.parse(json);
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw invalid(name, `the file is not JSON${faultPlace(error)}`, '');
+  }
 }
 
 function invalid(name: string, problem: string, field: string): RdcpError {

@@ -3,7 +3,7 @@ import { hasCredentials } from '../auth/configured.ts';
 import { secretKeyRecord } from '../auth/dev-key.ts';
 import { failureCode, isRdcpError, RdcpError } from '../errors.ts';
 import { parseConfig } from '../options/config.ts';
-import { findJsonFault } from '../options/json-fault.ts';
+import { faultPlace } from '../options/json-fault.ts';
 import type { RdcpConfig } from '../options/options.ts';
 
 /** Environment variables, as in `process.env`. An empty one counts as unset, as in OpenTelemetry. */
@@ -80,10 +80,13 @@ function fromFile(env: Environment, readFile: ReadFile, declared: unknown): Rdcp
   if (path === undefined) return declared === undefined ? {} : checked('OTEL_CONFIG_FILE', declared ?? {});
   if (declared !== undefined) throw invalid(variable, 'cannot be combined with rdcp in the file of OTEL_CONFIG_FILE');
   const text = read(variable, path, readFile).replace(/^\uFEFF/, '');
-  const fault = findJsonFault(text);
-  // The error message of JSON.parse would quote the file.
-  if (fault !== undefined) throw invalid(variable, `${path} is not JSON: line ${fault.line}, column ${fault.column}`);
-  return checked(variable, JSON.parse(text) ?? {});
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw invalid(variable, `${path} is not JSON${faultPlace(error)}`);
+  }
+  return checked(variable, parsed ?? {});
 }
 
 function fromServerVariables(env: Environment, file: RdcpConfig): RdcpConfig['server'] {

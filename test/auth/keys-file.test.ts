@@ -88,8 +88,8 @@ test('while the file is missing, half-written or wrong the last good keys hold, 
   const hash = '"hash": "not to be quoted"';
   const problems: [line: string, spoil: () => void][] = [
     ['the file cannot be read (ENOENT)', () => rmSync(path)],
-    ['the file is not JSON (line 3, column 3)', () => writeFileSync(path, `{ "keys": [\n  { ${hash} },\n  ],}`)],
-    ['the file is not JSON (line 1, column 1)', () => writeFileSync(path, '')],
+    ['the file is not JSON (line 2 column 8)', () => writeFileSync(path, `{ "keys": [\n{ "id" ${hash} } ]}`)],
+    ['the file is not JSON', () => writeFileSync(path, '')],
     ['keys.0.id must be a string, received undefined', () => writeFileSync(path, `{ "keys": [ { ${hash} } ] }`)],
     ['keys.1.hash is used by an earlier key', () => write([record, { ...record, id: 'other' }])],
   ];

@@ -90,8 +90,7 @@ test('a key that was removed from a file which is no JSON any more still works, 
   const broken = one.replace(/\}\n \]/, '},\n ]');
   writeFileSync(file, broken);
   await untilHealth(service, 'degraded');
-  const line = broken.split('\n').indexOf(' ]') + 1;
-  const problem = `keys file keys.json: the file is not JSON (line ${line}, column 2)`;
+  const problem = 'keys file keys.json: the file is not JSON';
   assert.equal((await service.get(PATHS.status, asRemoved)).status, 200);
   assert.equal(reasonOf(await service.health(), 'credentials'), problem);
   const anonymous = await service.health({});
