@@ -7,8 +7,6 @@ import {
   isRegExp,
   isSet,
   isUint8Array,
-  isWeakMap,
-  isWeakSet,
 } from 'node:util/types';
 import { REDACTED } from './credentials.ts';
 import { describeThrown, errorFields, isError } from './error-fields.ts';
@@ -33,8 +31,6 @@ const MAX_INNER_STACK_BYTES = 2048;
 const SHORT = 256;
 /** Replaces the omitted entries of an object. */
 const REST = '…';
-/** Converting a larger one to digits is too slow. */
-const MAX_BIGINT = 1n << 4096n;
 
 /**
  * Converts any value to plain data within a number of JSON bytes. The only application code that it runs is getters,
@@ -84,7 +80,6 @@ export class ValueBuilder {
       case 'undefined':
         return undefined;
       case 'bigint':
-        return this.#text(bigintText(value));
       case 'symbol':
         return this.#text(String(value));
       case 'function':
@@ -150,9 +145,8 @@ export class ValueBuilder {
     if (isError(value)) return this.#error(value);
     if (isDate(value)) return this.#text(dateText(value));
     if (isRegExp(value)) return this.#text(RegExp.prototype.toString.call(value));
-    if (isBoxedPrimitive(value)) return this.build(unboxed(value)) ?? null;
     if (isMap(value)) return this.#map(value);
-    if (isSet(value)) return this.#list(firstOf(Set.prototype.values.call(value)), sizeOf(Set, value));
+    if (isSet(value)) return this.#list(firstOf(Set.prototype.values.call(value)), value.size);
     if (ArrayBuffer.isView(value)) return this.#view(value);
     if (isAnyArrayBuffer(value)) return this.#bytes(new Uint8Array(value));
     if (value instanceof URLSearchParams) return this.#text(this.#query(value));
@@ -252,13 +246,12 @@ export class ValueBuilder {
   /** An object when every key is a simple value, otherwise pairs. */
   #map(map: Map<unknown, unknown>): Value {
     const pairs = firstOf(Map.prototype.entries.call(map));
-    const size = sizeOf(Map, map);
     const named = new Map(pairs.map(([key, value]) => [keyText(key), value]));
-    if (named.has(undefined) || named.size < pairs.length) return this.#list(pairs, size);
+    if (named.has(undefined) || named.size < pairs.length) return this.#list(pairs, map.size);
     const entries: Record<string, unknown> = {};
     for (const [name, value] of named) setField(entries, name!, value);
     const fields = this.#fields(entries);
-    if (size > pairs.length) this.#leaveOut(fields, size - pairs.length);
+    if (map.size > pairs.length) this.#leaveOut(fields, map.size - pairs.length);
     return fields;
   }
 
@@ -313,9 +306,7 @@ const BUILT_IN: readonly ((value: object) => boolean)[] = [
   ArrayBuffer.isView,
   isAnyArrayBuffer,
   isPromise,
-  isWeakMap,
-  isWeakSet,
-  (value) => value instanceof WeakRef || value instanceof URLSearchParams,
+  (value) => value instanceof URLSearchParams,
 ];
 
 /** Whether the object consists of its own fields. */
@@ -346,27 +337,12 @@ export function isLarge(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-function bigintText(value: bigint): string {
-  return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt of more than 4096 bits]';
-}
-
 function dateText(date: Date): string {
   const epochMs = Date.prototype.getTime.call(date);
   return Number.isNaN(epochMs) ? 'Invalid Date' : new Date(epochMs).toISOString();
 }
 
-/** Ignores the object's own `valueOf`. */
-function unboxed(boxed: object): unknown {
-  for (const { prototype } of [String, Number, Boolean, BigInt, Symbol]) {
-    try {
-      return Reflect.apply(prototype.valueOf, boxed, []);
-    } catch {}
-  }
-  return undefined;
-}
-
 function keyText(key: unknown): string | undefined {
-  if (typeof key === 'bigint') return bigintText(key);
   return (typeof key === 'object' && key !== null) || typeof key === 'function' ? undefined : String(key);
 }
 
@@ -376,11 +352,6 @@ function firstOf<T>(values: Iterable<T>): T[] {
     if (first.push(value) === MAX_ENTRIES) break;
   }
   return first;
-}
-
-/** Uses the class's own getter, which no instance can override. */
-function sizeOf(made: typeof Map | typeof Set, collection: object): number {
-  return Reflect.get(made.prototype, 'size', collection);
 }
 
 /** The name of an application's class; `undefined` for plain objects. */

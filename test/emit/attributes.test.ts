@@ -50,7 +50,6 @@ describe('an attribute', () => {
       [new Date(0), '1970-01-01T00:00:00.000Z'],
       [new Date(Number.NaN), 'Invalid Date'],
       [12n, '12'],
-      [1n << 1_000_000n, '[BigInt of more than 4096 bits]'],
       [Number.NaN, 'NaN'],
       [Number.NEGATIVE_INFINITY, '-Infinity'],
       [null, null],
@@ -72,7 +71,6 @@ describe('an attribute', () => {
       [new Order(), { id: 42 }],
       [new (class Session {})(), '[Session]'],
       [Object.assign(Object.create(null), { bare: 1 }), { bare: 1 }],
-      [Object('boxed'), 'boxed'],
       [{ toJSON: () => ({ amount: '1.00' }) }, { amount: '1.00' }],
       [Promise.resolve(), '[Promise]'],
       [new WeakMap(), '[WeakMap]'],
@@ -377,7 +375,6 @@ describe('what gives itself no name', () => {
       [(() => () => {})(), '[Function: anonymous]'],
       [unreadable, '[Function: anonymous]'],
       [new (class {})(), {}],
-      [Object.setPrototypeOf(new WeakMap(), Object.create({ constructor: 7 })), '[Object]'],
     ];
     for (const [value, expected] of cases) assert.deepEqual(built({ value }), { value: expected });
   });
