@@ -80,12 +80,21 @@ test('the same fields in another order or spelling are the same request, other f
   const server = await startServer(t);
   const headers = { 'X-RDCP-Request-ID': 'op-2' };
   const send = (body: string) => server.request(PATHS.control, enable({ headers, body }));
-  await send('{"action":"enable","categories":["HTTP"],"options":{"duration":"15m"}}');
-  const same = await send('{ "options": {"duration": 900}, "categories": "HTTP", "action": "enable" }');
-  assert.equal(same.headers.get('x-rdcp-replayed'), 'true');
-  const other = await send('{"action":"disable","categories":["HTTP"]}');
-  assert.equal(other.status, 422);
-  assert.equal(other.body.error.code, 'RDCP_REQUEST_ID_REUSED');
+  const of = (options: string) => `{"action":"enable","categories":["HTTP"],"options":${options}}`;
+  await send(of('{"duration":"15m","otelrdcp_target":{"match":{"user.id":"42","url.path":"/a"}}}'));
+  const same =
+    await send(`{ "options": {"otelrdcp_target": {"match": {"url.path": "/a", "user.id": "42"}}, "duration": 900,
+    "otelrdcp_dryRun": false}, "categories": "HTTP", "protocol": "rdcp/1.0", "action": "enable" }`);
+  assert.equal(same.headers.get('x-rdcp-replayed'), 'true', same.text);
+  const others = [
+    '{"action":"disable","categories":["HTTP"]}',
+    of('{"duration":"15m","otelrdcp_target":{"match":{"user.id":"42"}}}'),
+    of('{"duration":"15m","otelrdcp_target":{"match":{"user.id":"42","url.path":"/a"}},"otelrdcp_level":"info"}'),
+  ];
+  for (const body of others) {
+    const other = await send(body);
+    assert.deepEqual([other.status, other.body.error?.code], [422, 'RDCP_REQUEST_ID_REUSED'], body);
+  }
 });
 
 test('a request id belongs to the identity that used it', async (t) => {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { canonicalJson } from '../../audit/chain.ts';
 import { assertScope, identityKey } from '../../auth/principal.ts';
 import { withDefaultsOf } from '../../control/allow.ts';
 import type { Approvals } from '../../control/approvals.ts';
@@ -114,26 +115,9 @@ function commandContext(ctx: Context, request: ControlRequest, sources: AppDepen
 }
 
 /** Identifies the content of a request, independent of the order and spelling of fields, to compare retries. */
-function fingerprint({ action, categories, options }: ControlRequest, { tenantId }: Tenancy): string {
-  const { temporary, duration, reason, otelrdcp_budget: budget, otelrdcp_only: only } = options ?? {};
-  const limits = budget && [budget.callsPerSecond, budget.calls, budget.bytes];
-  const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when, otelrdcp_id: id } = options ?? {};
-  const sign = options?.otelrdcp_sign;
-  const part = [
-    target?.request,
-    Object.entries(target?.match ?? {}).sort(),
-    target?.instances && Object.entries(target.instances).sort(),
-    filter?.where,
-    filter?.text,
-    filter?.sample,
-    when?.failed,
-    when?.slowerThan,
-    id,
-    options?.otelrdcp_level,
-    sign,
-  ];
-  const content = [tenantId, action, categories, temporary, duration, reason, limits, only, part];
-  return hash('sha256', JSON.stringify(content), 'hex');
+function fingerprint({ protocol: _, options, ...request }: ControlRequest, { tenantId }: Tenancy): string {
+  const { otelrdcp_dryRun: __, ...changes } = options ?? {};
+  return hash('sha256', canonicalJson({ ...request, options: changes, tenantId }), 'hex');
 }
 
 /**
