@@ -12,7 +12,7 @@ import { bundledPackages, licencesOf, sbomOf } from './.github/third-party.ts';
 import { openApiDocument } from './docs/openapi.ts';
 
 /** The entries of package.json. */
-const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres', 'store-contract'];
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres'];
 /** Files of their own: the checks run before the file that imports them first loads another, `register` loads one of its two. */
 const PARTS = ['loading/ends-on-old-node', 'loading/throws-on-old-node', 'register/process', 'register/thread'];
 /** The command, and the demo that `npx` runs. */

@@ -248,7 +248,7 @@ function commandOptions(options: readonly (readonly [string, CommandOption])[]):
   return ['| option | meaning |', '|---|---|', ...rows].join('\n');
 }
 
-const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres', 'store-contract'];
+const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres'];
 
 /**
  * test/types/api.md: what each entry declares, so that a change of it is seen in review. What an entry before it declares

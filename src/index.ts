@@ -10,7 +10,37 @@ export { type ErrorCode, isRdcpError, RdcpError } from './errors.ts';
 export type { Category } from './gate/types.ts';
 export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './instrumentation.ts';
 export type * from './options/options.ts';
-export type { Scope } from './protocol/constants.ts';
+export type { Level, Scope } from './protocol/constants.ts';
+export type { CallFigures, MemberCalls } from './protocol/member-calls.ts';
 export type { ValidationMetadata, ValidationResult, ValidCredential } from './protocol/validation-result.ts';
 export { createRdcp, type Rdcp, type RdcpCallback } from './rdcp.ts';
 export type { MessageLogger } from './report/reporter.ts';
+export type {
+  AnnouncedInstance,
+  Announcement,
+  CategoryLists,
+  FleetCount,
+  FleetStore,
+  FleetView,
+  Instance,
+  Position,
+} from './store/fleet-store.ts';
+export type { MessageStore } from './store/message-store.ts';
+export { type DroppedHead, type Placed, type PrunePlan, planPrune } from './store/prune-plan.ts';
+export type {
+  Activation,
+  AuditPage,
+  AuditQuery,
+  Commit,
+  CommitResult,
+  Maker,
+  Overlay,
+  ReplayRecord,
+  ScopeKey,
+  ScopeState,
+  Setting,
+  Settings,
+  StateStore,
+  StoreReset,
+} from './store/state-store.ts';
+export type * from './store/token-store.ts';

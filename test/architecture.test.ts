@@ -28,7 +28,6 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
   ],
   store: ['protocol', 'errors.ts', 'telemetry', 'time'],
-  'store-contract': ['store', 'protocol', 'errors.ts'],
   adopt: [
     'gate',
     'emit/arguments.ts',
@@ -222,7 +221,7 @@ const ARROWS: Record<string, readonly string[]> = {
 };
 
 /** The composition roots and entries: they know the rooms, and no room knows them. */
-const ENTRIES = ['index.ts', 'api.ts', 'register.ts', 'client.ts', 'redis.ts', 'postgres.ts', 'store-contract.ts'];
+const ENTRIES = ['index.ts', 'api.ts', 'register.ts', 'client.ts', 'redis.ts', 'postgres.ts'];
 const ROOTS = [...ENTRIES, 'rdcp.ts', 'composition', 'instrumentation.ts'];
 
 /** One third party, one room. */

@@ -2,8 +2,6 @@
 // acknowledged. For one process, because the file is read once.
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
-import { RdcpError } from 'opentelemetry-instrumentation-rdcp';
-import type { AuditEntry } from 'opentelemetry-instrumentation-rdcp/client';
 import {
   type Activation,
   type AuditQuery,
@@ -11,12 +9,14 @@ import {
   type CommitResult,
   type Placed,
   planPrune,
+  RdcpError,
   type ReplayRecord,
   type ScopeKey,
   type ScopeState,
   type Setting,
   type StateStore,
-} from 'opentelemetry-instrumentation-rdcp/store-contract';
+} from 'opentelemetry-instrumentation-rdcp';
+import type { AuditEntry } from 'opentelemetry-instrumentation-rdcp/client';
 
 /** One commit, as a line of the journal. */
 interface Line {

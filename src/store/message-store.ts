@@ -10,7 +10,7 @@ export interface MessageStore {
   readonly address: string;
   /**
    * Sends a message to all other handles, or to the one at an address. Resolves when the store has accepted it, and rejects
-   * when the store cannot be reached, or refuses a message longer than {@link MAX_MESSAGE_BYTES}.
+   * when the store cannot be reached, or refuses a message longer than 1 MiB of UTF-8.
    */
   send(message: string, to?: string): Promise<void>;
   /**

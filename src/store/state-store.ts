@@ -182,8 +182,7 @@ export interface StoreReset {
 
 /**
  * Stores control state, the audit trail and replay records. Every method rejects when the store cannot be reached; none
- * of them retries. An implementation of your own passes the cases of
- * `opentelemetry-instrumentation-rdcp/store-contract`.
+ * of them retries.
  */
 export interface StateStore {
   /** Name for health checks and messages: `memory`, `sqlite`, … */

@@ -51,8 +51,7 @@ export interface Revocations {
 
 /**
  * Stores the records of issued tokens. Every method is atomic across processes. Methods reject when the store cannot be
- * reached. An implementation passes the cases of
- * `opentelemetry-instrumentation-rdcp/store-contract` with `tokens`.
+ * reached.
  */
 export interface TokenStore {
   /** Stores a new session. `now` is in milliseconds since the epoch. */

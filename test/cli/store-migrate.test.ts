@@ -4,8 +4,8 @@ import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import { chain } from '../audit/entries.ts';
 import { blocksOf } from '../documents/blocks.ts';
+import { auditEntry, NOW } from '../store/contract/samples.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
-import { auditEntry, NOW } from '../store/samples.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { rdcp } from './run.ts';
 

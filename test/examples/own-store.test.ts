@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
-import type { StateStore } from 'opentelemetry-instrumentation-rdcp/store-contract';
-import { storeContract } from 'opentelemetry-instrumentation-rdcp/store-contract';
+import { type TestContext, test } from 'node:test';
+import { createRdcp, type StateStore } from 'opentelemetry-instrumentation-rdcp';
 import { openJournalStore } from '../../examples/own-store/journal-store.ts';
 import { hashApiKey } from '../../src/auth/api-key.ts';
-import { change, NOW } from '../store/samples.ts';
+import { stateStoreContract } from '../store/contract/contract.ts';
+import { change, NOW } from '../store/contract/samples.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -24,10 +23,7 @@ async function create() {
   };
 }
 
-describe('the example of a store of your own keeps the contract', () => {
-  const cases = storeContract(create, { shared: false });
-  for (const { name, run } of cases) test(name, run);
-});
+stateStoreContract('the example of a store of your own', false, create, { tokens: false });
 
 function journalIn(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-own-store-'));

@@ -8,8 +8,8 @@ import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/index.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { makeKey } from '../auth/records.ts';
+import { change } from '../store/contract/samples.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { change } from '../store/samples.ts';
 
 const { record } = makeKey({ scopes: ['admin'] });
 const orders = category('ORDERS');

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
 import { runToItsEnd } from './ending.ts';
 import { PATIENCE_MS } from './follower.ts';
 

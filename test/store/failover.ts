@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
+import { auditIds, change, committedRevision, NOW, until } from './contract/samples.ts';
 import { CONVERGED_MS, eventually, type Follower, follow, oneAfterTheOther, rejectsSoon } from './follower.ts';
 import type { Pair } from './redis-topologies.ts';
-import { auditIds, change, committedRevision, NOW, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
 
 /**

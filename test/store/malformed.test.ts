@@ -10,8 +10,8 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import fc from '../support/fast-check.ts';
 import { startFleet } from '../tail/fleet.ts';
+import { auditEntry, change, NOW, replayRecord } from './contract/samples.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
-import { auditEntry, change, NOW, replayRecord } from './samples.ts';
 
 /** Parsed by JSON.parse, and too deep for JSON.stringify. */
 const DEEP = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { type StoreFixture, stateStoreContract } from './contract.ts';
-import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './samples.ts';
+import { stateStoreContract } from './contract/contract.ts';
+import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './contract/samples.ts';
+import type { StoreFixture } from './contract/suite.ts';
 
 async function createFixture(): Promise<StoreFixture> {
   const store = createMemoryStore();

@@ -6,8 +6,8 @@ import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { postgresFolder, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
+import { change } from './contract/samples.ts';
 import { PATIENCE_MS } from './follower.ts';
-import { change } from './samples.ts';
 
 const skip = whyNoPostgres();
 

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
+import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
 import { runToItsEnd } from './ending.ts';
 import {
   CONVERGED_MS,
@@ -22,7 +23,6 @@ import {
   soon,
 } from './follower.ts';
 import { startProxy } from './proxy.ts';
-import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
 describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
   let server: PostgresServer;

@@ -4,7 +4,7 @@ import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
 import { PATIENCE_MS } from './follower.ts';
 
 describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbouncer') }, () => {

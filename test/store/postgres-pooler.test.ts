@@ -5,8 +5,8 @@ import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
+import { change, NOW, until } from './contract/samples.ts';
 import { eventually, follow, PATIENCE_MS } from './follower.ts';
-import { change, NOW, until } from './samples.ts';
 
 describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbouncer') }, () => {
   let server: PostgresServer;

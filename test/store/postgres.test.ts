@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
 import { eventually, PATIENCE_MS } from './follower.ts';
 
 const missing = whyNoPostgres();

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { auditIds, until } from './contract/samples.ts';
 import { CONVERGED_MS, eventually, follow } from './follower.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
-import { auditIds, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
 
 /** @param toggles of each process; even, and more than two */

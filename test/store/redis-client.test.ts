@@ -6,10 +6,10 @@ import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
 import { eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { applicationClientContract, CONNECTED } from './redis-clients.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
 const missing = whyNoRedis();
 applicationClientContract('a client');

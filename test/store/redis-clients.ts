@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { createClient, createClientPool, RESP_TYPES } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 

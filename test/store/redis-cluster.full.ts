@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { applicationClientsContract } from './application-clients.ts';
+import { auditIds, change, committedRevision, until } from './contract/samples.ts';
 import { failoverContract } from './failover.ts';
 import { CONVERGED_MS, eventually, type Follower, follow } from './follower.ts';
 import { PASSWORD, type RedisServer } from './redis-server.ts';
-import { auditIds, change, committedRevision, until } from './samples.ts';
 import { toggleAtOnce } from './toggles.ts';
 import { underCluster } from './under-topology.ts';
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
+import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
 import { runToItsEnd } from './ending.ts';
 import {
   ANSWERED_MS,
@@ -17,7 +18,6 @@ import {
 import { startProxy } from './proxy.ts';
 import { breakingConnections } from './redis-breaking.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 
 const missing = whyNoRedis();
 describe('the Redis store', { skip: missing }, () => {

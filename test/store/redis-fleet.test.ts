@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { change, NOW, until } from './contract/samples.ts';
 import { follow } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { change, NOW, until } from './samples.ts';
 
 const instance = (id: string) => ({ id, host: 'h', pid: 1, service: 'shop', startedAt: NOW });
 

@@ -5,9 +5,9 @@ import { createClient } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { encodeScope } from '../../src/store/stored-values.ts';
+import { change, NOW, until } from './contract/samples.ts';
 import { type Follower, follow } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { change, NOW, until } from './samples.ts';
 
 const FORGER = 'may-publish-only';
 

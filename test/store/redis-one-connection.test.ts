@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { createRedisStore } from '../../src/store/redis/store.ts';
+import { change, until } from './contract/samples.ts';
 import { eventually, follow, PATIENCE_MS } from './follower.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { change, until } from './samples.ts';
 
 const USER = 'service';
 

@@ -4,10 +4,10 @@ import { createClient } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
+import { change, until } from './contract/samples.ts';
 import { runToItsEnd } from './ending.ts';
 import { follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { change, until } from './samples.ts';
 
 const missing = whyNoRedis();
 describe('Redis behind TLS', { skip: missing }, () => {

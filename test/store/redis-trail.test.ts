@@ -4,9 +4,9 @@ import { createVerifier } from '../../src/audit/verify.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { chain } from '../audit/entries.ts';
+import { appendAudit, auditIds } from './contract/samples.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
-import { appendAudit, auditIds } from './samples.ts';
 
 const STREAM = '{rdcp}:audit';
 

@@ -4,10 +4,10 @@ import { registerHooks } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
+import { change, committedRevision, until } from './contract/samples.ts';
 import { follow, rejectsSoon } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
-import { change, committedRevision, until } from './samples.ts';
 
 type Ended = { destroy(): unknown } | { disconnect(): Promise<unknown> };
 

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { stateStoreContract } from './contract.ts';
+import { stateStoreContract } from './contract/contract.ts';
 import { eventually, PATIENCE_MS } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 

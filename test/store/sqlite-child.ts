@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StateStore } from '../../src/store/state-store.ts';
-import { auditEntry, NOW, replayRecord } from './samples.ts';
+import { auditEntry, NOW, replayRecord } from './contract/samples.ts';
 
 const [command, file, count] = process.argv.slice(2) as [string, string, string | undefined];
 const store = createSqliteStore(file);

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import { NOW, until } from './samples.ts';
+import { NOW, until } from './contract/samples.ts';
 
 const CHILD = join(import.meta.dirname, 'sqlite-child.ts');
 

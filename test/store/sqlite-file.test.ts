@@ -25,7 +25,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { atMost } from '../support/at-most.ts';
 import { inBoth, runs } from '../support/tiers.ts';
-import { appendAudit, auditEntry, auditIds, change, NOW, until } from './samples.ts';
+import { appendAudit, auditEntry, auditIds, change, NOW, until } from './contract/samples.ts';
 
 let folder: string;
 let file: string;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { change, until } from './samples.ts';
+import { change, until } from './contract/samples.ts';
 import { killedWriters, startChild, trailOf } from './sqlite-children.ts';
 
 let folder: string;

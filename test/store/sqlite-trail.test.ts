@@ -11,7 +11,7 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 import { chain } from '../audit/entries.ts';
 import { inFull } from '../support/tiers.ts';
-import { appendAudit, auditEntry, NOW } from './samples.ts';
+import { appendAudit, auditEntry, NOW } from './contract/samples.ts';
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-trail-'));

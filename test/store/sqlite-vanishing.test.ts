@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { change } from './samples.ts';
+import { change } from './contract/samples.ts';
 
 // SQLite goes on writing into files that are not at their path any more. Nothing may be acknowledged there.
 

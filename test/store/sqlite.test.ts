@@ -6,8 +6,9 @@ import { test } from 'node:test';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { type StoreFixture, stateStoreContract } from './contract.ts';
-import { auditEntry, auditIds, change } from './samples.ts';
+import { stateStoreContract } from './contract/contract.ts';
+import { auditEntry, auditIds, change } from './contract/samples.ts';
+import type { StoreFixture } from './contract/suite.ts';
 
 async function createFixture(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));

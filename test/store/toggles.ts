@@ -1,6 +1,6 @@
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { change, replayRecord } from './contract/samples.ts';
 import { eventually, type Follower, PATIENCE_MS } from './follower.ts';
-import { change, replayRecord } from './samples.ts';
 
 /** A change that the store said it has kept. */
 export interface Acknowledged {

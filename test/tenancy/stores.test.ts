@@ -8,8 +8,9 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { createNamespacedStore } from '../../src/tenancy/namespaced-store.ts';
 import { createProcessStore } from '../../src/tenancy/process-store.ts';
-import { type StoreFixture, stateStoreContract } from '../store/contract.ts';
-import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/samples.ts';
+import { stateStoreContract } from '../store/contract/contract.ts';
+import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/contract/samples.ts';
+import type { StoreFixture } from '../store/contract/suite.ts';
 
 async function namespaceInFile(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));

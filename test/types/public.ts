@@ -13,6 +13,7 @@ import {
   type RdcpError,
   RdcpInstrumentation,
   type Scope,
+  type StateStore,
 } from 'opentelemetry-instrumentation-rdcp';
 import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
 import {
@@ -26,7 +27,6 @@ import {
 } from 'opentelemetry-instrumentation-rdcp/client';
 import { createPostgresStore } from 'opentelemetry-instrumentation-rdcp/postgres';
 import { createRedisStore } from 'opentelemetry-instrumentation-rdcp/redis';
-import { type ContractCase, type StateStore, storeContract } from 'opentelemetry-instrumentation-rdcp/store-contract';
 import { Pool } from 'pg';
 
 // A category: the function is called with what it returns, and a promise of attributes is refused.
@@ -89,4 +89,3 @@ expectTypeOf(createPostgresStore({ url: 'postgres://127.0.0.1' })).toEqualTypeOf
 expectTypeOf(createPostgresStore({ pool: new Pool(), schema: 'shop' })).toEqualTypeOf<StateStore>();
 // @ts-expect-error neither
 createPostgresStore({ schema: 'shop' });
-expectTypeOf(storeContract).returns.toEqualTypeOf<readonly ContractCase[]>();

@@ -35,7 +35,7 @@ export const FEATURES: Readonly<Record<string, Tried>> = {
   'only-failures': { program: [], rows: ['tail ORDERS --on-error'] },
   operators: { rows: ['list', 'tail ORDERS -s', 'end'] },
   options: { program: [] },
-  'own-store': { program: [] },
+  'own-store': { not: 'the example of test/examples/own-store.test.ts, against the built package' },
   performance: { not: 'figures' },
   'processes-and-threads': { program: [] },
   recipes: { not: 'test/documents/recipes.full.ts runs them' },

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
-import type { CallFigures } from '../protocol/member-calls.ts';
-import { type CategoryLists, type FleetStore, GONE_MS, type Instance, type Position } from '../store/fleet-store.ts';
-import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
+import type { CallFigures } from '../../../src/protocol/member-calls.ts';
+import {
+  type CategoryLists,
+  type FleetStore,
+  GONE_MS,
+  type Instance,
+  type Position,
+} from '../../../src/store/fleet-store.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../../../src/store/state-store.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
 import type { AddCase } from './suite.ts';
 

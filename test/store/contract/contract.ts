@@ -1,57 +1,109 @@
 import assert from 'node:assert/strict';
-import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type Setting } from '../store/state-store.ts';
-import { auditTrailContract } from './audit.ts';
+import { describe, test } from 'node:test';
+import { timestamp } from '../../../src/protocol/time.ts';
+import {
+  type AuditQuery,
+  type CommitResult,
+  GLOBAL_SCOPE,
+  type ScopeState,
+  type Setting,
+} from '../../../src/store/state-store.ts';
+import fc from '../../support/fast-check.ts';
+import { auditTrailContract, naive, readAll } from './audit.ts';
 import { categoryListsContract, fleetStoreContract } from './fleet.ts';
 import { messageStoreContract } from './messages.ts';
-import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
-import { type AddCase, type ContractCase, collectCases, type StoreFixture } from './suite.ts';
+import { appendAudit, auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+import { type AddCase, type StoreFixture, testsOn } from './suite.ts';
 import { tokenStoreContract } from './tokens.ts';
 
-/** Which parts of the contract a store promises. */
-export interface StoreContractOptions {
-  /** Other processes may write the store's state too: `StateStore.shared`, with `StateStore.fleet`. */
-  readonly shared: boolean;
-  /**
-   * The store keeps records of issued tokens: `StateStore.tokens`.
-   * @default false
-   */
-  readonly tokens?: boolean;
-  /**
-   * The store carries messages between the processes that share it: `StateStore.messages`.
-   * @default false
-   */
-  readonly messages?: boolean;
-  /**
-   * The store keeps which categories its processes have: `FleetStore.categories`.
-   * @default false
-   */
-  readonly categories?: boolean;
-}
-
-/**
- * The contract of every {@link StateStore}, as cases to be run one after another by any test runner:
- * `for (const { name, run } of storeContract(create, { shared: false })) test(name, run);`
- * @param create makes state of its own for one case, with nothing in it
- */
-export function storeContract(
+/** The contract of every {@link StateStore}, as tests; `create` makes state of its own for each of them, with nothing in it. */
+export function stateStoreContract(
+  name: string,
+  shared: boolean,
   create: () => Promise<StoreFixture>,
-  { shared, tokens = false, messages = false, categories = false }: StoreContractOptions,
-): readonly ContractCase[] {
-  return collectCases(create, (group) => {
+  { tokens = true } = {},
+): void {
+  const group = testsOn(create);
+  describe(`${name} keeps the contract of a state store:`, () => {
     keepsState(group('state: what is kept'), { shared, tokens });
     comparesAndSets(group('state: compare-and-set'));
     answersRepeats(group('state: repeats'));
-    if (shared) hearsOfOthers(group('state: changes of others'));
     closes(group('state: closing'));
     auditTrailContract(group('audit trail'));
+    filtersAgreeWithAnArray(create);
     if (tokens) tokenStoreContract(group('token records'));
-    if (shared) fleetStoreContract(group('the fleet'));
-    if (categories) categoryListsContract(group('categories'));
-    if (messages) messageStoreContract(group('messages'));
+    if (!shared) return;
+    hearsOfOthers(group('state: changes of others'));
+    fleetStoreContract(group('the fleet'));
+    categoryListsContract(group('categories'));
+    messageStoreContract(group('messages'));
   });
 }
 
-function keepsState(test: AddCase, { shared, tokens }: StoreContractOptions): void {
+function filtersAgreeWithAnArray(create: () => Promise<StoreFixture>): void {
+  test('every filter, alone and combined, on every page, agrees with an array', async () => {
+    const at = fc.integer({ min: -3, max: 3 }).map((minutes) => NOW + minutes * 60_000);
+    const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+    const category = fc.constantFrom('A', 'B', 'X-C', 'AB');
+    const client = fc.constantFrom('console', 'ci', 'con');
+    const outcome = fc.constantFrom('success', 'partial', 'failed', 'denied' as const);
+    const action = fc.constantFrom('enable', 'toggle', 'expire', 'authorize' as const);
+    const tenant = fc.constantFrom('acme', 'acme.eu', '__proto__');
+    const written = fc.array(
+      fc.record({
+        at,
+        action,
+        outcome,
+        categories: fc.uniqueArray(category, { maxLength: 3 }),
+        client: some(client),
+        tenant: some(tenant),
+      }),
+      { maxLength: 25 },
+    );
+    const asked = fc.array(
+      fc.record({
+        limit: fc.integer({ min: 1, max: 8 }),
+        since: some(at),
+        until: some(at),
+        action: some(action),
+        category: some(category),
+        client: some(client),
+        outcome: some(outcome),
+        tenant: some(tenant),
+      }),
+      { minLength: 1, maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(written, asked, async (records, queries) => {
+        const own = await create();
+        try {
+          const target = await own.open();
+          const entries = records.map((record) =>
+            auditEntry({
+              timestamp: timestamp(record.at),
+              action: record.action,
+              outcome: record.outcome,
+              categories: record.categories,
+              identity: record.client === undefined ? {} : { clientId: record.client },
+              ...(record.tenant === undefined ? {} : { tenant: { id: record.tenant } }),
+            }),
+          );
+          await appendAudit(target, entries);
+          for (const query of queries) {
+            const defined = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+            const read = await readAll(target, defined as unknown as AuditQuery);
+            assert.deepEqual(read, naive(entries, defined as unknown as AuditQuery));
+          }
+        } finally {
+          await own.dispose();
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+}
+
+function keepsState(test: AddCase, { shared, tokens }: { shared: boolean; tokens: boolean }): void {
   test('a store without state loads no scope, and answers', async ({ store }) => {
     assert.equal(store.shared, shared);
     assert.equal(store.tokens !== undefined, tokens);

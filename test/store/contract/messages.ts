@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { MAX_MESSAGE_BYTES } from '../store/message-store.ts';
-import type { StateStore } from '../store/state-store.ts';
+import { MAX_MESSAGE_BYTES } from '../../../src/store/message-store.ts';
+import type { StateStore } from '../../../src/store/state-store.ts';
 import { until } from './samples.ts';
 import type { AddCase } from './suite.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { StateStore } from '../store/state-store.ts';
-import type { Rotation, TokenSession, TokenStore } from '../store/token-store.ts';
+import type { StateStore } from '../../../src/store/state-store.ts';
+import type { Rotation, TokenSession, TokenStore } from '../../../src/store/token-store.ts';
 import { NOW } from './samples.ts';
 import type { AddCase } from './suite.ts';
 
