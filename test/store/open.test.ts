@@ -37,8 +37,6 @@ for (const store of [
   'postgres:',
   'postgres://:99999',
   'postgres://user:50%@host',
-  'postgres://host/db?sslmode=maybe',
-  'postgres://host/db?sslmode=verify-ca',
   'postgres://host/db?sslmode=verify-full&sslrootcert=/not/there',
   'postgres://host/db?schema=x%22y',
 ]) {

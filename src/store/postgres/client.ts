@@ -62,51 +62,30 @@ interface Pg {
   readonly Client: new (options: object) => OwnClient;
 }
 
-/** The modes of libpq (https://www.postgresql.org/docs/current/libpq-ssl.html); each falls back to the one after it. */
-const SSL_MODES: Readonly<Record<string, readonly string[]>> = {
-  disable: ['disable'],
-  allow: ['disable', 'prefer'],
-  prefer: ['prefer', 'disable'],
-  require: ['require'],
-  'verify-ca': ['verify-ca'],
-  'verify-full': ['verify-full'],
-};
-
 /**
  * Opens connections to the database of a URL.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `pg` package is not installed
  */
 export function connectionTo(url: string): (timeoutMs: number) => Promise<Connected> {
   const { Client } = loadPg();
-  const ways = connectionStrings(url);
-  const make = (connectionString: string, timeoutMs = 0) =>
+  if (parametersOf(url) === undefined) {
+    throw invalidStore('postgres: must be a URL, postgres://[user:password@]host[:port]/database[?sslmode=…]');
+  }
+  const make = (timeoutMs = 0) =>
     new Client({
-      connectionString,
+      connectionString: url,
       connectionTimeoutMillis: timeoutMs,
       fallback_application_name: 'opentelemetry-instrumentation-rdcp',
       keepAlive: true,
     });
   try {
-    for (const way of ways) make(way);
+    make();
   } catch (error) {
     const isFile = error instanceof Error && 'syscall' in error;
     const problem = isFile ? 'sslrootcert, sslcert or sslkey cannot be read' : 'the URL cannot be used';
     throw invalidStore(`postgres: ${problem}`, error);
   }
-  return async (timeoutMs) => {
-    let failure: unknown;
-    for (const way of ways) {
-      const client = make(way, timeoutMs);
-      try {
-        return await opened(client);
-      } catch (error) {
-        failure = error;
-        // Without TLS, or with it, the server would not be reached either.
-        if (error instanceof Error && 'syscall' in error) break;
-      }
-    }
-    throw failure;
-  };
+  return (timeoutMs) => opened(make(timeoutMs));
 }
 
 async function opened(client: OwnClient): Promise<Connected> {
@@ -140,28 +119,6 @@ export function connectionFrom(pool: PostgresPool): () => Promise<Connected> {
     // What this store has set and listens to would stay with a client that goes back to the pool.
     return Object.assign(client, { close: () => client.release(true) });
   };
-}
-
-/**
- * The URL, once for each way to connect. Without a mode, libpq prefers TLS. The `pg` package has modes of the same names
- * and other meanings unless it is asked for those of libpq.
- */
-function connectionStrings(url: string): readonly string[] {
-  const parameters = parametersOf(url);
-  if (parameters === undefined) {
-    throw invalidStore('postgres: must be a URL, postgres://[user:password@]host[:port]/database[?sslmode=…]');
-  }
-  const given = parameters.get('sslmode');
-  // Modes that only the `pg` package has.
-  if (given === 'no-verify' || (given === null && parameters.has('ssl'))) return [url];
-  const mode = given ?? process.env.PGSSLMODE ?? 'prefer';
-  const ways = SSL_MODES[mode];
-  if (ways === undefined) {
-    throw invalidStore(`postgres: sslmode must be one of ${Object.keys(SSL_MODES).join(', ')}`);
-  }
-  const onSocket = (parameters.get('host') ?? '').startsWith('/') || /@?%2f/i.test(url);
-  const separator = url.includes('?') ? '&' : '?';
-  return (onSocket ? ['disable'] : ways).map((way) => `${url}${separator}uselibpqcompat=true&sslmode=${way}`);
 }
 
 /** A parameter of a URL that is ours. */

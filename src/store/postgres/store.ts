@@ -30,8 +30,8 @@ export type PostgresStoreOptions = {
 } & (
   | {
       /**
-       * `postgres://[user:password@]host[:port]/database`, with the parameters of libpq such as `sslmode`. The store opens
-       * one connection and closes it.
+       * `postgres://[user:password@]host[:port]/database`, with the parameters of the `pg` package, such as `sslmode`. The
+       * store opens one connection and closes it.
        */
       readonly url: string;
     }
