@@ -4,7 +4,6 @@ export type {
   RedisEmitter,
   RedisListener,
   RedisNode,
-  RedisPool,
   RedisSendOptions,
   RedisSentinel,
 } from './store/redis/client.ts';

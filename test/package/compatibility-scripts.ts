@@ -50,9 +50,14 @@ assert.deepEqual(await switchedOver({ store: REDIS_URL }), expected);
 await client.sendCommand(['FLUSHALL']);
 assert.deepEqual(await switchedOver({ store: createRedisStore({ client, prefix: 'shop:' }) }), expected);
 assert.ok((await client.sendCommand(['KEYS', 'shop:*'])).length > 0);
-if (client.destroy) client.destroy();
-else await client.disconnect();
+client.destroy();
 console.log('switched twice');
+`;
+
+/** What a store says beside a version of redis that it does not take. */
+export const REFUSED_REDIS = `
+const { createRedisStore } = await import('opentelemetry-instrumentation-rdcp/redis');
+try { createRedisStore({ url: 'redis://localhost' }); } catch ({ message }) { console.log(message); }
 `;
 
 /** Clients as an application of any version makes them. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { TEST_FILES, TYPED_REDIS, WITH_REDIS } from './compatibility-scripts.ts';
+import { REFUSED_REDIS, TEST_FILES, TYPED_REDIS, WITH_REDIS } from './compatibility-scripts.ts';
 import { configured } from './configurations.ts';
 import { type Consumer, finish, installInto, packInto } from './consumer.ts';
 
@@ -32,6 +32,10 @@ describe('an application that has installed the package', () => {
     for (const { name, version } of configured('redis')) {
       it(name, async () => {
         const consumer = await project(name, { redis: version });
+        if (version.startsWith('4.')) {
+          assert.match((await consumer.node(REFUSED_REDIS)).stdout, /needs the package redis, version 5 or 6/);
+          return;
+        }
         server.command('FLUSHALL');
         const { stdout, stderr } = await consumer.node(WITH_REDIS, { env: { REDIS_URL: server.url } });
         assert.equal(stdout, 'switched twice\n', stderr);

@@ -30,7 +30,13 @@ export const CONFIGURATIONS: readonly Configuration[] = [
         }) as const,
     ),
   ),
-  ...['4.7.1', '5.12.1', '6.3.1'].map(
+  {
+    kind: 'redis',
+    version: '4.7.1',
+    name: 'redis 4.7.1',
+    tried: 'installed beside it; the store says that it needs version 5',
+  },
+  ...['5.12.1', '6.3.1'].map(
     (version) => ({ kind: 'redis', version, name: `redis ${version}`, tried: STORE }) as const,
   ),
   ...['CommonJS', 'ES modules'].map(

@@ -72,7 +72,7 @@ inFull('a redis URL without the package redis installed is refused, and says wha
     const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: '' } });
     assert.equal(
       printed.trim(),
-      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 4, 5 or 6: run npm install redis',
+      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 5 or 6: run npm install redis',
     );
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,4 +1,3 @@
 import { applicationClientContract } from './redis-clients.ts';
 
 applicationClientContract('a client of the older protocol that answers with buffers');
-applicationClientContract('a pool');

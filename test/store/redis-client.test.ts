@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { registerHooks } from 'node:module';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
+import { createClient as createVersion4 } from 'redis-4';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
-import { eventually, type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { applicationClientContract, CONNECTED } from './redis-clients.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
@@ -50,19 +52,20 @@ describe('a Redis client of the application', { skip: missing }, () => {
   const connections = () => server.command('CLIENT', 'LIST').split('\n').length;
 
   const connected = () => CONNECTED['a client'](server.url);
-  const pooled = () => CONNECTED['a pool'](server.url);
 
-  test('a client of another package is refused at once, with what is supported', async (t) => {
+  test('a client of another package, of version 4 or of a pool is refused at once, with what is supported', async (t) => {
     const other = new Redis(server.url);
     const cluster = new Cluster([server.url], { lazyConnect: true });
     t.after(() => other.disconnect());
     await other.ping();
     const connecting = connected();
     t.after(async () => (await connecting).destroy());
-    for (const client of [other, cluster, connecting, createClient, {}, null, undefined, server.url, 7]) {
+    const pool = createClientPool({ url: server.url });
+    const old = createVersion4({ url: server.url });
+    for (const client of [other, cluster, pool, old, connecting, createClient, {}, null, undefined, server.url, 7]) {
       assert.throws(() => open(client as unknown as RedisClient), {
         code: 'RDCP_CONFIG_INVALID',
-        message: /^configuration: store: redis: client must be one of the package redis, version 4, 5 or 6, .*ioredis/,
+        message: /^configuration: store: redis: client must be one of the package redis, version 5 or 6, .*ioredis/,
       });
     }
   });
@@ -107,23 +110,6 @@ describe('a Redis client of the application', { skip: missing }, () => {
     const rotation = { id: 'session', expected: 'first', next: 'second', now: NOW, revokedUntil: NOW + 1_000 };
     assert.equal(await tokens?.rotate(rotation), 'rotated');
     assert.equal((await tokens?.find('session', NOW))?.current, 'second');
-  });
-
-  test('what was given up while a pool had no connection is not run when it has one again', async (t) => {
-    const pool = await pooled();
-    t.after(() => pool.destroy());
-    const store = open(pool, { deadlineMs: 1000 });
-    await eventually(() => store.load(), PATIENCE_MS);
-    await server.kill();
-    const session = { id: 'session', current: 'x', data: '{}', expiresAt: NOW + 60_000 };
-    await Promise.all([
-      rejectsSoon(store.commit(change('acme', 0, {}))),
-      rejectsSoon(store.tokens?.begin(session, NOW) as Promise<void>),
-    ]);
-    await server.start();
-    await eventually(() => store.check(), PATIENCE_MS);
-    assert.equal(await store.tokens?.find('session', NOW), undefined);
-    assert.deepEqual(await auditIds(store), []);
   });
 
   test('a store that is closed has nothing under way at the client, which the application may close then', async (t) => {
@@ -196,7 +182,6 @@ const unconnected = (): Record<string, RedisClient> => {
     'client of the older protocol that answers with buffers': createClient({ socket: node, RESP: 2 }).withTypeMapping(
       buffers,
     ),
-    pool: createClientPool({ socket: node }),
     sentinel,
     'sentinel that answers with buffers': sentinel.withTypeMapping(buffers),
     cluster,
@@ -212,6 +197,20 @@ for (const [kind, client] of Object.entries(unconnected())) {
     await store.close();
   });
 }
+
+test('with version 4 installed, a URL is refused, and says what to install', () => {
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => next(specifier === 'redis' ? 'redis-4' : specifier, context),
+  });
+  try {
+    assert.throws(() => createRedisStore({ url: 'redis://127.0.0.1:1' }), {
+      code: 'RDCP_CONFIG_INVALID',
+      message: 'configuration: store: needs the package redis, version 5 or 6: run npm install redis',
+    });
+  } finally {
+    hooks.deregister();
+  }
+});
 
 test('a prefix whose keys a cluster would spread over its nodes is refused', () => {
   const open = (prefix: string) => createRedisStore({ url: 'redis://127.0.0.1:1', prefix });

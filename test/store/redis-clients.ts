@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
-import { createClient, createClientPool, RESP_TYPES } from 'redis';
+import { createClient, RESP_TYPES } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { stateStoreContract } from './contract/contract.ts';
 import { PATIENCE_MS } from './follower.ts';
@@ -18,12 +18,6 @@ export const CONNECTED = {
     client.on('error', () => {});
     await client.connect();
     return client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
-  },
-  async 'a pool'(url: string) {
-    const pool = createClientPool({ url }, { minimum: 1, maximum: 3, cleanupDelay: 100 });
-    pool.on('error', () => {});
-    await pool.connect();
-    return pool;
   },
 };
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connectionLike, searchAgain, sendThrough } from '../../src/store/redis/client.ts';
@@ -41,11 +40,9 @@ test('a cluster that gave no answer is asked by any node, which redirects; a Sen
   await searchAgain({ getMasterNode: () => assert.fail(), sendCommand: () => assert.fail() } as never, 'k', signal);
 });
 
-test('a Sentinel and a pool send as themselves, and a client only when it is connected', async () => {
+test('a Sentinel sends as itself, and a client only when it is connected', async () => {
   const sentinel = { getMasterNode: () => {}, sendCommand: async (...[readOnly, args]: unknown[]) => [readOnly, args] };
   assert.deepEqual(await sendThrough(sentinel as never, 'k')(['PING'], signal), [false, ['PING']]);
-  const pool = { totalClients: 1, sendCommand: async (args: unknown) => args };
-  assert.deepEqual(await sendThrough(pool as never, 'k')(['PING'], signal), ['PING']);
   const client = { isReady: false, sendCommand: async (args: unknown) => args };
   await assert.rejects(sendThrough(client as never, 'k')(['PING'], signal), /Redis is not connected/);
   client.isReady = true;
@@ -60,25 +57,6 @@ test('a connection of version 5 that has ended already is destroyed without an e
   };
   const connection = await connectionLike({ duplicate: () => made } as never)();
   assert.doesNotThrow(() => connection.destroy());
-});
-
-test('a connection of version 4 is closed once it stands, also where it was given up before', async () => {
-  for (const order of ['destroy first', 'connect first']) {
-    let closed = 0;
-    const made = Object.assign(new EventEmitter(), {
-      async disconnect() {
-        closed += 1;
-        throw new Error('The client is closed');
-      },
-    });
-    const connection = await connectionLike({ duplicate: () => made } as never)();
-    if (order === 'destroy first') connection.destroy();
-    assert.equal(closed, 0, order);
-    made.emit('connect');
-    if (order === 'connect first') connection.destroy();
-    await setImmediate();
-    assert.equal(closed, 1, order);
-  }
 });
 
 /** A Sentinel client whose subscriptions the test settles. */

@@ -9,14 +9,12 @@ import { change, committedRevision, until } from './contract/samples.ts';
 import { follow, rejectsSoon } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
-type Ended = { destroy(): unknown } | { disconnect(): Promise<unknown> };
-
 /** What is used of a version of the package `redis`. */
 export interface RedisVersion {
   createClient(options: {
     url: string;
     disableOfflineQueue: boolean;
-  }): RedisClient & Ended & { connect(): Promise<unknown> };
+  }): RedisClient & { connect(): Promise<unknown>; destroy(): unknown };
 }
 
 /** What holds with another version of the package `redis` than the one that is installed under that name. */
@@ -66,7 +64,7 @@ export function redisVersionContract(installedAs: string, { createClient }: Redi
       const client = await connected();
       return place(
         async (prefix) => createRedisStore({ client, prefix }),
-        () => end(client),
+        () => client.destroy(),
       );
     });
 
@@ -76,7 +74,7 @@ export function redisVersionContract(installedAs: string, { createClient }: Redi
       const stores = [createRedisStore({ url: server.url, prefix }), createRedisStore({ client, prefix })];
       t.after(async () => {
         for (const store of stores) await store.close();
-        await end(client);
+        client.destroy();
       });
       await Promise.all(stores.map((store) => store.load()));
       await server.kill();
@@ -98,8 +96,4 @@ export function redisVersionContract(installedAs: string, { createClient }: Redi
       await until(() => connections() === before, 'the end of every connection');
     });
   });
-}
-
-function end(client: Ended): unknown {
-  return 'destroy' in client ? client.destroy() : client.disconnect();
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { invalidStore } from '../invalid.ts';
 
-// The parts of the `redis` package (versions 4 to 6) that we use, declared here so that its types are not needed.
+// The parts of the `redis` package (versions 5 and 6) that we use, declared here so that its types are not needed.
 
 /** The events of every client of the `redis` package. */
 export interface RedisEmitter {
@@ -19,8 +19,6 @@ export type RedisListener = (message: string, channel: string) => void;
 export interface RedisSendOptions {
   /** Ends the wait for the reply. */
   readonly abortSignal?: AbortSignal;
-  /** The name in version 4. */
-  readonly signal?: AbortSignal;
 }
 
 /** Created by `createClient`. */
@@ -46,27 +44,13 @@ export interface RedisNode extends RedisEmitter {
     | undefined;
 }
 
-interface Version4Node extends RedisNode {
-  disconnect(): Promise<unknown>;
-}
-
 /** A connection that the store creates and closes. */
 export interface OwnRedisNode extends RedisNode {
   /** Closes it at once. */
   destroy(): void;
 }
 
-/** Created by `createClientPool`, from version 5 on. */
-export interface RedisPool extends RedisEmitter {
-  /** Number of connections. */
-  readonly totalClients: number;
-  /** Sends a command and resolves with its reply. */
-  sendCommand(args: string[], options?: RedisSendOptions): Promise<unknown>;
-  /** Runs a task with one connection of the pool. */
-  execute<T>(task: (client: RedisNode) => T): Promise<Awaited<T>>;
-}
-
-/** Created by `createSentinel`, from version 5 on. */
+/** Created by `createSentinel`. */
 export interface RedisSentinel extends RedisEmitter {
   /** Whether it is connected or connecting. */
   readonly isOpen: boolean;
@@ -95,8 +79,8 @@ export interface RedisCluster extends RedisEmitter {
   ): Promise<unknown>;
 }
 
-/** Any client of the `redis` package, version 4, 5 or 6. */
-export type RedisClient = RedisNode | RedisPool | RedisSentinel | RedisCluster;
+/** A client of the `redis` package, version 5 or 6. */
+export type RedisClient = RedisNode | RedisSentinel | RedisCluster;
 
 /** Retry interval for a key that a cluster is moving, in milliseconds. */
 const MOVING_MS = 10;
@@ -129,7 +113,6 @@ export function sendThrough(client: RedisClient, key: string): SendOnce {
     };
   }
   if (isSentinel(client)) return (args, signal) => client.sendCommand(false, [...args], until(signal));
-  if (isPool(client)) return (args, signal) => client.sendCommand([...args], until(signal));
   return async (args, signal) => {
     if (!client.isReady) throw new Error('Redis is not connected');
     return client.sendCommand([...args], until(signal));
@@ -137,7 +120,7 @@ export function sendThrough(client: RedisClient, key: string): SendOnce {
 }
 
 function until(signal: AbortSignal): RedisSendOptions {
-  return { abortSignal: signal, signal };
+  return { abortSignal: signal };
 }
 
 /**
@@ -154,15 +137,12 @@ export async function searchAgain(client: RedisClient, key: string, signal: Abor
  */
 export function assertRedisClient(client: unknown): asserts client is RedisClient {
   const typeOf = (name: string) => typeof Reflect.get(Object(client), name);
-  const has = (...names: string[]) => names.every((name) => typeOf(name) === 'function');
   const isKnown =
-    has('getMasterNode', 'subscribe') ||
-    has('getRandomNode', 'nodeClient') ||
-    (has('execute') && typeOf('totalClients') === 'number') ||
-    (has('connect', 'subscribe', 'duplicate') && typeOf('isReady') === 'boolean');
-  if (isKnown && has('on', 'off', 'sendCommand')) return;
+    typeOf('getMasterNode') === 'function' || typeOf('nodeClient') === 'function' || typeOf('isReady') === 'boolean';
+  // Version 4 has no `destroy`.
+  if (isKnown && ['destroy', 'on', 'off', 'sendCommand'].every((name) => typeOf(name) === 'function')) return;
   throw invalidStore(
-    'redis: client must be one of the package redis, version 4, 5 or 6, from createClient, createClientPool, createSentinel or createCluster; with another package such as ioredis, use url',
+    'redis: client must be one of the package redis, version 5 or 6, from createClient, createSentinel or createCluster; with another package such as ioredis, use url',
   );
 }
 
@@ -174,7 +154,6 @@ export function connectionLike(
     own(node.duplicate({ ...OWN_CONNECTION, socket: { ...node.options?.socket, reconnectStrategy: false } }));
   // A cluster broadcasts messages to all nodes, so any node works.
   if (isCluster(client)) return async () => duplicate(await client.nodeClient(client.getRandomNode() as never));
-  if (isPool(client)) return () => client.execute(duplicate);
   return () => duplicate(client);
 }
 
@@ -198,38 +177,19 @@ export function connectionTo(url: string): RedisConnector {
   };
 }
 
-/**
- * Gives `destroy` of every version the semantics of version 6: it never throws and leaves no connection open. Version 5
- * throws when the client has already ended. Version 4 has `disconnect`, which forgets a socket that is still
- * connecting. That one is closed after it connected and queued its first commands; commands sent later would reject
- * where nothing can catch it.
- */
-function own(client: RedisNode | OwnRedisNode | Version4Node): OwnRedisNode {
-  if ('destroy' in client) {
-    const destroy = client.destroy.bind(client);
-    return Object.assign(client, { destroy: () => ignoreFailure(destroy) });
-  }
-  let connected = false;
-  let ended = false;
-  const disconnect = () => void ('disconnect' in client && client.disconnect().catch(() => {}));
-  client.on('connect', () => {
-    connected = true;
-    if (ended) queueMicrotask(disconnect);
-  });
-  return Object.assign(client, {
+/** Gives `destroy` the semantics of version 6: version 5 throws when the client has already ended. */
+function own(client: RedisNode): OwnRedisNode {
+  const owned = client as OwnRedisNode;
+  const destroy = owned.destroy.bind(owned);
+  return Object.assign(owned, {
     destroy() {
-      ended = true;
-      if (connected) disconnect();
+      try {
+        destroy();
+      } catch {
+        // The client had already ended.
+      }
     },
   });
-}
-
-function ignoreFailure(run: () => void): void {
-  try {
-    run();
-  } catch {
-    // The client had already ended.
-  }
 }
 
 export function isSentinel(client: RedisClient): client is RedisSentinel {
@@ -238,10 +198,6 @@ export function isSentinel(client: RedisClient): client is RedisSentinel {
 
 function isCluster(client: RedisClient): client is RedisCluster {
   return 'getRandomNode' in client;
-}
-
-function isPool(client: RedisClient): client is RedisPool {
-  return 'totalClients' in client;
 }
 
 function isRedisUrl(text: string): boolean {
@@ -257,9 +213,13 @@ function isRedisUrl(text: string): boolean {
 }
 
 function loadRedis(): { createClient(options: object): RedisNode; DEFAULT_RESP?: number } {
+  let cause: unknown;
   try {
-    return createRequire(import.meta.url)('redis');
+    const redis = createRequire(import.meta.url)('redis');
+    // Version 4 has none.
+    if (redis.createSentinel !== undefined) return redis;
   } catch (error) {
-    throw invalidStore('needs the package redis, version 4, 5 or 6: run npm install redis', error);
+    cause = error;
   }
+  throw invalidStore('needs the package redis, version 5 or 6: run npm install redis', cause);
 }

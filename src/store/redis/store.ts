@@ -36,14 +36,14 @@ export type RedisStoreOptions = {
   | {
       /**
        * `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. The store opens and closes its
-       * connections: one with version 6 of the `redis` package, and one more for messages with older versions.
+       * connections: one with version 6 of the `redis` package, and one more for messages with version 5.
        */
       readonly url: string;
     }
   | {
       /**
-       * A client of the `redis` package that the application connects and closes: from `createClient`,
-       * `createClientPool`, `createSentinel` or `createCluster`. The store opens one more connection for messages and
+       * A client of the `redis` package, version 5 or 6, that the application connects and closes: from `createClient`,
+       * `createSentinel` or `createCluster`. The store opens one more connection for messages and
        * closes it.
        */
       readonly client: RedisClient;
