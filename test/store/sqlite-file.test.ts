@@ -222,7 +222,7 @@ test('a full disk rejects the commit, leaves nothing half written, and what was 
   // A limit on the size of files is a disk that is full for this process, without mounting one.
   const script = `
     import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))};
-    import { change, auditIds } from ${JSON.stringify(join(import.meta.dirname, 'samples.ts'))};
+    import { change, auditIds } from ${JSON.stringify(join(import.meta.dirname, 'contract/samples.ts'))};
     const store = createSqliteStore(process.argv[1]);
     let committed = 0, failed;
     while (failed === undefined && committed < 10_000) {

@@ -123,7 +123,7 @@ test('the check of a SQLite file fails on a full disk', (t) => {
   // A limit on the size of files is a disk that is full for this process, without mounting one.
   const script = `
     import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))};
-    import { auditEntry, NOW } from ${JSON.stringify(join(import.meta.dirname, 'samples.ts'))};
+    import { auditEntry, NOW } from ${JSON.stringify(join(import.meta.dirname, 'contract/samples.ts'))};
     const store = createSqliteStore(process.argv[1]);
     await store.check();
     for (let full = false; !full; ) await store.commit({ audit: auditEntry(), now: NOW }).catch(() => { full = true; });

@@ -1,9 +1,9 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreOutage } from '../../errors.ts';
 import { openSqliteFile, storeError } from './file.ts';
 import { type RetryTimes, retryWhileLocked } from './lock.ts';
-import { watchSqliteFile } from './watch.ts';
 
 /** How long work waits for another process's lock, in milliseconds. */
 const PATIENCE_MS = 500;
@@ -29,7 +29,7 @@ export interface WriteOptions {
 export const IN_PASSING = { sync: false, patienceMs: 50 } as const satisfies WriteOptions;
 
 /**
- * Access to the file through one connection. Once the file was found removed, replaced or truncated, everything rejects
+ * Access to the file through one connection. Once the file was found removed or replaced, everything rejects
  * until the process is started again: nothing is acknowledged in a file that is not at its path.
  */
 export interface SqliteHandle<S> {
@@ -45,7 +45,7 @@ export interface SqliteHandle<S> {
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used */
 export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHandle<S> {
   const { lasting } = options;
-  const { database, statements, watch, begin, commit, rollback } = connect(options);
+  const { database, statements, faultOf, begin, commit, rollback } = connect(options);
   /** Whether SQLite syncs the log at each commit. */
   let syncing = lasting;
   let fault: string | undefined;
@@ -54,9 +54,10 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
   /** Closes the connection once its files are not those at the path any more. */
   function isUsable(): boolean {
     if (fault !== undefined) return false;
-    fault = watch.fault();
+    fault = faultOf();
     if (fault === undefined) return true;
-    ignoreFailure(() => watch.leaveLog());
+    // The next start would apply a log that stays behind to whatever file is at the path then.
+    ignoreFailure(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
     ignoreFailure(() => database.close());
     return false;
   }
@@ -116,10 +117,9 @@ function connect<S>({ path, lasting, prepare }: SqliteHandleOptions<S>) {
     if (!lasting) database.exec('PRAGMA synchronous = OFF');
     // Creates the log and the shared memory if missing.
     database.prepare('SELECT count(*) FROM sqlite_schema').get();
-    const watch = watchSqliteFile(path, database);
     return {
       database,
-      watch,
+      faultOf: watchFiles(path),
       statements: prepare(database),
       begin: database.prepare('BEGIN IMMEDIATE'),
       commit: database.prepare('COMMIT'),
@@ -129,6 +129,24 @@ function connect<S>({ path, lasting, prepare }: SqliteHandleOptions<S>) {
     database.close();
     throw error;
   }
+}
+
+/** SQLite does not notice when the files of an open connection are removed or replaced, and writes on. Costs three calls of `stat`. */
+function watchFiles(path: string): () => string | undefined {
+  const files = [path, `${path}-wal`, `${path}-shm`].map((name) => ({ name, ...identityOf(name) }));
+  return () => {
+    const lost = files.find(({ name, ino, dev }) => {
+      const found = identityOf(name);
+      return found.ino !== ino || found.dev !== dev;
+    });
+    if (lost === undefined) return undefined;
+    return lost.name === path ? 'was removed or replaced' : 'has lost its log (-wal, -shm)';
+  };
+}
+
+function identityOf(file: string) {
+  const { ino, dev } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  return { ino, dev };
 }
 
 function ignoreFailure(work: () => void): void {

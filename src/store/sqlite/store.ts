@@ -31,8 +31,8 @@ export interface SqliteStoreOptions {
  * SQLite runs in the calling thread: a commit takes a fraction of a millisecond and the disk's sync. While another
  * process holds the lock, a write is retried for half a second, and the event loop runs meanwhile.
  *
- * Nothing is acknowledged in a file or log that is not at its path any more: once the file was removed, replaced or
- * truncated, everything rejects until the process is started again.
+ * Nothing is acknowledged in a file or log that is not at its path any more: once the file was removed or replaced,
+ * everything rejects until the process is started again.
  * @param file the path; created with mode 0600 if missing
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
