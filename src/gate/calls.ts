@@ -38,8 +38,6 @@ export class Calls {
   readonly #dropped: Float64Array;
   readonly #storage = new AsyncLocalStorage<TenantContext>();
   #active: ControllerAttachment | undefined;
-  /** In a worker thread: applies what the main thread has changed. Returns whether there was anything. */
-  #catchUp: (() => boolean) | undefined;
   /** Incremented when bitsets held by contexts become stale. */
   #epoch = 1;
   /** Whether `runWithTenant` was ever called. Until then, emitting does not read the async context. */
@@ -64,9 +62,8 @@ export class Calls {
   }
 
   /** Makes another control plane's attachment the active one. */
-  activate(active: ControllerAttachment | undefined, catchUp: (() => boolean) | undefined): void {
+  activate(active: ControllerAttachment | undefined): void {
     this.#active = active;
-    this.#catchUp = catchUp;
     this.#refusals = (active?.controller.countsTenants !== true && active?.controller.sink.refusals) || NO_REFUSALS;
     this.#hasTenantHook = active?.controller.currentTenant !== undefined;
     this.bitsChanged();
@@ -299,7 +296,6 @@ export class Calls {
 
   #isSwitchedOn({ descriptor, word, mask }: CategoryHandle): boolean {
     if ((this.#tenanted[word]! & mask) !== 0) {
-      if (this.#catchUp?.() === true) this.bitsChanged();
       const context = this.#storage.getStore();
       if (context !== undefined) {
         const words = context.epoch === this.#epoch ? context.words : this.#refresh(context);

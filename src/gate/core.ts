@@ -96,7 +96,6 @@ export class GateCore implements Gate {
   }
 
   watch(index: number, listener: (wanted: boolean) => void): () => void {
-    this.#link?.watched();
     return this.#watchers.watch(index, listener);
   }
 
@@ -172,13 +171,12 @@ export class GateCore implements Gate {
 
   #activate(): void {
     const active = this.#attachments.at(-1);
-    const link = active !== undefined && active === this.#linked ? this.#link : undefined;
-    if (active !== this.#active) {
-      if (link !== undefined) link.resume();
-      else if (this.#active === this.#linked) this.#link?.pause();
+    if (active !== this.#active && this.#link !== undefined) {
+      if (active === this.#linked) this.#link.resume();
+      else if (this.#active === this.#linked) this.#link.pause();
     }
     this.#active = active;
-    this.calls.activate(active, link && (() => link.catchUp()));
+    this.calls.activate(active);
     this.#host?.replaced();
     for (let word = 0; word < this.memory.interest.length; word++) this.#apply(word);
     this.#reportControl();

@@ -10,8 +10,8 @@ const WORDS = CAPACITY >>> 5;
 
 /** Positions in {@link GateMemory.state}. */
 export const STATE = {
-  /** Incremented before and after each write of the main thread; odd during a write. */
-  written: 0,
+  /** 1 while the main thread writes. */
+  writing: 0,
   /** 1 while a control plane in the thread controls its gate: the main thread does not write then. */
   own: 1,
   /** 1 once the main thread has subscribed to the thread's channel. */
@@ -19,8 +19,6 @@ export const STATE = {
   /** Records sent by the thread, and received by the main thread. */
   sent: 3,
   taken: 4,
-  /** 1 once the thread wants a message after each change of its bits. */
-  watches: 5,
 } as const;
 const STATES = 8;
 /** Where the levels begin, in bytes. */

@@ -179,7 +179,6 @@ export class ThreadHost {
       follower,
       overrides.map(([tenantId, , own]) => [tenantId, threadIndex, own]),
     );
-    write(follower, () => {});
   }
 
   #failed({ localIndexes }: Follower, threadIndex: number, reason: string): void {
@@ -211,10 +210,13 @@ export class ThreadHost {
     });
   }
 
-  /** Writes to a thread's memory, and sends one message a turn where the thread watches its bits. */
+  /** Writes to a thread's memory, unless a control plane of the thread controls its gate, and sends one message a turn. */
   #write(follower: Follower, work: () => void): void {
-    write(follower, work);
-    if (follower.notifying || Atomics.load(follower.memory.state, STATE.watches) === 0) return;
+    const { state } = follower.memory;
+    Atomics.store(state, STATE.writing, 1);
+    if (Atomics.load(state, STATE.own) === 0) work();
+    Atomics.store(state, STATE.writing, 0);
+    if (follower.notifying) return;
     follower.notifying = true;
     queueMicrotask(() => {
       follower.notifying = false;
@@ -260,14 +262,6 @@ function attributesOf(given: GivenAttributes): Given {
   return () => {
     throw given.thrown;
   };
-}
-
-/** Writes to a thread's memory, unless a control plane of the thread controls its gate. */
-function write({ memory: { state } }: Follower, work: () => void): void {
-  Atomics.add(state, STATE.written, 1);
-  if (Atomics.load(state, STATE.own) === 0) work();
-  Atomics.add(state, STATE.written, 1);
-  Atomics.notify(state, STATE.written);
 }
 
 function dataOf(event: unknown): unknown {

@@ -58,7 +58,6 @@ export class ThreadLink implements Controller {
   #common: BroadcastChannel | undefined;
   #attachment: ControllerAttachment | undefined;
   #core: GateCore | undefined;
-  #seen = 0;
 
   constructor(threads: Threads) {
     this.#threads = threads;
@@ -119,11 +118,6 @@ export class ThreadLink implements Controller {
     });
   }
 
-  /** Asks the main thread for a message after each change of the bits. */
-  watched(): void {
-    Atomics.store(this.memory.state, STATE.watches, 1);
-  }
-
   /** Hands the memory back to the main thread. */
   resume(): void {
     this.memory.interest.fill(0);
@@ -131,27 +125,11 @@ export class ThreadLink implements Controller {
     this.#send({ kind: 'released' });
   }
 
-  /** Stops writes of the main thread. Waits, for microseconds, while one is in progress. */
+  /** Stops writes of the main thread. One that is in progress ends within microseconds. */
   pause(): void {
     const { state } = this.memory;
     Atomics.store(state, STATE.own, 1);
-    for (;;) {
-      const written = Atomics.load(state, STATE.written);
-      if ((written & 1) === 0) return;
-      Atomics.wait(state, STATE.written, written, 1);
-    }
-  }
-
-  /** Applies pending messages of the main thread, even if this thread blocks its event loop. Returns whether there were any. */
-  catchUp(): boolean {
-    const written = Atomics.load(this.memory.state, STATE.written);
-    if (written === this.#seen) return false;
-    this.#seen = written;
-    for (;;) {
-      const received = this.#threads.receiveMessageOnPort(this.#own as never);
-      if (received === undefined) return true;
-      this.#onMessage(received.message as FromMain);
-    }
+    while (Atomics.load(state, STATE.writing) === 1);
   }
 
   get #joined(): boolean {

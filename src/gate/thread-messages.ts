@@ -2,7 +2,7 @@ import type { Override as OwnState } from './attachment.ts';
 import type { MemoryBuffers } from './memory.ts';
 
 /** Prefix of channel names and keys. Its version changes with the messages. */
-export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v3';
+export const THREADS = 'opentelemetry-instrumentation-rdcp.threads.v4';
 
 /** State that each new thread gets at its creation (`setEnvironmentData`). */
 export interface Inheritance {
