@@ -230,10 +230,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
         connected = logger;
         return logger;
       },
-      get loggerGiven() {
-        const provider = providerGiven();
-        return isStoppable(provider) && !Object.is(provider, registeredLoggerProvider());
-      },
     };
   }
 }

@@ -99,8 +99,7 @@ export function debugLane(processor: LogProcessor, options: DebugLaneOptions = {
 }
 
 class DebugLane implements LogProcessor {
-  /** Lets exporter detection look behind the lane. */
-  readonly processor: LogProcessor;
+  readonly #processor: LogProcessor;
   readonly #inProcessor: number;
   readonly #mayWait: number;
   readonly #drops = laneDrops();
@@ -119,7 +118,7 @@ class DebugLane implements LogProcessor {
         throw new RangeError(`debugLane: ${name} must be a whole number of 1 or more`);
       }
     }
-    this.processor = processor;
+    this.#processor = processor;
     this.#inProcessor = inProcessor;
     const reserve = Math.ceil(waiting * RESERVE);
     this.#mayWait = waiting + reserve;
@@ -128,13 +127,13 @@ class DebugLane implements LogProcessor {
 
   onEmit(record: LogRecord, context?: unknown): void {
     const { severityNumber = 0 } = record;
-    if (severityNumber < 1 || severityNumber >= SEVERITY.INFO.severityNumber) this.processor.onEmit(record, context);
+    if (severityNumber < 1 || severityNumber >= SEVERITY.INFO.severityNumber) this.#processor.onEmit(record, context);
     else if (this.#handedOver < this.#inProcessor) this.#handOver(record, context);
     else if (!this.#wait(record, context)) this.#drops.count += 1;
   }
 
   enabled(options: unknown): boolean {
-    return this.processor.enabled?.(options) ?? true;
+    return this.#processor.enabled?.(options) ?? true;
   }
 
   async forceFlush(): Promise<void> {
@@ -146,7 +145,7 @@ class DebugLane implements LogProcessor {
 
   async shutdown(): Promise<void> {
     await this.forceFlush().catch(() => {});
-    return this.processor.shutdown();
+    return this.#processor.shutdown();
   }
 
   /** Returns whether there was room. */
@@ -166,7 +165,7 @@ class DebugLane implements LogProcessor {
 
   #handOver(record: LogRecord, context: unknown): void {
     this.#handedOver += 1;
-    this.processor.onEmit(record, context);
+    this.#processor.onEmit(record, context);
     if (this.#handedOver === this.#inProcessor) this.#flush().catch(() => {});
   }
 
@@ -176,7 +175,7 @@ class DebugLane implements LogProcessor {
    */
   #flush(): Promise<void> {
     this.#flushing ??= Promise.resolve()
-      .then(() => this.processor.forceFlush())
+      .then(() => this.#processor.forceFlush())
       .finally(() => {
         this.#flushing = undefined;
         this.#handedOver = 0;

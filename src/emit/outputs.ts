@@ -10,7 +10,6 @@ import { asOwnWork } from '../telemetry/own-work.ts';
 import { isConnected, type Logger, type Telemetry } from '../telemetry/telemetry.ts';
 import type { Clock } from '../time/clock.ts';
 import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
-import { leadsToDefaultAddress } from './exporters.ts';
 import { Shares } from './fairness.ts';
 import { jsonLine, textLine } from './line.ts';
 import type { ExportedRecord, LogExports } from './log-exports.ts';
@@ -128,10 +127,7 @@ export function createOutputs(options: OutputOptions): Outputs {
     if (to !== undefined) return { to, reason: CONFIGURED, output: to === 'both' ? both : otel };
     if (failing !== undefined) return { to: 'both', reason: failing, output: both };
     if (variable !== undefined) return { to: 'otel', reason: `${variable} is set`, output: otel };
-    if (telemetry.loggerGiven === true || !leadsToDefaultAddress(logger))
-      return { to: 'otel', reason: 'the application registered a logger provider', output: otel };
-    const reason = 'the SDK exports to its default address on localhost, where there may be no collector';
-    return { to: 'both', reason, output: both };
+    return { to: 'otel', reason: 'the application registered a logger provider', output: otel };
   }
 
   /** Why log records cannot be exported. */

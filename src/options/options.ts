@@ -481,7 +481,7 @@ export interface EmitOptions {
   /**
    * Where debug calls go: `otel` (OpenTelemetry log records), `stderr` (readable lines), `both`, `json` (one JSON object a
    * line on stderr), or a function that gets each call as a record.
-   * @default 'otel' where an export of log records is configured, 'both' with a NodeSDK where none is, else 'stderr'
+   * @default 'otel' where a logger provider is registered, else 'stderr'
    */
   readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
   /**

@@ -37,8 +37,6 @@ export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
   readonly logger: Logger;
-  /** Whether the logger's provider was set on the instrumentation and is not the registered one. @default false */
-  readonly loggerGiven?: boolean;
   /**
    * Calls `listener` when a provider was set, or a newly registered one is noticed. Instruments must then be recreated: unlike
    * loggers and tracers they are not looked up on each use.

@@ -2,18 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { after, beforeEach, describe, it } from 'node:test';
 import { context, logs, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import {
-  BatchLogRecordProcessor,
-  InMemoryLogRecordExporter,
-  LoggerProvider,
-  SimpleLogRecordProcessor,
-} from '@opentelemetry/sdk-logs';
+import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
-import { leadsToDefaultAddress } from '../../src/emit/exporters.ts';
 import type { OutputOptions } from '../../src/emit/outputs.ts';
 import { createSink } from '../../src/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
@@ -22,11 +15,6 @@ import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { inFull } from '../support/tiers.ts';
-
-// The one that NodeSDK makes by itself.
-const require = createRequire(createRequire(import.meta.url).resolve('@opentelemetry/sdk-node'));
-const OTLP_LOGS = '@opentelemetry/exporter-logs-otlp-proto';
-const { OTLPLogExporter } = require(OTLP_LOGS);
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -64,12 +52,6 @@ function registerKept(): InMemoryLogRecordExporter {
   const exporter = new InMemoryLogRecordExporter();
   logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
   return exporter;
-}
-
-/** Registers a provider that exports by OTLP. */
-function registerOtlp(options: { readonly url?: string } = {}): void {
-  const exporter = new OTLPLogExporter(options);
-  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] }));
 }
 
 describe('debug calls', () => {
@@ -122,28 +104,16 @@ describe('debug calls', () => {
     assert.deepEqual([to, lines, records], ['otel', [], 2]);
   });
 
-  it('go to stderr as well when the export of the SDK is not configured', () => {
-    registerOtlp();
-    const { to, lines, reason } = emitted({});
-    assert.deepEqual([to, lines], ['both', [LINE]]);
-    assert.match(reason, /default address/);
-  });
-
-  it('go to OpenTelemetry alone when that is configured: by a variable, an address, or a provider given', () => {
-    registerOtlp();
+  it('go to OpenTelemetry alone where a variable configures the export, which is named as the reason', () => {
+    registerKept();
     for (const env of [{ [OTLP]: 'http://localhost:4318' }, { OTEL_LOGS_EXPORTER: 'otlp' }]) {
       const { to, lines, reason } = emitted({ env });
       assert.deepEqual([to, lines], ['otel', []]);
       assert.equal(reason, `${Object.keys(env)[0]} is set`);
     }
     for (const env of [{ OTEL_LOGS_EXPORTER: 'none', [OTLP]: 'http://x' }, { [OTLP]: ' ' }]) {
-      assert.equal(emitted({ env }).to, 'both');
+      assert.equal(emitted({ env }).reason, 'the application registered a logger provider');
     }
-    const { logger, meter, tracer: own } = createTelemetry();
-    assert.equal(emitted({ telemetry: { logger, meter, tracer: own, loggerGiven: true } }).to, 'otel');
-    logs.disable();
-    registerOtlp({ url: 'http://collector:4318/v1/logs' });
-    assert.equal(emitted({}).to, 'otel');
   });
 
   it('follow a logger provider that is registered later', () => {
@@ -244,15 +214,9 @@ describe('a NodeSDK of the application', () => {
     });
   };
 
-  it('without a configured export leaves the lines on stderr, and the start says so', () => {
-    const { stderr } = run('');
-    assert.match(stderr, /^rdcp: remote control on http:\S+ and debug lines to stderr and OpenTelemetry$/m);
-    assert.match(stderr, / DEBUG SHOP sold$/m);
-  });
-
-  inFull('that was given a processor gets the records alone', () => {
+  it('gets the records alone, and the start says so', () => {
     const { stdout, stderr } = run('logRecordProcessors: [kept]');
-    assert.match(stderr, / and debug lines to OpenTelemetry$/m);
+    assert.match(stderr, /^rdcp: remote control on http:\S+ and debug lines to OpenTelemetry$/m);
     assert.doesNotMatch(stderr, / DEBUG SHOP /);
     assert.equal(stdout, 'sold\n');
   });
@@ -262,21 +226,4 @@ describe('a NodeSDK of the application', () => {
     assert.match(stderr, / and debug lines to stderr$/m);
     assert.match(stderr, / DEBUG SHOP sold$/m);
   });
-});
-
-it("an SDK's logger is unconfigured only where every processor is seen to lead to the default address", () => {
-  const loggerOf = (...processors: unknown[]) => ({ _sharedState: { processors } }) as never;
-  const otlp = (parameters?: object) => ({
-    _exporter: { _delegate: { _transport: { _transport: { _parameters: parameters } } } },
-  });
-  const local = otlp({ url: 'http://localhost:4318/v1/logs' });
-  assert.equal(leadsToDefaultAddress(loggerOf(local)), true);
-  assert.equal(leadsToDefaultAddress(loggerOf({ processor: { processor: local } })), true, 'behind others of ours');
-  assert.equal(leadsToDefaultAddress(loggerOf(otlp())), true, 'no address is visible');
-  assert.equal(leadsToDefaultAddress(loggerOf(otlp({ address: 'collector:4317' }))), false);
-  assert.equal(leadsToDefaultAddress(loggerOf(local, otlp({ url: 'https://collector' }))), false);
-  assert.equal(leadsToDefaultAddress(loggerOf({ _exporter: {} })), false, 'another exporter');
-  assert.equal(leadsToDefaultAddress(loggerOf()), false);
-  const hostile = new Proxy({}, { get: () => assert.fail('private') });
-  assert.equal(leadsToDefaultAddress(hostile as never), false);
 });

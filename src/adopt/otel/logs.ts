@@ -82,23 +82,23 @@ const ERROR = 17;
 
 class LogGate implements LogProcessor {
   /** Lets exporter detection look behind the gate. */
-  readonly processor: LogProcessor;
+  readonly #processor: LogProcessor;
 
   constructor(processor: LogProcessor) {
     if (typeof processor?.onEmit !== 'function') {
       throw new TypeError('gateLogs: processor must be a log record processor, such as BatchLogRecordProcessor');
     }
-    this.processor = processor;
+    this.#processor = processor;
   }
 
   onEmit(record: LogRecord, context?: unknown): void {
     if (!isBelowInfo(record.severityNumber)) {
       if (Number(record.severityNumber) >= ERROR) gate.work.fail(undefined);
-      if (!isHeld(record.instrumentationScope?.name, record.severityNumber)) this.processor.onEmit(record, context);
+      if (!isHeld(record.instrumentationScope?.name, record.severityNumber)) this.#processor.onEmit(record, context);
       return;
     }
     const decision = decide(record);
-    if (decision.passes) this.processor.onEmit(record, context);
+    if (decision.passes) this.#processor.onEmit(record, context);
     // The processor may have emitted records of its own.
     last = decision;
   }
@@ -110,15 +110,15 @@ class LogGate implements LogProcessor {
     const { severityNumber, instrumentationScope } = options ?? {};
     if (isBelowInfo(severityNumber) && !passes(instrumentationScope?.name, severityNumber)) return false;
     if (isHeld(instrumentationScope?.name, severityNumber)) return false;
-    return this.processor.enabled?.(options) ?? true;
+    return this.#processor.enabled?.(options) ?? true;
   }
 
   forceFlush(options?: unknown): Promise<void> {
-    return this.processor.forceFlush(options);
+    return this.#processor.forceFlush(options);
   }
 
   shutdown(): Promise<void> {
-    return this.processor.shutdown();
+    return this.#processor.shutdown();
   }
 }
 
