@@ -8,7 +8,7 @@ import { budgetsOf } from '../emit/budgets.ts';
 import type { LogExports } from '../emit/log-exports.ts';
 import { createRedaction } from '../emit/redaction.ts';
 import { createSink, type EmissionSink } from '../emit/sink.ts';
-import { isRdcpError } from '../errors.ts';
+import { isRdcpError, RdcpError } from '../errors.ts';
 import { describeInstance } from '../fleet/instance.ts';
 import { gate } from '../gate/gate.ts';
 import { applicationPackage } from '../loading/package.ts';
@@ -29,7 +29,7 @@ import { resourceAttribute } from '../telemetry/resource.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { createIsolation, type Isolation } from '../tenancy/isolation.ts';
 import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../tickets/open.ts';
-import { TicketActivations } from '../tickets/ticket-activations.ts';
+import { MAX_TICKETS, TicketActivations } from '../tickets/ticket-activations.ts';
 import { systemClock as clock, type Delay, guardedTimers } from '../time/clock.ts';
 import { WorkFollower } from '../work/match.ts';
 import { type Closable, diagnose } from './closing.ts';
@@ -101,6 +101,10 @@ function handshakeDraft({ reason, address }: HandshakeRefusal): AuditDraft {
 }
 
 /** The audit entry for tickets that were refused. They become one a minute, with their number. */
+const ALL_PLACES_TAKEN = new RdcpError(
+  'RDCP_TEMPORARY_LIMIT',
+  `${MAX_TICKETS} tickets of other services are in use, the most at a time, and further ones switch nothing on`,
+);
 const REFUSED_TICKETS: AuditDraft = {
   action: 'authenticate',
   categories: [],
@@ -216,11 +220,13 @@ export function openProcess(
     selection: { clock, instanceId: facts.id, work, random: Math.random },
   });
   opened.push(sink);
-  const tickets = acceptTickets(config, conditions, delay, (reason) => {
+  const refused: OpenTicketsOptions['refused'] = (reason) => {
     instruments.ticketRefused(reason);
-    trail.refused(REFUSED_TICKETS);
-  });
-  const ticketed = tickets && switchOnByTickets(tickets, work, sink, delay);
+    if (reason === 'too_many') fault(ALL_PLACES_TAKEN, 'a ticket');
+    else trail.refused(REFUSED_TICKETS);
+  };
+  const tickets = acceptTickets(config, conditions, delay, refused);
+  const ticketed = tickets && switchOnByTickets(tickets, refused, { work, sink, delay });
   opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
 
   const entrance = new Entrance();
@@ -287,12 +293,12 @@ function acceptTickets(
 /** Follows tickets in requests to this process. */
 function switchOnByTickets(
   { reader }: AcceptedTickets,
-  work: WorkFollower,
-  sink: EmissionSink,
-  delay: Delay,
+  refused: OpenTicketsOptions['refused'],
+  { work, sink, delay }: { readonly work: WorkFollower; readonly sink: EmissionSink; readonly delay: Delay },
 ): Closable {
   const activations = new TicketActivations({
     reader,
+    refused,
     categories: () => gate.categories(),
     activate: sink.activate,
     clock,

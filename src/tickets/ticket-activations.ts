@@ -3,9 +3,10 @@ import { diagnostics } from '../telemetry/diagnostics.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import type { TicketReader } from './reader.ts';
 import { TICKET_ATTRIBUTE, type Ticket, ticketHash } from './ticket.ts';
+import type { TicketRefusal } from './verify.ts';
 
 /** Most tickets that have categories on at a time. */
-const MAX_TICKETS = 100;
+export const MAX_TICKETS = 100;
 
 export interface TicketActivationsOptions {
   readonly reader: Pick<TicketReader, 'read'>;
@@ -22,13 +23,21 @@ export interface TicketActivationsOptions {
   ) => () => void;
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
+  /** Called with each ticket that is valid and still switches nothing on. */
+  readonly refused: (reason: TicketRefusal) => void;
+}
+
+interface Live {
+  /** SHA-256 of the ticket. */
+  readonly hash: string;
+  readonly end: () => void;
 }
 
 /** Switches on what tickets of other services say: from their first request to their end, for the work that carries them. */
 export class TicketActivations {
   readonly #options: TicketActivationsOptions;
-  /** Functions that end an activation, keyed by the ticket's hash. */
-  readonly #live = new Map<string, () => void>();
+  /** Keyed by the issuer and the ticket's id: an ECDSA signature has a second valid form, which gets no second place. */
+  readonly #live = new Map<string, Live>();
 
   constructor(options: TicketActivationsOptions) {
     this.#options = options;
@@ -38,19 +47,27 @@ export class TicketActivations {
   take(value: string): void {
     try {
       const ticket = this.#options.reader.read(value);
+      if (ticket === undefined) return;
       const hash = ticketHash(value);
-      if (ticket === undefined || this.#live.has(hash) || this.#live.size >= MAX_TICKETS) return;
-      this.#live.set(hash, this.#begin(ticket, hash));
+      const key = JSON.stringify([ticket.issuer, ticket.id]);
+      const live = this.#live.get(key);
+      if (live !== undefined) {
+        if (live.hash !== hash) this.#options.refused('other_encoding');
+      } else if (this.#live.size >= MAX_TICKETS) this.#options.refused('too_many');
+      else this.#live.set(key, { hash, end: this.#begin(ticket, { key, hash }) });
     } catch (error) {
       diagnostics.error('rdcp: a ticket could not be used', error);
     }
   }
 
   close(): void {
-    for (const end of this.#live.values()) end();
+    for (const { end } of this.#live.values()) end();
   }
 
-  #begin({ categories, tenantId, expiresAt }: Ticket, hash: string): () => void {
+  #begin(
+    { categories, tenantId, expiresAt }: Ticket,
+    { key, hash }: { readonly key: string; readonly hash: string },
+  ): () => void {
     const { activate, clock, delay } = this.#options;
     const named = new Set(categories);
     const part = { tenantId, match: { [TICKET_ATTRIBUTE]: hash }, exhausted: () => {} };
@@ -60,7 +77,7 @@ export class TicketActivations {
     }
     const end = () => {
       cancel();
-      this.#live.delete(hash);
+      this.#live.delete(key);
       for (const endPart of ends) endPart();
     };
     const cancel = delay(Math.max(0, expiresAt - clock.now()), end);

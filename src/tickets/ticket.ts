@@ -21,6 +21,8 @@ export const MAX_TICKET_SECONDS = 3600;
 export interface Ticket {
   /** Id of the activation that it was made for. */
   readonly id: string;
+  /** Who signed it. @default this server, for its own store */
+  readonly issuer?: string;
   readonly categories: readonly string[];
   /** It is of this tenant's work alone. */
   readonly tenantId?: string;

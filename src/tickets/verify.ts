@@ -20,6 +20,8 @@ export const TICKET_REFUSALS = [
   'unknown_key',
   'too_many_forged',
   'wrong_signature',
+  'other_encoding',
+  'too_many',
 ] as const;
 export type TicketRefusal = (typeof TICKET_REFUSALS)[number];
 
@@ -75,6 +77,10 @@ export function checkHeader(
 ): UnverifiedToken | TicketRefusal {
   if (!COMPACT.test(value)) return 'malformed';
   const [head = '', body = '', signature = ''] = value.split('.');
+  // Base64url ignores bits after its last byte: a text with others would be the same token again.
+  if ([head, body, signature].some((part) => Buffer.from(part, 'base64url').toString('base64url') !== part)) {
+    return 'other_encoding';
+  }
   const header = parsed(head);
   const claims = parsed(body);
   if (header === undefined || claims === undefined) return 'malformed';
@@ -119,13 +125,19 @@ export function checkTimes(
 function ticketOf(claims: Json, issuer: TicketIssuer, rules: TicketRules, now: number): Ticket | TicketRefusal {
   const problem = checkTimes(claims, issuer, rules.maxDuration, now);
   if (problem !== undefined) return problem;
-  const { jti, categories, tenant, exp } = claims;
+  const { iss, jti, categories, tenant, exp } = claims;
   if (typeof jti !== 'string' || !isIdentifier(jti) || !isCategoryList(categories)) return 'malformed';
   if (tenant !== undefined && !(typeof tenant === 'string' && isIdentifier(tenant))) return 'malformed';
   const allowed = categories.filter(rules.allows);
   if (allowed.length === 0) return 'category_not_allowed';
   const expiresAt = (exp as number) * 1000;
-  return { id: jti, categories: allowed, ...(tenant !== undefined && { tenantId: tenant }), expiresAt };
+  return {
+    id: jti,
+    issuer: String(iss),
+    categories: allowed,
+    ...(tenant !== undefined && { tenantId: tenant }),
+    expiresAt,
+  };
 }
 
 function isFor(aud: unknown, accepted: readonly string[]): boolean {

@@ -16,6 +16,18 @@ import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 import { about, ISSUER, pairs, pemOf, signer } from './tickets.ts';
 
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** Order of the group of P-256. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** With (r, s), (r, n - s) is a valid ECDSA signature too. */
+function otherSignature(ticket: string): string {
+  const [header, claims, signature = ''] = ticket.split('.');
+  const [r = '', s = ''] = Buffer.from(signature, 'base64url').toString('hex').match(/.{64}/g) ?? [];
+  const hex = r + (ORDER - BigInt(`0x${s}`)).toString(16).padStart(64, '0');
+  return `${header}.${claims}.${Buffer.from(hex, 'hex').toString('base64url')}`;
+}
+
 /** A service with a category, and the application's own HTTP server, which calls it with the path. */
 async function start(t: TestContext, config: RdcpConfig = {}) {
   const lines: string[] = [];
@@ -129,6 +141,39 @@ describe('a service that accepts tickets of another', () => {
     await visit('/4', { baggage: valid });
     category.debug('outside of requests');
     assert.deepEqual(lines, ['/1', '/4']);
+  });
+
+  it('gives a ticket one place however it is written, and says once when all 100 are taken', async (t) => {
+    const issuers = [pairs.EdDSA, pairs.ES256].map(({ publicKey }, at) => ({
+      issuer: `${ISSUER}/${at}`,
+      publicKey: pemOf(publicKey),
+    }));
+    const faults: string[] = [];
+    const logger = { info: () => {}, warn: () => {}, error: (line: string) => faults.push(line) };
+    const { visit, lines } = await start(t, { logger, security: { tickets: { issuers } } });
+    const send = (path: string, value: string) => visit(path, { baggage: `rdcp.debug=${value}` });
+    const made = (id: string, alg: 'EdDSA' | 'ES256') => {
+      const by = { ...signer(alg), issuer: `${ISSUER}/${alg === 'EdDSA' ? 0 : 1}` };
+      return issueTicket(about(Date.now(), { id }), Date.now(), by).value;
+    };
+    // The last character of 64 bytes in base64url has four bits that no byte is made of.
+    const texts = (value: string) =>
+      Array.from(
+        { length: 16 },
+        (_, bits) => value.slice(0, -1) + BASE64URL[(BASE64URL.indexOf(value.at(-1)!) & 48) + bits],
+      );
+    for (let number = 0; number < 7; number += 1) {
+      for (const text of texts(made(`a${number}`, 'EdDSA'))) await send(`/${number}`, text);
+    }
+    assert.deepEqual(lines, ['/0', '/1', '/2', '/3', '/4', '/5', '/6']);
+    const ecdsa = made('a0', 'ES256');
+    for (const text of [ecdsa, otherSignature(ecdsa)]) await send('/ecdsa', text);
+    assert.equal(lines.length, 8, 'of the two forms of an ECDSA signature, the first');
+    for (let number = 8; number < 102; number += 1) await send(`/${number}`, made(`a${number}`, 'EdDSA'));
+    assert.deepEqual([lines.length, lines.at(-1)], [100, '/99']);
+    assert.deepEqual(faults, [
+      'rdcp: a ticket failed: 100 tickets of other services are in use, the most at a time, and further ones switch nothing on',
+    ]);
   });
 
   it('leaves categories that the ticket does not name, or that its owner does not allow', async (t) => {

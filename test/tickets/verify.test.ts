@@ -21,7 +21,7 @@ for (const alg of ALGORITHMS) {
     const issuers = [{ issuer: ISSUER, audience: AUDIENCE, publicKey: pemOf(pairs[alg].publicKey) }];
     const { reader, now, refused } = service({ issuers });
     const { value, expiresAt } = issueTicket(about(now(), { tenantId: 'acme' }), now(), signer(alg));
-    const expected = { ...about(now()), tenantId: 'acme' };
+    const expected = { ...about(now()), issuer: ISSUER, tenantId: 'acme' };
     assert.deepEqual(reader.read(value), expected);
     assert.equal(reader.read(value), reader.read(value), 'the second answer is remembered');
     assert.equal(expiresAt, expected.expiresAt);
@@ -106,7 +106,7 @@ describe('a ticket is refused', () => {
     const changedClaims = `${header}.${encoded(claims(now(), { tenant: 'acme' }))}.${signature}`;
     const { privateKey } = pairs.EdDSA;
     const others = forge({ ...head, alg: 'ES256' }, claims(now()), 'ES256', pairs.ES256.privateKey);
-    const short = sign(head, claims(now())).slice(0, -4);
+    const short = sign(head, claims(now())).slice(0, -2);
     for (const forged of [changedClaims, others, short]) assert.equal(reader.read(forged), undefined);
     assert.deepEqual(refused, ['wrong_signature', 'wrong_algorithm', 'wrong_signature']);
     assert.ok(reader.read(forge(head, claims(now()), 'EdDSA', privateKey)), 'the owner of the key may');
