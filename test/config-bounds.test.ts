@@ -35,6 +35,10 @@ const BESIDE: Record<string, object> = {
 /** The same, where the option itself decides what that is. */
 const BESIDE_OPTION: Record<string, Record<string, object>> = {
   errorRate: { 'alerts.0': { name: 'errors', enable: ['DATABASE'], for: '15m' } },
+  aborted: {
+    'alerts.0': { name: 'errors', enable: ['DATABASE'], for: '15m' },
+    'alerts.0.when': { errorRate: 0.5 },
+  },
   uncaught: { 'alerts.0': { name: 'errors', enable: ['DATABASE'], for: '15m' } },
 };
 const LIMITED = ['apiKeys.0', 'mtls.identities.0', 'jwt', 'jwt.0', 'introspection', 'introspection.0'];

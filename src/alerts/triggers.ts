@@ -31,18 +31,23 @@ const MARGIN_MS = 5000;
 /** Longest name of an error, in characters. */
 const MAX_NAME = 100;
 
+type When = NonNullable<AlertRule['when']>;
+
 /** @returns `undefined` for a rule that waits for notifications */
 export function openTrigger({ when, for: lasting }: AlertRule, options: TriggerOptions): Trigger | undefined {
-  if (when?.errorRate !== undefined) return watchErrorRate(when.errorRate, when.over ?? ERROR_RATE_SECONDS, options);
+  if (when?.errorRate !== undefined) return watchErrorRate({ ...when, errorRate: when.errorRate }, options);
   if (when?.eventLoopDelay !== undefined) return watchEventLoop(parseWorkDuration(when.eventLoopDelay)!, options);
   return when?.uncaught === true ? watchUncaught(lasting, options) : undefined;
 }
 
-function watchErrorRate(limit: number, seconds: number, { works, clock }: TriggerOptions): Trigger {
+function watchErrorRate(
+  { errorRate: limit, over: seconds = ERROR_RATE_SECONDS, aborted }: When & { readonly errorRate: number },
+  { works, clock }: TriggerOptions,
+): Trigger {
   const window = new SlidingCounts(seconds * 1000, clock);
   const close = works.watch({
     ended: (piece) => {
-      if (!piece.isOurs) window.count(piece.failure !== undefined);
+      if (!piece.isOurs && (aborted === true || !piece.aborted)) window.count(piece.failure !== undefined);
     },
   });
   return {

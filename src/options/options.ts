@@ -264,6 +264,11 @@ export interface RdcpConfig {
                */
               readonly over?: number | string | undefined;
               /**
+               * `errorRate` counts requests too whose connection was closed before the answer: a client that hangs up can cause that.
+               * @default they do not count, neither as failed nor as ended
+               */
+              readonly aborted?: true | undefined;
+              /**
                * Switched on while the event loop is delayed so long, such as `200ms`: 99th percentile of the last few seconds.
                * @default not measured
                */

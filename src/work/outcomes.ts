@@ -26,6 +26,8 @@ export class PieceOfWork implements FollowedWork {
   ended = false;
   /** Why it failed; `undefined` while it has not. */
   failure: { readonly error: unknown } | undefined;
+  /** Whether it failed only because its connection was closed before the answer, which any client can do. */
+  aborted = false;
   readonly #work: Work;
   readonly #name: string | undefined;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -75,6 +77,7 @@ export class PieceOfWork implements FollowedWork {
 
   answered(status: number | undefined): void {
     this.#state = status === undefined ? 'closed before the answer' : String(status);
+    this.aborted = status === undefined && this.failure === undefined;
     if (status === undefined || status >= SERVER_ERROR) this.fail(undefined);
     this.#end();
   }

@@ -51,6 +51,7 @@ test('a rule whose target, condition or category cannot be switched is refused b
     ['alerts.1.when', { match: undefined, when: { uncaught: true, errorRate: 0.5 } }],
     ['alerts.1.when.over', { match: undefined, when: { uncaught: true, over: '1m' } }],
     ['alerts.1.when.over', { match: undefined, when: { errorRate: 0.5, over: '2h' } }],
+    ['alerts.1.when.aborted', { match: undefined, when: { uncaught: true, aborted: true } }],
     ['alerts.1.when.errorRate', { match: undefined, when: { errorRate: 5 } }],
     ['alerts.1.when.errorRate', { match: undefined, when: { errorRate: 0 } }],
     ['alerts.1.when.eventLoopDelay', { match: undefined, when: { eventLoopDelay: 200 } }],

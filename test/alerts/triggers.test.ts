@@ -19,11 +19,11 @@ function watching(t: TestContext, when: AlertRule['when']) {
   const trigger = openTrigger(rule, { works, ...parts });
   if (trigger === undefined) throw new Error('the rule measures nothing');
   t.after(() => trigger.close());
-  const request = (status: number, target: string) => {
+  const request = (status: number | undefined, target: string) => {
     const work = new Work(undefined, { method: 'GET', target, address: '::1', header: () => undefined, route: target });
     works.began(work).answered(status);
   };
-  const serve = (status: number, count: number, target = '/orders') => {
+  const serve = (status: number | undefined, count: number, target = '/orders') => {
     for (let served = 0; served < count; served++) request(status, target);
   };
   return { trigger, time, host, context, serve };
@@ -43,6 +43,20 @@ test('the share of failed work counts once 20 pieces have ended in the time', as
   assert.equal(trigger.exceeded(), '33 % of 30 pieces of work failed in 1m');
   await time.pass(60_000);
   assert.equal(trigger.exceeded(), undefined, 'it was over a minute ago');
+});
+
+test('clients that hang up fire a rule only where it says so, and hide no failures', (t) => {
+  for (const [aborted, expected] of [
+    [undefined, '50 % of 20 pieces of work failed in 1m'],
+    [true, '98 % of 520 pieces of work failed in 1m'],
+  ] as const) {
+    const { trigger, serve } = watching(t, { errorRate: 0.5, aborted });
+    serve(undefined, 500);
+    assert.equal(trigger.exceeded() !== undefined, aborted === true);
+    serve(500, 10);
+    serve(200, 10);
+    assert.equal(trigger.exceeded(), expected);
+  }
 });
 
 test('what is older than the time does not count, to a tenth of it', async (t) => {

@@ -15,6 +15,7 @@ const alertWhen = z
   .strictObject({
     errorRate: z.number().gt(0).max(1).optional(),
     over: duration.refine((seconds) => seconds <= 3600, 'must be at most 1h').optional(),
+    aborted: z.literal(true).optional(),
     eventLoopDelay: whenSchema.shape.slowerThan,
     uncaught: whenSchema.shape.failed,
     failed: whenSchema.shape.failed,
@@ -25,9 +26,11 @@ const alertWhen = z
     'must hold errorRate, eventLoopDelay, uncaught, failed or slowerThan',
   )
   .refine((when) => triggersOf(when).length <= 1, `must hold at most one of ${TRIGGERS.join(', ')}`)
-  .refine(({ errorRate, over }) => over === undefined || errorRate !== undefined, {
-    path: ['over'],
-    message: 'needs errorRate',
+  .superRefine(({ errorRate, ...when }, { addIssue }) => {
+    for (const name of ['over', 'aborted'] as const) {
+      if (errorRate !== undefined || when[name] === undefined) continue;
+      addIssue({ code: 'custom', path: [name], message: 'needs errorRate' });
+    }
   });
 
 const alertRule = z

@@ -128,7 +128,7 @@ export const CONFIGURATIONS: readonly object[] = [
         cooldown: '1m',
       },
       { name: 'half', match: { a: 'b' }, enable: ['ORDERS'], for: '5m', target: { instances: { percent: 50 } } },
-      { name: 'fails', when: { errorRate: 0.05, over: '30s' }, enable: ['ORDERS'], for: '5m' },
+      { name: 'fails', when: { errorRate: 0.05, over: '30s', aborted: true }, enable: ['ORDERS'], for: '5m' },
       { name: 'slow', when: { eventLoopDelay: '200ms' }, enable: ['ORDERS'], for: '5m' },
       { name: 'crashes', when: { uncaught: true }, enable: ['ORDERS'], for: '5m' },
     ],
