@@ -4,10 +4,11 @@ import type { CommandContext, ControlPlane } from '../control/types.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import type { AlertControl } from '../protocol/alert-notification.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
+import { ALERT_USER } from '../protocol/constants.ts';
 import type { DiscoveredActivation } from '../protocol/messages.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { Clock } from '../time/clock.ts';
-import { AlertHistory, userOf } from './history.ts';
+import { AlertHistory } from './history.ts';
 import type { Notice } from './notice.ts';
 
 /** What the service's owner allows alerts to switch. */
@@ -98,7 +99,7 @@ export class AlertControls {
 }
 
 function identityOf(rule: string) {
-  return { userId: userOf(rule), clientId: `alert.${rule}` };
+  return { userId: ALERT_USER + rule, clientId: `alert.${rule}` };
 }
 
 /** Which work is meant: the part of the rule's `when` that a control has. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AuditTrail } from '../audit/types.ts';
 import { unavailable } from '../errors.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
+import { ALERT_USER } from '../protocol/constants.ts';
 
 /** Entries of the trail in one page, in the first page of what is new, and pages that one question may read. */
 const PAGE = 200;
@@ -9,9 +10,6 @@ const FIRST_PAGE = 20;
 const MAX_PAGES = 50;
 /** Groups of alerts whose last switch is remembered. */
 const MAX_GROUPS = 10_000;
-
-/** User of the entries that a rule makes. Identifiers have no colon, so no client of a credential has this user. */
-export const userOf = (rule: string): string => `alert:${rule}`;
 
 /**
  * What alerts switched last, by group, as the audit trail has it: for all processes that share the store, and after a
@@ -92,6 +90,6 @@ export class AlertHistory {
 
 /** The group of alerts for which an entry switched something; `undefined` for other entries. */
 function groupOf({ identity, outcome, requestId }: AuditEntry): string | undefined {
-  if (outcome !== 'success' || identity.userId?.startsWith(userOf('')) !== true) return undefined;
+  if (outcome !== 'success' || identity.userId?.startsWith(ALERT_USER) !== true) return undefined;
   return requestId?.split('.')[0];
 }

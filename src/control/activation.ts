@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { RdcpError } from '../errors.ts';
 import type { AuditedActivation } from '../protocol/audit-messages.ts';
+import { ALERT_USER } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
 import type { DiscoveredActivation } from '../protocol/messages.ts';
 import type { ControlTarget, Match, Target } from '../protocol/target.ts';
@@ -9,7 +10,7 @@ import { timestamp } from '../protocol/time.ts';
 import type { Activation, Maker } from '../store/state-store.ts';
 import { TICKET_ATTRIBUTE } from '../tickets/ticket.ts';
 
-/** Most activations of a category in one scope. */
+/** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;
 /** Length of what stands for a value that is not shown. */
 const MASKED_LENGTH = 12;
@@ -55,6 +56,11 @@ export function activationOf(
     ...(by !== undefined && { by }),
     maskKey: randomUUID(),
   };
+}
+
+/** Whether a rule of `alerts` has made it. */
+export function isOfAlert(by: Maker | undefined): boolean {
+  return by?.userId?.startsWith(ALERT_USER) === true;
 }
 
 /** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where a category would have too many */

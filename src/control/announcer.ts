@@ -1,5 +1,5 @@
 import type { AuditDraft } from '../audit/types.ts';
-import type { Level } from '../protocol/constants.ts';
+import { ALERT_USER, type Level } from '../protocol/constants.ts';
 import { levelState } from '../protocol/target-text.ts';
 import { formatDuration } from '../protocol/time.ts';
 import type { Reporter } from '../report/reporter.ts';
@@ -54,8 +54,6 @@ const SECOND_MS = 1000;
 /** When another process removes a temporary control this close to its end here, the control has expired. */
 const NEAR_END_MS = 5000;
 const LONGEST_NAME = 128;
-/** Users that are rules of alerts. */
-const ALERT = 'alert:';
 /** Delay before this process claims another process's change. The process that made the change knows who and why. */
 const CLAIM_DELAY_MS = 250;
 
@@ -303,7 +301,7 @@ function describeEndOf(activation: Activation): string {
 
 /** Who made a change: ` by root`, ` (alert orders)`. */
 function describeWho(who: string): string {
-  return who.startsWith(ALERT) ? ` (alert ${who.slice(ALERT.length)})` : ` by ${who}`;
+  return who.startsWith(ALERT_USER) ? ` (alert ${who.slice(ALERT_USER.length)})` : ` by ${who}`;
 }
 
 function stateOfSetting(enabled: boolean, level: Level | undefined): string {

@@ -12,6 +12,7 @@ import {
   activationOf,
   assertRoomForActivation,
   describeActivation,
+  isOfAlert,
   ofCategory,
 } from './activation.ts';
 
@@ -196,7 +197,7 @@ export function transition(
   const unchanged = { at, settings: before, changes: [] };
   if (isActivating(request) && expiresAt !== undefined) {
     const activation = activationOf(request, categories, expiresAt, by, sources);
-    assertRoom(snapshot, categories);
+    assertRoom(snapshot, activation);
     const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} until ${timestamp(expiresAt)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
@@ -271,13 +272,16 @@ function stayingOn(changes: readonly ChangeRecord[]): string {
   return `; ${nameSome(changes.map(({ category }) => category))} ${changes.length === 1 ? 'stays' : 'stay'} on`;
 }
 
-/** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where there is no room for one more activation */
-function assertRoom(snapshot: Snapshot, categories: readonly string[]): void {
-  const live = (snapshot.activations ?? []).filter((each) => !snapshot.ended(each));
+/**
+ * Alerts have as many places as operators and share none with them: who invents alerts takes none from an operator.
+ * @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where there is no room for one more activation
+ */
+function assertRoom(snapshot: Snapshot, { categories, by }: Pick<Activation, 'categories' | 'by'>): void {
+  const { activations = [], ended, limits, tenant, global } = snapshot;
+  const live = activations.filter((each) => isOfAlert(each.by) === isOfAlert(by) && !ended(each));
   assertRoomForActivation(categories, live);
-  const settings = snapshot.tenant ?? snapshot.global;
-  const { maxTemporary } = snapshot.limits;
-  if (liveOverlays(settings, snapshot.ended).size + live.length >= maxTemporary) throw tooMany(maxTemporary);
+  const overlays = isOfAlert(by) ? 0 : liveOverlays(tenant ?? global, ended).size;
+  if (overlays + live.length >= limits.maxTemporary) throw tooMany(limits.maxTemporary);
 }
 
 const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
@@ -482,7 +486,7 @@ function assertWithinLimit(
   { limits: { maxTemporary }, activations = [], ended }: Snapshot,
 ): void {
   const overlays = liveOverlays(after, ended).size;
-  const count = overlays + activations.filter((each) => !ended(each)).length;
+  const count = overlays + activations.filter((each) => !isOfAlert(each.by) && !ended(each)).length;
   if (count > maxTemporary && overlays > liveOverlays(before, ended).size) throw tooMany(maxTemporary);
 }
 

@@ -166,3 +166,6 @@ export const MAX_HISTORY_SECONDS = 300;
 export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
 /** How long a control response is kept for retries with the same request id, in milliseconds. */
 export const REPLAY_WINDOW_MS = 5 * 60_000;
+
+/** How the user of what a rule of `alerts` makes begins. Identifiers have no colon, so no API key has such a user. */
+export const ALERT_USER = 'alert:';

@@ -152,8 +152,8 @@ test('a thousand alerts that come again and again, some of them resolved, write 
   assert.equal(server.plane.temporaryControls(), 1);
 });
 
-test('as many groups of a rule as come switch no more than a category may have activations', async (t) => {
-  const { server, post } = await startRuled(t);
+test('as many groups as come take the places of alerts in a category, and none of an operator', async (t) => {
+  const { server, post } = await startRuled(t, { config: { controls: { maxTemporaryPerTenant: 16 } } });
   let switched = 0;
   for (let group = 0; group < 40; group++) {
     const { status, body } = await post(notification([{ startsAt }], { groupKey: `${group}` }));
@@ -162,6 +162,12 @@ test('as many groups of a rule as come switch no more than a category may have a
   }
   assert.equal(switched, 16);
   assert.equal(server.plane.temporaryControls(), 16);
+  for (const options of [{ otelrdcp_target: { match: { 'user.id': '42' } } }, { duration: '5m' }]) {
+    const body = { action: 'enable', categories: 'DATABASE', options };
+    const operator = await server.request(PATHS.control, { method: 'POST', key: 'admin', body });
+    assert.equal(operator.status, 200, operator.text);
+  }
+  assert.equal(server.plane.temporaryControls(), 18);
 });
 
 test('while the store is away the sender is asked to come again, and nothing is on', async (t) => {

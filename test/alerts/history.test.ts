@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AlertHistory, userOf } from '../../src/alerts/history.ts';
+import { AlertHistory } from '../../src/alerts/history.ts';
 import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
 
@@ -24,7 +24,7 @@ const entry = (id: number, group?: string, outcome = 'success') =>
     id: `${id}`,
     timestamp: new Date(id * 1000).toISOString(),
     outcome,
-    identity: { userId: group === undefined ? 'ann' : userOf('rule') },
+    identity: { userId: group === undefined ? 'ann' : 'alert:rule' },
     requestId: `${group ?? 'request'}.${id}`,
   }) as AuditEntry;
 
