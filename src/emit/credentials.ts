@@ -10,6 +10,8 @@ const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
   ],
   // JWS and JWE, not inside of a longer word, but after an escape of a URL such as `%3D`.
   [/(?<![\w-](?<!%[\dA-Fa-f]{2}))eyJ[\w-]{5,}(?:\.[\w-]*){2,4}/g, REDACTED],
+  // Our own: API keys, refresh tokens, and tickets without a signature; not `rdcp_ticket_refused_total`.
+  [/rdcp_(?:ticket|rt|[a-z0-9]{1,16}_v[1-9][0-9]{0,3})_[\w-]{16,}(?:\.[\w-]+)*/g, REDACTED],
   // Not in "bearer token" and "Bearer authentication", or in a challenge such as `Bearer realm="shop"`.
   [
     /\b(bearer)(?:\s+|%20)(?!(?:tokens?|auth|authentication|authorization|scheme)["'.,;:)]*(?:\s|$)|(?:realm|error|scope)=)[\w.~+/=-]+/gi,
@@ -20,9 +22,9 @@ const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
 ];
 
 /** A text without any of these holds no credential of these forms. One expression, because nearly every text has none. */
-const HINT = /eyJ|-----BEGIN|bearer|@/i;
+const HINT = /eyJ|-----BEGIN|bearer|@|rdcp_/i;
 
-/** Masks what looks like a JWT, a private key in PEM, a bearer credential or a URL's user information. */
+/** Masks what looks like a JWT, a private key in PEM, a key or ticket of ours, a bearer credential or a URL's user information. */
 export function maskCredentials(text: string): string {
   if (!HINT.test(text)) return text;
   return FORMS.reduce((masked, [form, replacement]) => masked.replace(form, replacement), text);

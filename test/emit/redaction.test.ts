@@ -175,6 +175,8 @@ describe('a value is redacted', () => {
 });
 
 const JWT = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from(SECRET).toString('base64url')}.c2ln`;
+const TICKET = `rdcp_ticket_${`${SECRET}x`.repeat(22).slice(0, 22)}`;
+const API_KEY = `rdcp_live_v1_${SECRET.repeat(49).slice(0, 49)}`;
 const PEM = `-----BEGIN RSA PRIVATE KEY-----\nMIIB${SECRET}\nAAAA==\n-----END RSA PRIVATE KEY-----`;
 
 describe('a credential that its form tells is masked in texts:', () => {
@@ -183,6 +185,10 @@ describe('a credential that its form tells is masked in texts:', () => {
     [`"${JWT}"`, '"[redacted]"'],
     [`/callback?id_token%3D${JWT}&page=2`, '/callback?id_token%3D[redacted]&page=2'],
     [`${JWT}.${JWT}`, '[redacted]'],
+    [`baggage: rdcp.debug=${TICKET},a=b`, 'baggage: rdcp.debug=[redacted],a=b'],
+    [`rdcp.debug%3D${TICKET}`, 'rdcp.debug%3D[redacted]'],
+    [`rdcp_rt_4b1c2f0e-9d1a-4a53.${SECRET}.${SECRET}`, '[redacted]'],
+    [`key=${API_KEY}`, 'key=[redacted]'],
     [`key ${PEM} done`, 'key [redacted] done'],
     [PEM.replaceAll('RSA ', '').replaceAll('\n', '\\n'), '[redacted]'],
     [PEM.slice(0, 60), '[redacted]'],
@@ -216,6 +222,7 @@ describe('a credential that its form tells is masked in texts:', () => {
       'WWW-Authenticate: Bearer realm="shop"',
       'http://localhost:4873/@scope/pkg?mail=a@b.example#c@d',
       'from https://a.example to ops@b.example',
+      'rdcp_ticket_refused_total and rdcp_debug_calls_total, rdcp_ticket_',
       'eyJ is how they begin, keyJournal.read.write.all',
       '-----BEGIN PUBLIC KEY-----',
     ];
