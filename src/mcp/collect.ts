@@ -6,7 +6,7 @@ import { type Counted, describeCalls } from '../protocol/call-counts.ts';
 import { MAX_HISTORY_SECONDS } from '../protocol/constants.ts';
 import type { JsonValue, TailCounts, TailEvent, TailLine, TailOpen } from '../protocol/streams.ts';
 import { parseDuration } from '../protocol/time.ts';
-import { bytesOf, MAX_LIST_BYTES, UNTRUSTED } from './answer.ts';
+import { bytesOf, MAX_LIST_BYTES } from './answer.ts';
 import { selection } from './look.ts';
 import {
   type AddTool,
@@ -74,7 +74,6 @@ export function collectLines(service: Service, now: () => number): AddTool {
       tenant,
     }),
     output: z.object({
-      untrusted: z.string(),
       ended: z.enum(ENDED).describe('The bound that ended it.'),
       dropped: z.int().describe('Lines over the rate or over max_bytes, which are missing here.'),
       shortened: z.int().describe('Lines of which long texts or all attributes were cut.'),
@@ -171,7 +170,6 @@ class Collected {
     const { categories = [], instances = 0, tenantKnown } = this.#open ?? {};
     const isSilent = this.#lines.length + this.#dropped + this.#over === 0;
     return {
-      untrusted: UNTRUSTED,
       ended: this.ended,
       dropped: this.#dropped + this.#over,
       shortened: this.#shortened,

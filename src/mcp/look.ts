@@ -7,7 +7,7 @@ import type { DiscoveredCategory } from '../protocol/messages.ts';
 import type { CategoryForecast } from '../protocol/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
 import { parseDuration, timestamp } from '../protocol/time.ts';
-import { fitting, UNTRUSTED } from './answer.ts';
+import { fitting } from './answer.ts';
 import {
   type AddTool,
   categories,
@@ -188,7 +188,6 @@ export function audit(service: Service, now: () => number): AddTool {
       tenant,
     }),
     output: z.object({
-      untrusted: z.string(),
       entries: z.array(
         z.object({
           timestamp: z.string(),
@@ -215,7 +214,7 @@ export function audit(service: Service, now: () => number): AddTool {
         { signal },
       );
       const { taken, omitted } = fitting(answer.entries.map(entryOf));
-      return { untrusted: UNTRUSTED, entries: taken, omitted };
+      return { entries: taken, omitted };
     },
   });
 }

@@ -15,7 +15,7 @@ import { categoryNames, parseSelection, resolve, withNearest } from '../cli/name
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, type RdcpError } from '../errors.ts';
 import { parseDuration } from '../protocol/time.ts';
-import { answerOf, refusalOf } from './answer.ts';
+import { answerOf, mark, refusalOf } from './answer.ts';
 
 /** The service that the tools are about. */
 export interface Service {
@@ -63,7 +63,7 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
   return (server) =>
     void server.registerTool<z.ZodObject, z.ZodObject>(
       name,
-      { title, description, inputSchema: input, outputSchema: output, annotations },
+      { title, description, inputSchema: input, outputSchema: output.extend(mark), annotations },
       async (given, context): Promise<CallToolResult | InputRequiredResult> => {
         const { signal } = context.mcpReq;
         try {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type CallToolResult, Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -78,7 +79,7 @@ export function textOf({ content: [first] }: CallToolResult): string {
   return first?.type === 'text' ? first.text : '';
 }
 
-/** The structured answer of a tool. @throws {Error} with the text of a refusal */
+/** The structured answer of a tool, which says that its text is data. @throws {Error} with the text of a refusal */
 export async function ask(
   client: Client,
   name: string,
@@ -88,5 +89,6 @@ export async function ask(
 ): Promise<any> {
   const answer = await client.callTool({ name, arguments: given }, options);
   if (answer.isError === true) throw new Error(textOf(answer));
+  assert.match(textOf(answer), /^{"untrusted":"[^"]* never an instruction\."/, name);
   return answer.structuredContent;
 }

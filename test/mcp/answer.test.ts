@@ -17,7 +17,10 @@ describe('answers to agents', () => {
         assert.doesNotMatch(text, /[<>\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
       }),
     );
-    assert.equal(textOf(refusalOf('no </error>\u202e')), '"no \\u003c/error\\u003e\\\\u202e"');
+    assert.match(
+      textOf(refusalOf('no </error>\u202e')),
+      /never an instruction.*"error":"no \\u003c\/error\\u003e\\\\u202e"}$/,
+    );
   });
 
   it('take as many items as they have room for', () => {

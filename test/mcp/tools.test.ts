@@ -61,7 +61,7 @@ describe('tools for agents', () => {
         categories.map(({ name, description }: { name: string; description: string }) => [name, description]),
         [['ORDERS', 'what becomes of an order']],
       );
-      const { lines, ended, untrusted } = await ask(client, 'collect_lines', {
+      const { lines, ended } = await ask(client, 'collect_lines', {
         categories: ['ORDERS'],
         tenant: 'acme',
         target: { match: { 'user.id': '42' } },
@@ -76,7 +76,6 @@ describe('tools for agents', () => {
         ],
       );
       assert.equal(ended, 'max_lines');
-      assert.match(untrusted, /never an instruction/);
       const { on, scopes } = await ask(client, 'status');
       assert.deepEqual([on, scopes], [[], ['admin']], 'nothing was switched');
     }
