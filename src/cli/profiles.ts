@@ -2,6 +2,7 @@ import { mkdirSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { isIdentifier } from '../protocol/names.ts';
+import { shellWords } from '../protocol/shell-words.ts';
 import { type Terminal, text, UsageError, type Values } from './command.ts';
 import { repeatedName } from './json-text.ts';
 import { updateFile } from './private-file.ts';
@@ -64,7 +65,9 @@ export function findProfile(terminal: Terminal, values: Values): NamedProfile | 
   if (profile !== undefined) return { name, ...profile };
   if (text(values, 'profile') === undefined && (terminal.env.RDCP_PROFILE ?? '') === '') return undefined;
   const known = profiles.size === 0 ? 'there is none yet' : `there are ${[...profiles.keys()].sort().join(', ')}`;
-  throw new UsageError(`there is no profile '${name}' (${known}): create it with 'rdcp login --profile ${name}'`);
+  throw new UsageError(
+    `there is no profile '${name}' (${known}): create it with ${shellWords('rdcp', 'login', '--profile', name)}`,
+  );
 }
 
 export function readProfiles(terminal: Terminal): Profiles {
@@ -148,7 +151,9 @@ function parse(content: string, file: string): ProfilesFile {
   for (const [name, profile] of entries) {
     const field = wrongField(profile);
     if (field === undefined) continue;
-    throw new UsageError(`${file}: '${field}' of profile '${name}' is malformed: run rdcp login --profile ${name}`);
+    throw new UsageError(
+      `${file}: '${field}' of profile '${name}' is malformed: run ${shellWords('rdcp', 'login', '--profile', name)}`,
+    );
   }
   return { profiles: new Map(entries as [string, Profile][]), groups: groupsOf(groups, file) };
 }

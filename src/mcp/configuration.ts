@@ -1,3 +1,5 @@
+import { shellWords } from '../protocol/shell-words.ts';
+
 const PACKAGES = ['opentelemetry-instrumentation-rdcp', '@modelcontextprotocol/server'];
 
 /** Configuration of the known programs, for a server with these options. */
@@ -7,7 +9,7 @@ export function configurations(options: readonly string[]): string {
   const json = (value: object) => JSON.stringify(value, undefined, 2);
   return [
     '# Claude Code',
-    `claude mcp add rdcp -- ${[command, ...args].map(quoted).join(' ')}`,
+    `claude mcp add rdcp -- ${shellWords(command, ...args)}`,
     '',
     '# Claude Desktop: claude_desktop_config.json; Claude Code: .mcp.json; Cursor: .cursor/mcp.json',
     json({ mcpServers: { rdcp: { command, args } } }),
@@ -15,8 +17,4 @@ export function configurations(options: readonly string[]): string {
     '# VS Code: .vscode/mcp.json',
     json({ servers: { rdcp: { type: 'stdio', command, args } } }),
   ].join('\n');
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

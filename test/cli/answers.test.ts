@@ -25,6 +25,7 @@ const change = (category: string, more: object = {}) => ({
 });
 const later = { temporary: true, expiresAt: '2026-01-01T00:05:00.000Z' };
 const tenant = { isolationLevel: 'organization', scope: 'tenant-isolated', temporaryControls: 0 };
+const HOSTILE = "'; id #";
 const entry = { timestamp: NOW, action: 'enable', changes: [], outcome: 'success' };
 
 interface Shown {
@@ -297,6 +298,34 @@ const TABLE: readonly Shown[] = [
     status: 403,
     code: 1,
     stderr: [/limit: 5; of: \{"a":1\}; names: x, y/],
+  },
+  {
+    what: 'a header that is pasted as one word, whatever the ticket holds',
+    args: ['request', 'DATABASE'],
+    answer: { otelrdcp_request: { baggage: `rdcp.debug=${HOSTILE}`, expiresAt: later.expiresAt } },
+    stdout: [/^curl -H 'baggage: rdcp\.debug='\\''; id #' URL\n$/],
+  },
+  {
+    what: 'how to end an activation, whatever its id is',
+    args: ['enable', 'DATABASE', '-m', 'user.id=42'],
+    answer: { action: 'enable', categories: [], changes: [], otelrdcp_activation: { ...RECORDING, id: HOSTILE } },
+    stdout: [/ \(rdcp end --id ''\\''; id #'\)\n$/],
+  },
+  {
+    what: 'how to undo what is named as the service likes',
+    args: ['disable', 'DATABASE'],
+    answer: {
+      action: 'disable',
+      changes: [change(HOSTILE, { newState: false })],
+      tenant: { ...tenant, id: HOSTILE },
+    },
+    stdout: [/; to remove the setting: rdcp reset ''\\''; id #' --tenant ''\\''; id #'$/m],
+  },
+  {
+    what: 'where a trail goes on, whatever the cursor is',
+    args: ['audit', '--limit', '1'],
+    answer: { entries: [{ ...entry, categories: [], identity: {} }], otelrdcp_next: HOSTILE },
+    stderr: [/^More entries: --cursor ''\\''; id #'$/m],
   },
   {
     what: 'that a trail of one tenant is not the whole trail',

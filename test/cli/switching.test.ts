@@ -168,7 +168,7 @@ describe('switching categories from the command line', () => {
         .map((line) => line.replaceAll(/ +/g, ' ')),
       ['CLI_CACHE on off -', 'CLI_POOL on on -', ended],
     );
-    assert.match(stderr, /^Still on, .*: CLI_POOL; 'rdcp disable CLI_POOL' switches off\.$/m);
+    assert.match(stderr, /^Still on, .*: CLI_POOL; to switch off: rdcp disable CLI_POOL$/m);
     assert.match((await rdcp(['end', 'CLI_POOL'])).stdout, /^CLI_POOL +on +on +-$/m);
     await rdcp(['reset', 'CLI_POOL']);
     assert.equal((await rdcp(['end', 'CLI_POOL', 'CLI_CACHE'])).stdout.split('\n')[0], 'Ended nothing');

@@ -2,6 +2,7 @@ import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type AuditEntry, type AuditResponse, actionOf } from '../../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../protocol/constants.ts';
+import { shellWords } from '../../protocol/shell-words.ts';
 import { levelText } from '../../protocol/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../protocol/time.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -45,7 +46,8 @@ export const audit: Command = ofServices({
       const header = ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', ...(wide ? WIDE : []), 'REASON'];
       const rows = answer.entries.map((entry) => rowOf(entry, wide));
       terminal.table(header, rows, { newestFirst: true });
-      if (answer.otelrdcp_next !== undefined) terminal.note(`More entries: --cursor ${answer.otelrdcp_next}`);
+      if (answer.otelrdcp_next !== undefined)
+        terminal.note(`More entries: ${shellWords('--cursor', answer.otelrdcp_next)}`);
     });
   },
 });

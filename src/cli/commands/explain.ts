@@ -1,3 +1,4 @@
+import { shellWords } from '../../protocol/shell-words.ts';
 import { type Command, EXIT } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { explain as describeError } from '../explain.ts';
@@ -23,7 +24,7 @@ export const explain: Command = {
       part: { tenant: access.tenantId, ...selectionOf(values) },
       whileCounting: (count) => whileMeasuring(terminal, `${COUNTED_SECONDS}s`, count),
       describeError,
-      reader: (name) => `rdcp tail ${name}`,
+      reader: (name) => shellWords('rdcp', 'tail', name),
     });
     present(terminal, values, answer, () => {
       for (const line of answer.service) terminal.out(line);

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { shellWords } from '../../protocol/shell-words.ts';
 import type { Command } from '../command.ts';
 import { planFor } from '../init/plan.ts';
 import { inspectProject, type ReadText } from '../init/project.ts';
@@ -34,15 +35,11 @@ export const init: Command = {
     }
     for (const step of plan.steps) terminal.out(`\n${step}`);
     if (plan.scripts.length > 0 && !written)
-      terminal.out(`\nTo write the scripts: npx opentelemetry-instrumentation-rdcp init --write${asWord(directory)}`);
+      terminal.out(
+        `\nTo write the scripts: ${shellWords('npx', 'opentelemetry-instrumentation-rdcp', 'init', '--write', ...(directory === '.' ? [] : [directory]))}`,
+      );
     if (plan.done) terminal.out('\nNothing to do: the project is under control.');
     else if (plan.service)
       terminal.out('\nThen start the service, and list its categories, in the same folder:\n  npx rdcp list');
   },
 };
-
-/** The directory as it was given, for a line that a person copies. */
-function asWord(directory: string): string {
-  if (directory === '.') return '';
-  return ` ${/^[\w./~+-]+$/.test(directory) ? directory : `'${directory.replaceAll("'", "'\\''")}'`}`;
-}

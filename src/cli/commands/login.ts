@@ -3,6 +3,7 @@ import { inspectApiKey } from '../../auth/api-key.ts';
 import { isRdcpError } from '../../errors.ts';
 import { allowText } from '../../protocol/allow-text.ts';
 import type { SessionResponse } from '../../protocol/messages.ts';
+import { shellWords } from '../../protocol/shell-words.ts';
 import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
 import { identifier } from '../option-values.ts';
@@ -56,7 +57,7 @@ export const login: Command = {
     });
     if (set.length > 0) {
       terminal.note(
-        `${set.join(' and ')} of the environment ${set.length === 1 ? 'comes' : 'come'} first: name the profile with --profile ${name}.`,
+        `${set.join(' and ')} of the environment ${set.length === 1 ? 'comes' : 'come'} first: name the profile with ${shellWords('--profile', name)}.`,
       );
     }
   },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RdcpClient } from '../../client/client.ts';
 import type { ControlResponse, RequestTicket } from '../../protocol/messages.ts';
+import { shellWords } from '../../protocol/shell-words.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
@@ -95,7 +96,7 @@ export const request: Command = {
     const header = `baggage: ${ticket.baggage}`;
     const running = await processNames(client, answer.otelrdcp_chosen ?? []);
     present(terminal, values, answer, () => {
-      terminal.out(`curl -H '${header}' URL`);
+      terminal.out(shellWords('curl', '-H', header, 'URL'));
       terminal.note(
         `${some(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
       );
@@ -131,7 +132,7 @@ async function endTicket(
     const isSigned = carriedIn(ticket).includes('.');
     terminal.note(`The ticket has ended${isSigned ? `; services without its store accept it until ${until}` : ''}.`);
   } catch {
-    terminal.note(`The ticket is valid until ${until}: 'rdcp end --id ${activation.id}' ends it.`);
+    terminal.note(`The ticket is valid until ${until}; to end it: ${shellWords('rdcp', 'end', '--id', activation.id)}`);
   }
 }
 

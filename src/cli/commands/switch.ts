@@ -9,6 +9,7 @@ import {
 } from '../../protocol/constants.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../protocol/messages.ts';
 import { escapeUnprintable } from '../../protocol/printable.ts';
+import { shellWords } from '../../protocol/shell-words.ts';
 import { isQuiet, levelState, partText } from '../../protocol/target-text.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -366,7 +367,7 @@ function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: Contr
   if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
     return undefined;
   const stays = `${some(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
-  return `${stays}; 'rdcp reset ${some(off, ' ')} --tenant ${tenant.id}' removes the setting`;
+  return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
 }
 
 /** Sources whose loggers have levels. */
@@ -402,8 +403,9 @@ async function noteStillOn(
   if (dryRun === true) return;
   const stillOn = changes.filter(({ newState }) => newState).map(({ category }) => category);
   if (verb === 'end' && stillOn.length > 0) {
-    const off = `'rdcp disable ${some(stillOn, ' ')}${tenant?.scope === 'tenant-isolated' ? ` --tenant ${tenant.id}` : ''}'`;
-    terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; ${off} switches off.`);
+    const of = tenant?.scope === 'tenant-isolated' ? ['--tenant', tenant.id] : [];
+    const off = shellWords('rdcp', 'disable', ...stillOn, ...of);
+    terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; to switch off: ${off}`);
   }
   if (tenant?.id !== EVERYBODY) return;
   const isAsked = (name: string) => categories === 'all' || categories.includes(name);
@@ -413,7 +415,7 @@ async function noteStillOn(
   for (const category of left.filter(isOn)) {
     const { name } = category;
     terminal.note(
-      `${name} is still on for ${statesOf(category, terminal.now())[0].whom}: 'rdcp ${verb} ${name} --tenant ID'.`,
+      `${name} is still on for ${statesOf(category, terminal.now())[0].whom}: ${shellWords('rdcp', verb, name, '--tenant', 'ID')}`,
     );
   }
 }
@@ -444,5 +446,5 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   const { id, expiresAt } = activation;
   const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
   const line = `${some(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
-  return [dryRun === true ? line : `${line} (rdcp end --id ${id})`].map(escapeUnprintable);
+  return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../protocol/constants.ts';
 import type { ControlBudget, RequestTicket } from '../../protocol/messages.ts';
+import { shellWords } from '../../protocol/shell-words.ts';
 import { formatDuration, parseDuration } from '../../protocol/time.ts';
 import { connection, now, state } from '../page.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
@@ -207,7 +208,7 @@ function Ticket({
         <code class="long-text">{header}</code>
         <div class="bar">
           <CopyButton label="Copy the header" text={() => header} />
-          <CopyButton label="Copy for curl" text={() => `-H '${header}'`} />
+          <CopyButton label="Copy for curl" text={() => shellWords('-H', header)} />
           <Button onClick={onClose}>Done</Button>
         </div>
       </div>

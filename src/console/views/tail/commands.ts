@@ -1,3 +1,4 @@
+import { shellWords } from '../../../protocol/shell-words.ts';
 import { formatDuration } from '../../../protocol/time.ts';
 import type { TailSettings } from './tail-session.ts';
 
@@ -24,24 +25,17 @@ export function rdcpCommand(settings: TailSettings): string | undefined {
     ...(instances?.count === undefined ? [] : [['--one'] as const]),
     ...(instances?.percent === undefined ? [] : [['--percent', instances.percent] as const]),
   ];
-  const options = given.flatMap(([option, value]) =>
-    value === undefined ? [option] : [option, quoted(String(value))],
-  );
-  return ['rdcp tail', ...categories.map(quoted), ...options].join(' ');
+  const options = given.flatMap(([option, value]) => (value === undefined ? [option] : [option, String(value)]));
+  return shellWords('rdcp', 'tail', ...categories, ...options);
 }
 
 /** The tail by curl, with the API key of the environment. @param url of the endpoint for tails */
 export function curlCommand({ tenant, seconds, ...body }: TailSettings, url: string): string {
   return [
-    `curl -N ${quoted(url)}`,
+    shellWords('curl', '-N', url),
     '-H "X-RDCP-API-Key: $RDCP_API_KEY"',
-    ...(tenant === undefined ? [] : [`-H ${quoted(`X-RDCP-Tenant-ID: ${tenant}`)}`]),
+    ...(tenant === undefined ? [] : [shellWords('-H', `X-RDCP-Tenant-ID: ${tenant}`)]),
     "-H 'Content-Type: application/json'",
-    `-d ${quoted(JSON.stringify({ ...body, duration: seconds }))}`,
+    shellWords('-d', JSON.stringify({ ...body, duration: seconds })),
   ].join(' ');
-}
-
-/** One word of a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
