@@ -42,6 +42,13 @@ export interface Authenticator {
    * does not respond
    */
   authenticate(request: CredentialRequest): Promise<Principal | undefined>;
+  /**
+   * What a principal may do now, without its credential: an API key by its record, a token of this server by its session and its
+   * key. Other credentials cannot be looked at again, and keep what they had.
+   * @returns `undefined` if it was revoked, or its key has ended
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` while revocations cannot be read
+   */
+  current(principal: Principal): Promise<Principal | undefined>;
   /** Stops file watching and timers. */
   close(): void;
 }

@@ -24,6 +24,8 @@ export interface CredentialVerifiers {
   readonly certificate?: CertificateVerifier | undefined;
   /** Whether every request needs a valid certificate (level enterprise). @default false */
   readonly certificateRequired?: boolean;
+  /** @default what the principal could do before */
+  readonly current?: Authenticator['current'];
   /** The application's own authenticator. Called before the others. */
   readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
@@ -39,7 +41,7 @@ const BEARER = /^bearer(?: +(.*))?$/is;
  * that is not configured are refused.
  */
 export function createAuthenticator(verifiers: CredentialVerifiers): Authenticator {
-  const { apiKey, bearer, certificate: certificates, certificateRequired = false, application } = verifiers;
+  const { apiKey, bearer, certificate: certificates, certificateRequired = false, application, current } = verifiers;
 
   const certificateOf = ({ clientCertificate }: CredentialRequest): VerifiedCertificate | undefined =>
     clientCertificate === undefined ? undefined : certificates?.verify(clientCertificate);
@@ -105,6 +107,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       if (credential?.method === 'api-key') return byKey(credential.value, certificate, claimed);
       return byCertificate(certificate, claimed);
     },
+    current: current ?? (async (principal) => principal),
     close: () => {
       apiKey?.close?.();
       bearer?.close?.();

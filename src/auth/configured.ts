@@ -122,8 +122,14 @@ function assemble(
       condition: conditions.watch('authenticate'),
       report,
     });
+  const current: Authenticator['current'] = async (principal) => {
+    const { method, keyId, sessionId } = principal;
+    if (method === 'api-key') return apiKey?.principal(keyId ?? '');
+    if (sessionId !== undefined && (await own?.revocations.isRevoked(sessionId))) return undefined;
+    return own === undefined ? principal : own.allowedNow(principal);
+  };
   return {
-    authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application }),
+    authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application, current }),
     ownKeys: own?.keys,
     tokens: own && bearer && createTokenService(own, { apiKey, bearer, certificate, certificateRequired }),
   };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RdcpError } from '../errors.ts';
 import type { Limits } from '../protocol/allow.ts';
 import { type AuthMethod, SCOPES, type Scope } from '../protocol/constants.ts';
@@ -33,6 +34,17 @@ export function identityKey({ tenantId = '', userId, clientId = userId }: Princi
 /** Whether a credential is for one tenant or some, and must not see what is of all. */
 export function isOfTenants({ tenantId, tenants }: Principal): boolean {
   return tenantId !== undefined || tenants !== undefined;
+}
+
+/**
+ * Whether a credential is for the same as before: same identity, tenants and `allow`, and one of the scopes. One that had `admin`
+ * must still have it, because more was shown or allowed to it.
+ */
+export function keepsRights(before: Principal, now: Principal | undefined, scopes: readonly Scope[]): boolean {
+  if (now === undefined || identityKey(now) !== identityKey(before)) return false;
+  const rights = ({ tenants, allow, approval }: Principal) => ({ tenants, allow, approval });
+  const needed: readonly Scope[] = hasScope(before, 'admin') ? ['admin'] : scopes;
+  return isDeepStrictEqual(rights(now), rights(before)) && needed.some((scope) => hasScope(now, scope));
 }
 
 /** Whether the principal has the scope, or `admin`, which implies all. */

@@ -23,6 +23,12 @@ const MAX_LISTED = 100;
 const OF_REQUEST = 8;
 const RANDOM = 4;
 
+/** What this module needs to know of a principal. */
+interface Asker {
+  /** Milliseconds since the epoch; absent if the access does not expire. */
+  readonly expiresAt?: number | undefined;
+}
+
 type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
 
 /** A change that waits, as it was asked for. */
@@ -32,6 +38,8 @@ export interface Held {
   readonly request: ControlRequest;
   /** Who asked, and for whom. */
   readonly maker: Maker;
+  /** The principal that asked, to look again at what it may. */
+  readonly asker: Asker;
   /** Why it waits. */
   readonly problem: string;
   /** Identifies the content of the request, to compare retries. */
@@ -45,6 +53,7 @@ const heldSchema = z.object({
   id: z.string(),
   request: controlRequestSchema,
   maker: z.custom<Maker>((value) => typeof value === 'object' && value !== null && 'scope' in value),
+  asker: z.custom<Asker>((value) => typeof value === 'object' && value !== null),
   problem: z.string(),
   fingerprint: z.string(),
   at: z.number(),
@@ -71,11 +80,16 @@ export class Approvals {
 
   /**
    * Keeps a change that was refused until somebody approves it. Returns its answer if this is the retry of one that was approved.
+   * It waits no longer than the credential that asked for it lasts.
    * @param refusal of the change
    * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `approval_required` and `details.approval`; the refusal, if the
    * change may not wait
    */
-  async hold(request: ControlRequest, context: CommandContext, refusal: unknown): Promise<ControlOutcome> {
+  async hold(
+    request: ControlRequest,
+    context: CommandContext,
+    { asker, refusal }: { readonly asker: Asker; readonly refusal: unknown },
+  ): Promise<ControlOutcome> {
     if (!isRdcpError(refusal) || !isBeyondAllow(refusal) || !canWait(request)) throw refusal;
     const { allow: _, replay, ...maker } = context;
     const { clock, trail, randomUUID } = this.#options;
@@ -93,7 +107,8 @@ export class Approvals {
     const { userId } = maker.identity;
     if (waiting.filter((each) => each.maker.identity.userId === userId).length >= MAX_WAITING) throw refusal;
     const problem = refusal.message;
-    const held: Held = { id, request, maker, problem, fingerprint, at: now, expiresAt: now + APPROVAL_WINDOW_MS };
+    const expiresAt = Math.min(now + APPROVAL_WINDOW_MS, asker.expiresAt ?? Number.POSITIVE_INFINITY);
+    const held: Held = { id, request, maker, asker, problem, fingerprint, at: now, expiresAt };
     const { scope, identity, requestId, source } = maker;
     await trail.record(
       {

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { SignJWT } from 'jose';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ApprovalsResponse, ControlResponse, ErrorResponse } from '../../src/protocol/messages.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import type {
+  ApprovalsResponse,
+  ControlResponse,
+  ErrorResponse,
+  SessionResponse,
+} from '../../src/protocol/messages.ts';
 import { createRdcp } from '../../src/rdcp.ts';
 import { makeKey } from '../auth/records.ts';
 import { send, startServer, type TestRequest } from '../support/server.ts';
 import { LEVELS } from '../support/tenants.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
+import { askToken, bearer, post as postForm, startTokenServer } from './tokens.ts';
 
 const made = (fields: Partial<ApiKeyRecord>) => makeKey({ id: fields.clientId ?? 'k', ...fields });
 const ALLOW = { categories: ['DB_*'], maxDuration: '15m' };
@@ -205,6 +213,72 @@ test('after ten minutes a change waits no more', async (t) => {
   assert.equal(again.status, 200);
   const { entries } = (await ask<AuditResponse>('owner', PATHS.audit)).body;
   assert.equal(entries.filter(({ action }) => action === 'enable').length, 1, 'it was made once, in ten minutes');
+});
+
+test('what a key or token asked for is not made once it was revoked or changed', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-approvals-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'keys.json');
+  const { agent, owner } = KEYS;
+  const write = (...asker: ApiKeyRecord[]) => writeFileSync(file, JSON.stringify({ keys: [owner.record, ...asker] }));
+  write(agent.record);
+  const server = await startTokenServer(t, { apiKeys: { file } });
+  const ask = asking(server.url);
+  const rights = async () => {
+    const { status, body } = await ask<SessionResponse>('agent', PATHS.session);
+    return JSON.stringify([status, body.scopes, body.otelrdcp_allow, body.otelrdcp_approval]);
+  };
+  const rewrite = async (...records: ApiKeyRecord[]) => {
+    const before = await rights();
+    write(...records);
+    await until('the keys are read', async () => (await rights()) !== before);
+  };
+  const client = { client_id: 'agent', client_secret: agent.key };
+  const less = { allow: { ...ALLOW, maxDuration: '5m' } };
+  for (const [what, by, change, reason] of [
+    ['the same key', 'key', undefined, undefined],
+    ['the same token', 'token', undefined, undefined],
+    ['a revoked token', 'token', 'revoke', 'asker_changed'],
+    ['a key with less', 'key', less, 'asker_changed'],
+    ['a token for a key with less', 'token', less, 'asker_changed'],
+    ['a key that may not ask', 'key', { approval: false }, 'asker_changed'],
+    ['a key that may only look', 'key', { scopes: ['discovery'] }, 'asker_changed'],
+    ['a token for a key that has ended', 'token', { expiresAt: '2020-01-01T00:00:00Z' }, 'asker_changed'],
+    ['a removed key', 'key', 'revoke', 'asker_changed'],
+  ] as const) {
+    const { body: issued } = await askToken(server, { ...client, grant_type: 'client_credentials' });
+    const headers = by === 'token' ? bearer(issued.access_token) : { 'X-RDCP-API-Key': agent.key };
+    const asked = await server.request(PATHS.control, { ...post(enableHttp), headers });
+    if (change === 'revoke' && by === 'key') await rewrite();
+    else if (change === 'revoke') {
+      await postForm(server, TOKEN_PATHS.revoke, { ...client, token: issued.access_token });
+    } else if (change !== undefined) await rewrite({ ...agent.record, ...change } as ApiKeyRecord);
+    const approved = await ask<ControlResponse & ErrorResponse>('owner', PATHS.approve, post({ id: idOf(asked.body) }));
+    assert.equal(approved.body.error?.details?.reason, reason, `${what}: ${approved.text}`);
+    assert.equal(server.gate.category('HTTP').enabled, reason === undefined, what);
+    await ask('owner', PATHS.control, post({ action: 'reset' }));
+    if (change !== undefined && !(change === 'revoke' && by === 'token')) await rewrite(agent.record);
+  }
+});
+
+test('a change waits no longer than the token that asked for it', async (t) => {
+  const time = virtualTime();
+  const secret = 'a secret that the identity provider and this service share';
+  const jwt = { issuer: 'https://login.example', audience: 'rdcp', algorithms: ['HS256' as const], secret };
+  const server = await startServer(t, { clock: time.clock, config: { security: { apiKeys: RECORDS, jwt } } });
+  const at = Math.floor(time.clock.now() / 1000);
+  const token = await new SignJWT({ scope: 'control', otelrdcp_allow: ALLOW, otelrdcp_approval: true })
+    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
+    .setIssuer(jwt.issuer)
+    .setAudience(jwt.audience)
+    .setSubject('ann')
+    .setIssuedAt(at)
+    .setExpirationTime(at + 300)
+    .sign(Buffer.from(secret));
+  const asked = await server.request(PATHS.control, { ...post(enableHttp), headers: bearer(token) });
+  assert.match(asked.body.error.message, /The change waits 5m for another identity/);
+  time.suspend(300_000);
+  assert.equal((await asking(server.url)('owner', PATHS.approve, post({ id: idOf(asked.body) }))).status, 404);
 });
 
 test('another process that shares the store approves it, also after a restart', async (t) => {

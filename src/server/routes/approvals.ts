@@ -1,4 +1,4 @@
-import { isOfTenants } from '../../auth/principal.ts';
+import { isOfTenants, keepsRights, type Principal } from '../../auth/principal.ts';
 import { type Held, shownWaiting } from '../../control/approvals.ts';
 import { RdcpError } from '../../errors.ts';
 import { approvalRequestSchema } from '../../protocol/control-request.ts';
@@ -19,12 +19,22 @@ export function approvals({ approvals: held }: StateParts, clock: Clock): Handle
 }
 
 /** `POST /rdcp/v1/approve`: makes a change that waits. */
-export function approve({ state: { approvals: held, plane, fleet, choosing } }: AppDependencies): Handler {
+export function approve({
+  state: { approvals: held, authenticator, plane, fleet, choosing },
+}: AppDependencies): Handler {
   return async (ctx) => {
     const { id } = validBody(ctx, approvalRequestSchema);
     const found = await held.find(id);
     if (found === undefined || !mayDecide(ctx, found)) {
       throw new RdcpError('RDCP_NOT_FOUND', `No change waits with the id ${id}: changes wait 10m`);
+    }
+    const asker = found.asker as Principal;
+    if (!keepsRights(asker, await authenticator.current(asker), ['control'])) {
+      throw new RdcpError(
+        'RDCP_FORBIDDEN',
+        'The credential that asked for the change was revoked, has ended, or may do something else now',
+        { details: { reason: 'asker_changed' } },
+      );
     }
     const { categories } = found.request;
     if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);

@@ -61,16 +61,16 @@ export function control(sources: AppDependencies): Handler {
 
 /** What became of a change that was refused, and waits for an approval. Its entry in the trail stands for the refusal. */
 async function held(
-  { state }: Context,
+  ctx: Context,
   approvals: Pick<Approvals, 'hold'>,
   request: ControlRequest,
   context: CommandContext,
   refusal: unknown,
 ): Promise<ControlOutcome> {
   try {
-    return await approvals.hold(request, context, refusal);
+    return await approvals.hold(request, context, { asker: required(ctx, 'principal'), refusal });
   } catch (error) {
-    state.refusalRepeated = error !== refusal;
+    ctx.state.refusalRepeated = error !== refusal;
     throw error;
   }
 }

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import { hasScope, identityKey } from '../../auth/principal.ts';
+import { keepsRights } from '../../auth/principal.ts';
 import { isRdcpError } from '../../errors.ts';
 import type { Scope } from '../../protocol/constants.ts';
 import type { Time } from '../app.ts';
@@ -13,25 +12,15 @@ import { type Context, required } from '../steps.ts';
 const CHECK_MS = 400;
 
 /**
- * Calls back when the credential of a request expires, is revoked, gets other tenants or another `allow`, or loses the scopes, of which it needs one. One with `admin` must keep that, because
- * it may have been shown more: audit entries, other tenants, a higher rate.
+ * Calls back when the credential of a request expires, is revoked, or does not keep its rights: it needs one of the scopes.
  * @returns a function that ends it
  */
 export type WatchCredential = (ctx: Context, scopes: readonly Scope[], over: () => void) => () => void;
 
 export function createCredentialWatch(identify: Identify, { clock, schedule, delay }: Time): WatchCredential {
   async function isAllowed(ctx: Context, scopes: readonly Scope[]): Promise<boolean> {
-    const before = required(ctx, 'principal');
-    const needed: readonly Scope[] = hasScope(before, 'admin') ? ['admin'] : scopes;
     try {
-      const principal = await identify(ctx);
-      return (
-        principal !== undefined &&
-        identityKey(principal) === identityKey(before) &&
-        isDeepStrictEqual(principal.tenants, before.tenants) &&
-        isDeepStrictEqual(principal.allow, before.allow) &&
-        needed.some((scope) => hasScope(principal, scope))
-      );
+      return keepsRights(required(ctx, 'principal'), await identify(ctx), scopes);
     } catch (error) {
       // An issuer that does not answer says nothing about the credential.
       return isRdcpError(error) && error.status >= 500;
