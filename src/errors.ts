@@ -1,3 +1,5 @@
+import { codeOf, isError, messageOf } from './thrown.ts';
+
 /**
  * Every error code of this package with its HTTP status (RDCP 1.0, Errors). Codes that are not in the specification's registry
  * follow its form `RDCP_[CONTEXT]_[CONDITION]`. Codes that occur outside of requests, such as `RDCP_CONFIG_INVALID`, have 500.
@@ -85,7 +87,12 @@ export function unavailable(message: string, cause?: unknown, retryAfterSeconds 
 
 /** True for an {@link RdcpError}, even of another copy of this package. */
 export function isRdcpError(value: unknown): value is RdcpError {
-  return typeof value === 'object' && value !== null && BRAND in value;
+  try {
+    return typeof value === 'object' && value !== null && BRAND in value;
+  } catch {
+    // A proxy of the application.
+    return false;
+  }
 }
 
 /** Converts an error not meant for the client to a plain server error. */
@@ -109,9 +116,9 @@ export function configurationError(field: string, problem: string, cause?: unkno
  * after a space, such as ` (ECONNREFUSED)`. Empty if there is none.
  */
 export function failureCode(error: unknown): string {
-  if (!(error instanceof Error)) return '';
-  const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec('code' in error ? String(error.code) : '')?.[0];
-  const word = code ?? /^([A-Z]{3,20}) /.exec(error.message)?.[1];
+  if (!isError(error)) return '';
+  const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec(codeOf(error) ?? '')?.[0];
+  const word = code ?? /^([A-Z]{3,20}) /.exec(messageOf(error))?.[1];
   return word === undefined ? '' : ` (${word})`;
 }
 
@@ -123,7 +130,7 @@ const REFUSED_WRITES = [' (OOM)', ' (READONLY)', ' (MISCONF)', ' (NOREPLICAS)', 
 
 /** Describes a store failure. Used everywhere, so that one outage has one description. */
 export function storeProblem(error: unknown): string {
-  if (error instanceof StoreOutage) return error.message;
+  if (isError(error) && error instanceof StoreOutage) return error.message;
   const code = failureCode(error);
   return `the store ${REFUSED_WRITES.includes(code) ? 'refuses writes' : 'cannot be reached'}${code}`;
 }

@@ -9,13 +9,14 @@ const SRC = join(import.meta.dirname, '..', 'src');
 const ARROWS: Record<string, readonly string[]> = {
   gate: [],
   protocol: [],
-  'errors.ts': [],
+  'thrown.ts': [],
+  'errors.ts': ['thrown.ts'],
   'version.ts': [],
   loading: [],
   time: [],
   net: ['errors.ts', 'version.ts'],
   telemetry: ['time', 'version.ts'],
-  report: ['protocol', 'telemetry', 'time', 'errors.ts'],
+  report: ['thrown.ts', 'protocol', 'telemetry', 'time', 'errors.ts'],
   options: [
     'protocol',
     'net',
@@ -29,6 +30,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   store: ['protocol', 'errors.ts', 'telemetry', 'time'],
   adopt: [
+    'thrown.ts',
     'gate',
     'emit/arguments.ts',
     'emit/debug-lane.ts',
@@ -64,6 +66,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/fleet-store.ts',
   ],
   alerts: [
+    'thrown.ts',
     'protocol',
     'errors.ts',
     'time',
@@ -86,7 +89,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'control/types.ts',
     'tenancy/isolation.ts',
   ],
-  auth: ['protocol', 'errors.ts', 'time', 'report', 'options', 'net', 'store/token-store.ts'],
+  auth: ['thrown.ts', 'protocol', 'errors.ts', 'time', 'report', 'options', 'net', 'store/token-store.ts'],
   tenancy: [
     'protocol',
     'errors.ts',
@@ -97,7 +100,16 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/message-store.ts',
     'options',
   ],
-  audit: ['protocol', 'errors.ts', 'time', 'report', 'telemetry', 'auth/principal.ts', 'store/state-store.ts'],
+  audit: [
+    'thrown.ts',
+    'protocol',
+    'errors.ts',
+    'time',
+    'report',
+    'telemetry',
+    'auth/principal.ts',
+    'store/state-store.ts',
+  ],
   metrics: [
     'gate/types.ts',
     'gate/drops.ts',
@@ -108,6 +120,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
   ],
   emit: [
+    'thrown.ts',
     'gate/types.ts',
     'gate/drops.ts',
     'gate/levels.ts',
@@ -119,7 +132,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'report',
     'telemetry',
   ],
-  work: ['gate/work.ts', 'tickets/ticket.ts', 'protocol', 'errors.ts', 'time'],
+  work: ['thrown.ts', 'gate/work.ts', 'tickets/ticket.ts', 'protocol', 'errors.ts', 'time'],
   tickets: ['gate/types.ts', 'auth', 'protocol', 'errors.ts', 'time', 'net', 'report', 'telemetry', 'options'],
   notify: [
     'protocol',
@@ -150,6 +163,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/message-store.ts',
   ],
   server: [
+    'thrown.ts',
     'alerts',
     'control',
     'tail',
@@ -193,6 +207,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   // `audit verify` checks a trail where it lies, because a server that was tampered with may show another one.
   cli: [
+    'thrown.ts',
     'net',
     'loading',
     'client',
@@ -209,6 +224,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'mcp',
   ],
   mcp: [
+    'thrown.ts',
     'client',
     'protocol',
     'errors.ts',
@@ -322,5 +338,8 @@ test('every room and shared file has its arrows written down', () => {
 
 test('the top of src has the entries, the two faces, and what every room shares', () => {
   const top = sources().filter((file) => !file.includes(sep));
-  assert.deepEqual(top.sort(), [...ENTRIES, 'errors.ts', 'instrumentation.ts', 'rdcp.ts', 'version.ts'].sort());
+  assert.deepEqual(
+    top.sort(),
+    [...ENTRIES, 'errors.ts', 'instrumentation.ts', 'rdcp.ts', 'thrown.ts', 'version.ts'].sort(),
+  );
 });

@@ -1,3 +1,4 @@
+import { fieldOf, isError } from '../thrown.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */
@@ -50,7 +51,7 @@ export function nameOf(fields: unknown, names: LoggerNames): string | undefined 
   if (typeof fields !== 'object' || fields === null) return undefined;
   if (typeof names === 'function') return text(names(fields as Record<string, unknown>));
   for (const field of names) {
-    const name = text((fields as Record<string, unknown>)[field]);
+    const name = text(fieldOf(fields, field));
     if (name !== undefined) return name;
   }
   return undefined;
@@ -58,9 +59,8 @@ export function nameOf(fields: unknown, names: LoggerNames): string | undefined 
 
 /** The error that a line is about: what is logged itself, or its field `err` or `error`. */
 export function errorOf(logged: unknown): unknown {
-  if (logged instanceof Error || typeof logged !== 'object' || logged === null) return logged;
-  const { err, error } = logged as { readonly err?: unknown; readonly error?: unknown };
-  return err ?? error;
+  if (isError(logged) || typeof logged !== 'object' || logged === null) return logged;
+  return fieldOf(logged, 'err') ?? fieldOf(logged, 'error');
 }
 
 function text(value: unknown): string | undefined {

@@ -3,6 +3,7 @@ import { createRedaction, type Redaction } from '../emit/redaction.ts';
 import type { Gate } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../protocol/messages.ts';
+import { messageOf } from '../thrown.ts';
 import { Catalogue } from './catalogue.ts';
 import { CHANNELS } from './channels/channels.ts';
 import { DEBUG } from './debug/debug.ts';
@@ -286,10 +287,6 @@ export class Adopter implements ProcessAdoption {
     const [wish] = this.#wishes.keys();
     wish?.warn(message);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown error';
 }
 
 // Its version changes with the interface.

@@ -2,6 +2,7 @@ import { createEventLoopDelay } from '../metrics/event-loop-delay.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import { parseWorkDuration } from '../protocol/target.ts';
 import { formatDuration } from '../protocol/time.ts';
+import { typeOfThrown } from '../thrown.ts';
 import type { Clock } from '../time/clock.ts';
 import type { WorkOutcomes } from '../work/outcomes.ts';
 import { followUncaught } from '../work/uncaught.ts';
@@ -28,8 +29,6 @@ const ERROR_RATE_SECONDS = 60;
 const LOOP_WINDOW_MS = 6000;
 /** Longest time from an uncaught error to what it switches on, in milliseconds. */
 const MARGIN_MS = 5000;
-/** Longest name of an error, in characters. */
-const MAX_NAME = 100;
 
 type When = NonNullable<AlertRule['when']>;
 
@@ -83,21 +82,10 @@ function watchUncaught(seconds: number, { host, clock }: TriggerOptions): Trigge
   const isOver = () => clock.monotonic() >= until;
   const close = followUncaught(host, (error) => {
     if (!isOver()) return;
-    subject = `uncaught ${nameOf(error)}`;
+    subject = `uncaught ${escapeUnprintable(typeOfThrown(error)).toWellFormed()}`;
     until = clock.monotonic() + seconds * 1000 + MARGIN_MS;
   });
   return { exceeded: () => (isOver() ? undefined : subject), close };
-}
-
-/** The type of an error. Its message may hold what must not leave the process. */
-function nameOf(error: unknown): string {
-  try {
-    return error instanceof Error
-      ? escapeUnprintable(String(error.name).slice(0, MAX_NAME)).toWellFormed()
-      : typeof error;
-  } catch {
-    return 'error';
-  }
 }
 
 const SLOTS = 10;

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
+import { codeOf } from '../thrown.ts';
 
 export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
 
@@ -36,7 +37,7 @@ export function openSigner(path: string): Signer {
     return createSigner(readPrivately(path, name), name);
   } catch (cause) {
     if (isRdcpError(cause)) throw cause;
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
+    const code = codeOf(cause) ?? 'unknown reason';
     throw invalid(`${name} cannot be read (${code})`, cause);
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isRdcpError, RdcpError } from '../errors.ts';
 import { type Condition, UNWATCHED } from '../report/conditions.ts';
+import { codeOf } from '../thrown.ts';
 import { timers } from '../time/timers.ts';
 
 /** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
@@ -81,7 +82,7 @@ function readNow(path: string, name: string): string {
 }
 
 function unreadable(name: string, cause: unknown): RdcpError {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown error';
+  const code = codeOf(cause) ?? 'unknown error';
   return new RdcpError('RDCP_CONFIG_INVALID', `${name}: the file cannot be read (${code})`, {
     details: { field: '' },
     cause,

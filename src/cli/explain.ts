@@ -1,12 +1,13 @@
 import { RdcpResponseError } from '../client/response-error.ts';
 import { isRdcpError, type RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
+import { messageOf } from '../thrown.ts';
 import { EXIT, type Terminal, UsageError } from './command.ts';
 
 /** What a command says of an error, and its exit code. */
 export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
   if (isRdcpError(error)) return { text: explain(error, sources), code: exitCodeOf(error) };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
 }
 

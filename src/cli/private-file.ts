@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../thrown.ts';
 
 const LOCK_PATIENCE_MS = 5000;
 const LOCK_PAUSE_MS = 25;
@@ -84,5 +85,5 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
 }
 
 function isExisting(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+  return codeOf(error) === 'EEXIST';
 }

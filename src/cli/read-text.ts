@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { codeOf } from '../thrown.ts';
 import { UsageError } from './command.ts';
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -27,7 +28,7 @@ function reading<T>(file: string, option: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error) ?? '';
     throw new UsageError(`${option}: ${file} ${PROBLEMS[code] ?? `cannot be read (${code})`}`);
   }
 }

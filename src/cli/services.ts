@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RdcpError } from '../errors.ts';
+import { failureCode, RdcpError } from '../errors.ts';
 import { isLoopback } from '../net/hosts.ts';
+import { messageOf } from '../thrown.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { accessOf, assertAddress, CONNECTION, isSameService } from './connection.ts';
 import { type Groups, isServiceName, readProfilesFile } from './profiles.ts';
@@ -88,7 +89,7 @@ export async function* servicesAgain(
       noted = '';
       if ('each' in chosen) yield chosen.each;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       if (message !== noted) terminal.note(`rdcp: ${message}; the services stay as they were`);
       noted = message;
     }
@@ -172,8 +173,9 @@ async function discovered(terminal: Terminal, srv: string): Promise<readonly Kno
   try {
     targets = await terminal.resolveSrv(srv);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-    const problem = new RdcpError('RDCP_UNAVAILABLE', `DNS has no SRV records of ${srv}${code}`, { cause });
+    const problem = new RdcpError('RDCP_UNAVAILABLE', `DNS has no SRV records of ${srv}${failureCode(cause)}`, {
+      cause,
+    });
     return [{ name: srv, url: srv, selecting: {}, problem }];
   }
   const hosts = targets.map(({ name, port }) => ({ host: name.replace(/\.$/, '').toLowerCase(), port }));

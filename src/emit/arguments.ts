@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { isBoxedPrimitive, isDate, isPromise, isProxy, isRegExp, isWeakMap, isWeakSet } from 'node:util/types';
+import { describeThrown, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
-import { describeThrown, isError } from './error-fields.ts';
 import { formatLine, UNFORMATTABLE } from './formatting.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_VALUE_BYTES } from './limits.ts';
 import { hiddenIn, hidesNext, isHiddenEntry, type Redaction } from './redaction.ts';

@@ -1,8 +1,8 @@
 import { isPromise } from 'node:util/types';
 import type { AttributeFailure, Attributes } from '../gate/types.ts';
 import { ATTR_ATTRIBUTES_ERROR, ATTR_CATEGORY_NAME } from '../telemetry/semconv.ts';
+import { describeThrown, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
-import { describeThrown, isError } from './error-fields.ts';
 import { buildRecordFields } from './record-fields.ts';
 import { hidesValue, NO_REDACTION, type Redaction } from './redaction.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';

@@ -1,4 +1,4 @@
-import { errorFields, isError } from './error-fields.ts';
+import { isError, messageOf, typeOfThrown } from '../thrown.ts';
 import { MAX_VALUE_BYTES } from './limits.ts';
 import type { Redaction } from './redaction.ts';
 import { cutText, MAX_UNIT_BYTES } from './text.ts';
@@ -40,10 +40,7 @@ export function messageText(given: unknown, redaction: Redaction): string {
 
 function textOf(given: unknown, redaction: Redaction): string {
   if (typeof given === 'string') return given;
-  if (isError(given)) {
-    const { type, message } = errorFields(given);
-    return message === '' ? type : message;
-  }
+  if (isError(given)) return messageOf(given) || typeOfThrown(given);
   const value = new ValueBuilder(MAX_VALUE_BYTES, {}, 'message', redaction).build(given);
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(given));
 }

@@ -5,8 +5,8 @@ import {
   ATTR_EXCEPTION_STACKTRACE,
   ATTR_EXCEPTION_TYPE,
 } from '../telemetry/semconv.ts';
+import { errorFields, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
-import { errorFields, isError } from './error-fields.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
 import { hiddenIn, type Redaction } from './redaction.ts';
 import { cutText } from './text.ts';

@@ -274,7 +274,7 @@ export class Recorder {
     const workId = Math.floor(this.#options.random() * 2 ** 32)
       .toString(16)
       .padStart(8, '0');
-    const summary = this.#options.mask(piece.summary);
+    const summary = piece.summary(this.#options.mask);
     const outcome = { [ATTR_RECORDED]: true, [ATTR_WORK_ID]: workId, [ATTR_WORK_OUTCOME]: summary };
     const failures = new Map<HeldOutput, RecordedFailure>();
     let cut = recording.cut > 0 ? { [ATTR_RECORDER_CUT]: recording.cut } : {};

@@ -2,6 +2,7 @@ import { context, type Exception, type Span, SpanStatusCode, type Tracer, trace 
 import { type Ending, endWhenSettled } from '../gate/settling.ts';
 import type { SpanAttributes } from '../gate/types.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
+import { errorFields, isError, messageOf } from '../thrown.ts';
 import { startKept } from './sampler.ts';
 
 /**
@@ -48,7 +49,7 @@ class SpanEnding implements Ending {
   failed(error: unknown): void {
     this.end((span) => {
       span.recordException(exception(error, this.mask));
-      const message = error instanceof Error ? { message: this.mask(String(error.message)) } : {};
+      const message = isError(error) ? { message: this.mask(messageOf(error)) } : {};
       span.setStatus({ code: SpanStatusCode.ERROR, ...message });
     });
   }
@@ -68,11 +69,11 @@ class SpanEnding implements Ending {
 
 function exception(error: unknown, mask: (text: string) => string): Exception {
   if (typeof error === 'string') return mask(error);
-  if (!(error instanceof Error)) return `thrown: ${typeof error}`;
-  const { name, message, stack = '' } = error;
-  const code: unknown = Reflect.get(error, 'code');
+  if (!isError(error)) return `thrown: ${typeof error}`;
+  const { type, message, stacktrace = '', details } = errorFields(error);
+  const { code } = details;
   const hasCode = typeof code === 'string' || typeof code === 'number';
-  return { name, message: mask(String(message)), stack: mask(String(stack)), ...(hasCode && { code }) };
+  return { name: type, message: mask(message), stack: mask(stacktrace), ...(hasCode && { code }) };
 }
 
 function report(error: unknown): void {

@@ -8,8 +8,8 @@ import {
   isSet,
   isUint8Array,
 } from 'node:util/types';
+import { describeThrown, errorFields, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
-import { describeThrown, errorFields, isError } from './error-fields.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
 import { hiddenIn, isHiddenEntry, type Redaction } from './redaction.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';

@@ -1,3 +1,5 @@
+import { isPromise } from 'node:util/types';
+
 /** What ends with a function: a span, a piece of work. May be called more than once; the first call counts. */
 export interface Ending {
   succeeded(): void;
@@ -15,28 +17,35 @@ export function endWhenSettled<T>(fn: () => T, ending: Ending): T {
 }
 
 function endWith<T>(result: T, ending: Ending): T {
-  if (result instanceof Promise) return endWithPromise(result, ending);
+  if (isPromise(result)) return endWithPromise(result, ending);
   if (!endWithThenable(result, ending)) ending.succeeded();
   return result;
 }
 
 function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
-  // Uses the intrinsic `then`: a subclass, such as a lazy database query, may start its work when its own is called.
-  const settled = Promise.prototype.then.call(
-    promise,
-    (value) => {
-      ending.succeeded();
-      return value;
-    },
-    (error) => {
-      ending.failed(error);
-      throw error;
-    },
-  );
+  let settled: Promise<unknown>;
+  try {
+    // Uses the intrinsic `then`: a subclass, such as a lazy database query, may start its work when its own is called.
+    settled = Promise.prototype.then.call(
+      promise,
+      (value) => {
+        ending.succeeded();
+        return value;
+      },
+      (error) => {
+        ending.failed(error);
+        throw error;
+      },
+    );
+  } catch {
+    // Its class cannot be read, or made without the arguments of its own.
+    ending.succeeded();
+    return promise;
+  }
   // A plain promise is replaced by its continuation, so that unhandled rejections are still reported: observing the
   // promise itself would count as handling. A promise with methods of its own is returned unchanged.
   if (isPlain(promise)) return settled as T;
-  settled.catch(() => {});
+  Promise.prototype.then.call(settled, undefined, () => {});
   return promise;
 }
 

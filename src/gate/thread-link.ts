@@ -84,7 +84,7 @@ export class ThreadLink implements Controller {
   }
 
   failed({ index }: CategoryDescriptor, error: unknown): void {
-    this.#send({ kind: 'failed', index, reason: error instanceof Error ? error.message : textOf(error) });
+    this.#send({ kind: 'failed', index, reason: textOf(() => (error instanceof Error ? error.message : error)) });
   }
 
   /** Announces this thread to the main thread, now and when the main thread starts later. */

@@ -15,6 +15,7 @@ import { categoryNames, parseSelection, resolve, withNearest } from '../cli/name
 import type { RdcpClient } from '../client/client.ts';
 import { isRdcpError, type RdcpError } from '../errors.ts';
 import { parseDuration } from '../protocol/time.ts';
+import { messageOf } from '../thrown.ts';
 import { answerOf, mark, refusalOf } from './answer.ts';
 
 /** The service that the tools are about. */
@@ -77,7 +78,7 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
           return isInputRequiredResult(answer) ? answer : answerOf(answer);
         } catch (error) {
           if (isRdcpError(error)) return refusalOf(service.explain(error));
-          return refusalOf(error instanceof Error ? error.message : String(error));
+          return refusalOf(messageOf(error));
         }
       },
     );

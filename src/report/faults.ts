@@ -1,4 +1,5 @@
 import { failureCode, isRdcpError } from '../errors.ts';
+import { fieldOf, isError, messageOf, typeOfThrown } from '../thrown.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -44,9 +45,9 @@ export function problemOf(error: unknown): string {
 }
 
 function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return `a thrown ${typeof error}`;
-  const frames = String(error.stack).split('\n').slice(error.message.split('\n').length);
+  if (!isError(error)) return `a thrown ${typeof error}`;
+  const frames = messageOf(fieldOf(error, 'stack')).split('\n').slice(messageOf(error).split('\n').length);
   const name = frames.flatMap((frame) => /^ +at (?:async |new )?([\w$.#<>]{1,64}) /.exec(frame)?.[1] ?? [])[0];
-  const kind = /^\w{1,64}$/.exec(error.constructor.name)?.[0] ?? 'Error';
+  const kind = /^\w{1,64}$/.exec(typeOfThrown(error))?.[0] ?? 'Error';
   return `${kind}${name === undefined ? '' : ` in ${name}`}${failureCode(error)}`;
 }

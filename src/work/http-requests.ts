@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Readable, Writable } from 'node:stream';
 import { type ServedRequest, Work, type WorkContext } from '../gate/work.ts';
+import { fieldOf } from '../thrown.ts';
 import { type AnnouncedRoutes, Http2Request, HttpRequest } from './served-request.ts';
 
 // Node.js announces each request on a diagnostics channel before the application's handler gets it, so every framework on
@@ -17,11 +18,6 @@ interface Started {
 interface StreamStarted {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-}
-
-interface Routed {
-  readonly request: { readonly raw: IncomingMessage & { readonly stream?: ServerHttp2Stream } };
-  readonly route: { readonly url: string };
 }
 
 /** Makes each HTTP request a piece of work, while attributes or outcomes of work are asked for. */
@@ -43,8 +39,11 @@ export class HttpRequests {
       this.#begin(new Http2Request(stream, headers, this.#routes), stream, stream, status);
     },
     'tracing:fastify.request.handler:start': (message) => {
-      const { request, route } = message as Routed;
-      this.#routes.set(request.raw.stream ?? request.raw, route.url);
+      // What throws in a subscriber of a channel ends the process.
+      const raw = fieldOf(fieldOf(message, 'request'), 'raw');
+      const carrier = fieldOf(raw, 'stream') ?? raw;
+      const url = fieldOf(fieldOf(message, 'route'), 'url');
+      if (typeof carrier === 'object' && carrier !== null && typeof url === 'string') this.#routes.set(carrier, url);
     },
   };
 

@@ -1,6 +1,7 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
 import type { FollowedWork, Work, WorkContext, WorkObserver } from '../gate/work.ts';
 import { PATH_PREFIX } from '../protocol/constants.ts';
+import { fieldOf, isError, typeOfThrown } from '../thrown.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { localRootSpan, pathOf } from './attributes.ts';
 import type { HttpRequests } from './http-requests.ts';
@@ -18,6 +19,11 @@ type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
 
 /** A first status that counts as a failure of the service. */
 const SERVER_ERROR = 500;
+
+/** Longest summary of a piece of work, in characters: it is on each of its recorded lines, and a client chooses the path. */
+const MAX_SUMMARY = 256;
+/** Characters of a path in which credentials are searched, so that none is cut before it is found. */
+const MAX_SEARCHED = 16_384;
 
 /** A piece of work from its beginning to its end: an HTTP request, or what `runWork` runs. */
 export class PieceOfWork implements FollowedWork {
@@ -44,7 +50,7 @@ export class PieceOfWork implements FollowedWork {
     whenEnded: (piece: PieceOfWork) => void,
   ) {
     this.#work = work;
-    this.#name = name;
+    this.#name = typeof name === 'string' ? name : undefined;
     this.#clock = clock;
     this.#began = clock.monotonic();
     this.#whenEnded = whenEnded;
@@ -97,21 +103,26 @@ export class PieceOfWork implements FollowedWork {
     this.failed(undefined);
   }
 
-  /** What it was and how it ended: `POST /orders 500 after 1.2 s, TypeError`. */
-  get summary(): string {
+  /**
+   * What it was and how it ended, in at most 256 characters: `POST /orders 500 after 1.2 s, TypeError`.
+   * @param mask masks credentials in what others have chosen
+   */
+  summary(mask: (text: string) => string): string {
     const { request } = this.#work;
     const name = this.#name ?? (request && `${request.method} ${request.route ?? pathOf(request.target)}`) ?? 'work';
     const state = this.#state ?? (this.failure === undefined ? 'done' : 'failed');
     const thrown = this.failure?.error;
-    const type = thrown instanceof Error ? `, ${thrown.name}` : '';
-    return `${name} ${state} after ${tookText(this.milliseconds)}${type}`;
+    const type = isError(thrown) ? `, ${mask(typeOfThrown(thrown))}` : '';
+    const end = ` ${state} after ${tookText(this.milliseconds)}${type}`;
+    const shown = mask(name.slice(0, MAX_SEARCHED));
+    const room = MAX_SUMMARY - end.length;
+    return (shown.length > room ? `${shown.slice(0, room - 1)}…` : shown).toWellFormed() + end;
   }
 
   #end(): void {
     if (this.ended) return;
     // The SDK's spans show their status, which the API's interface does not have.
-    const { status } = (this.#span ?? {}) as { readonly status?: { readonly code?: unknown } };
-    if (status?.code === SpanStatusCode.ERROR) this.fail(undefined);
+    if (fieldOf(fieldOf(this.#span, 'status'), 'code') === SpanStatusCode.ERROR) this.fail(undefined);
     this.ended = true;
     this.#milliseconds = this.milliseconds;
     this.#whenEnded(this);

@@ -1,12 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { ServedRequest } from '../gate/work.ts';
-
-/** Fields that Express, and frameworks like it, set on the request once a route was found. */
-interface RoutedRequest {
-  readonly baseUrl?: unknown;
-  readonly route?: { readonly path?: unknown };
-}
+import { fieldOf } from '../thrown.ts';
 
 /** The routes that frameworks have announced, by request, over HTTP/2 by its stream. */
 export type AnnouncedRoutes = WeakMap<object, string>;
@@ -34,15 +29,19 @@ export class HttpRequest implements ServedRequest {
     return headerOf(this.#request.headers, name);
   }
 
+  /** Express, and frameworks like it, set two fields on the request once a route was found. */
   get route(): string | undefined {
-    const { baseUrl, route } = this.#request as RoutedRequest;
-    if (typeof route?.path !== 'string') return this.#routes.get(this.#request);
-    return `${typeof baseUrl === 'string' ? baseUrl : ''}${route.path}`;
+    const path = fieldOf(fieldOf(this.#request, 'route'), 'path');
+    if (typeof path !== 'string') return this.#routes.get(this.#request);
+    const baseUrl = fieldOf(this.#request, 'baseUrl');
+    return `${typeof baseUrl === 'string' ? baseUrl : ''}${path}`;
   }
 }
 
 /** A request over HTTP/2, which arrives as a stream. */
 export class Http2Request implements ServedRequest {
+  readonly method: string;
+  readonly target: string;
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #routes: AnnouncedRoutes;
@@ -51,14 +50,9 @@ export class Http2Request implements ServedRequest {
     this.#stream = stream;
     this.#headers = headers;
     this.#routes = routes;
-  }
-
-  get method(): string {
-    return this.#headers[':method'] ?? '';
-  }
-
-  get target(): string {
-    return this.#headers[':path'] ?? '';
+    // Read now: the application gets the same headers, and may change them.
+    this.method = headers[':method'] ?? '';
+    this.target = headers[':path'] ?? '';
   }
 
   get address(): string | undefined {

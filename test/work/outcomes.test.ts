@@ -27,7 +27,8 @@ function following(t: TestContext) {
     ended: (piece) => void ended.push(piece),
   });
   t.after(stop);
-  const summaries = () => ended.map(({ summary, failure }) => `${failure === undefined ? 'ok' : 'failed'}: ${summary}`);
+  const summaries = () =>
+    ended.map((piece) => `${piece.failure === undefined ? 'ok' : 'failed'}: ${piece.summary((text) => text)}`);
   return { time, host, context, outcomes, ended, summaries, stop };
 }
 

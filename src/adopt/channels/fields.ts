@@ -1,3 +1,5 @@
+import { fieldOf } from '../../thrown.ts';
+
 /** A few fields copied from a message, by the names of OpenTelemetry's semantic conventions. */
 export type Fields = Readonly<Record<string, string | number | undefined>>;
 
@@ -10,9 +12,7 @@ export function pathOf(target: unknown): string | undefined {
 
 /** The code or the name of an error. Its message may hold anything. */
 export function errorType(error: unknown): Fields {
-  if (typeof error !== 'object' || error === null) return { 'error.type': '_OTHER' };
-  const { code, name } = error as { readonly code?: unknown; readonly name?: unknown };
-  return { 'error.type': text(code) ?? text(name) ?? '_OTHER' };
+  return { 'error.type': text(fieldOf(error, 'code')) ?? text(fieldOf(error, 'name')) ?? '_OTHER' };
 }
 
 export function text(value: unknown): string | undefined {

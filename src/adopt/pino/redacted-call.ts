@@ -1,4 +1,5 @@
 import type { ArgumentRedaction } from '../../emit/arguments.ts';
+import { isError } from '../../thrown.ts';
 import type { AdoptedCategory } from '../types.ts';
 import type { PinoLogger, PinoSymbols } from './logger.ts';
 
@@ -25,7 +26,7 @@ export function redactedCall(
   const [first] = args;
   if (typeof first !== 'object' || first === null) return [redactedLogger, redaction.formatted(args)];
   const serializers = (symbols.serializers && logger[symbols.serializers]) as Serializers | undefined;
-  const fields = first instanceof Error ? redaction.value(first) : redaction.fields(first, serializers);
+  const fields = isError(first) ? redaction.value(first) : redaction.fields(first, serializers);
   const others = redaction.formatted([null, ...args.slice(1)]).slice(1);
   const shown = [fields, ...others];
   if (serializers === undefined || symbols.serializers === undefined) return [redactedLogger, shown];

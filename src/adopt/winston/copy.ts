@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../emit/arguments.ts';
 import type { Described } from '../../gate/types.ts';
+import { fieldOf } from '../../thrown.ts';
 import { decision, passesInFront, writeLast } from '../decision.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
@@ -254,17 +255,16 @@ export class WinstonCopy {
   }
 
   #noteError({ levels }: WinstonLogger, info: unknown): void {
-    const level = String((info as Info | undefined)?.[LEVEL]);
     const { error } = levels;
     // The more urgent level has the smaller number.
-    if (error !== undefined && levels[level]! <= error) this.#adopter.workFailed(errorOf(info));
+    if (error !== undefined && levels[levelOf(info) ?? '']! <= error) this.#adopter.workFailed(errorOf(info));
   }
 
   /** The line with secrets masked, where it is written because its category is on. */
   #shown(logger: WinstonLogger, info: unknown, decided: 'drop' | 'let through' | 'as it is'): unknown {
     const category = this.#categoryOf(logger);
     if (typeof info !== 'object' || info === null || category === undefined || decided === 'drop') return info;
-    const level = String((info as Info)[LEVEL] ?? (info as Info).level);
+    const level = levelOf(info) ?? '';
     const isOurs = decided === 'let through' || (isBelowInfo(logger.levels, level) && category.decided);
     return isOurs ? redactedLine(info as Info, category.redaction) : info;
   }
@@ -273,8 +273,8 @@ export class WinstonCopy {
     try {
       if (typeof info !== 'object' || info === null) return 'as it is';
       const line = info as Info;
-      const level = line[LEVEL] ?? line.level;
-      if (typeof level !== 'string' || !Object.hasOwn(logger.levels, level)) return 'as it is';
+      const level = levelOf(line);
+      if (level === undefined || !Object.hasOwn(logger.levels, level)) return 'as it is';
       const { category } = this.#stateOf(logger);
       if (category === undefined || logger.silent) return 'as it is';
       if (!isBelowInfo(logger.levels, level)) return this.#decideOrdinary(logger, level, line, category);
@@ -342,6 +342,12 @@ export class WinstonCopy {
   }
 }
 
+/** The level of a line; `undefined` where it is no text. */
+function levelOf(line: unknown): string | undefined {
+  const level = fieldOf(line, LEVEL) ?? fieldOf(line, 'level');
+  return typeof level === 'string' ? level : undefined;
+}
+
 /** @param admitted whether the line is written where the category is not switched */
 function passesLine(
   logger: WinstonLogger,
@@ -397,7 +403,7 @@ function transformed({ format }: Formatting, info: Info): Info | undefined {
 
 /** The line with secrets masked. A message that forms a credential with its arguments, as `Bearer %s`, is formatted at once. */
 function redactedLine(line: Info, redaction: ArgumentRedaction): Info {
-  const { message, [SPLAT]: values } = line;
+  const [message, values] = [fieldOf(line, 'message'), fieldOf(line, SPLAT)];
   const shown = redaction.fields(line);
   if (typeof message !== 'string' || !Array.isArray(values)) return shown;
   const formatted = redaction.formatted([message, ...values]);

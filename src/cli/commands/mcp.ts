@@ -4,6 +4,7 @@ import { createRdcpClient } from '../../client/client.ts';
 import { RdcpError } from '../../errors.ts';
 import { configurations } from '../../mcp/configuration.ts';
 import type { Service } from '../../mcp/tool.ts';
+import { codeOf } from '../../thrown.ts';
 import { VERSION } from '../../version.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { type Access, accessOf, assertAddress, CREDENTIAL_OPTIONS } from '../connection.ts';
@@ -44,7 +45,7 @@ async function loaded() {
   try {
     return await import('../../mcp/server.ts');
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND')) throw cause;
+    if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
     throw new Error(`rdcp mcp needs the package ${SDK}: npm install ${SDK}`);
   }
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { configurationError, type RdcpError } from '../../errors.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
+import { codeOf } from '../../thrown.ts';
 
 export type TlsConfig = NonNullable<Exclude<ResolvedConfig['server'], false>['tls']>;
 type TlsField = keyof TlsConfig;
@@ -48,7 +49,7 @@ function pathsOf(config: TlsConfig): (readonly [field: TlsField, path: string])[
 
 /** Without the cause, whose message contains the path. */
 function unreadable(field: TlsField, error: unknown): RdcpError {
-  return invalid(field, `cannot be read (${error instanceof Error && 'code' in error ? error.code : 'unknown error'})`);
+  return invalid(field, `cannot be read (${codeOf(error) ?? 'unknown error'})`);
 }
 
 /**

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { configurationError } from '../../errors.ts';
 import { isLoopback } from '../../net/hosts.ts';
 import type { ServerConfig } from '../../options/config.ts';
+import { codeOf } from '../../thrown.ts';
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for plain HTTP on an address that is not loopback */
 export function assertServable({ host, tls, behindTlsProxy }: ServerConfig): void {
@@ -23,7 +24,7 @@ export function assertTlsFiles({ tls }: Pick<ServerConfig, 'tls'>): void {
     try {
       accessSync(file, constants.R_OK);
     } catch (cause) {
-      const code = cause instanceof Error && 'code' in cause ? cause.code : 'unknown error';
+      const code = codeOf(cause) ?? 'unknown error';
       throw configurationError(`server.tls.${name}`, `cannot be read (${code})`, cause);
     }
   }
