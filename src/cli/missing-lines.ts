@@ -84,13 +84,14 @@ function reasonsFor(
   }
   const figures = measured?.categories[name];
   if (measured !== undefined && figures !== undefined) {
-    const { answered: counted, asked } = measured.instances;
-    const counts = { [name]: figures.counts };
+    const { answered, asked } = measured.instances;
+    const counts = figures.counts && { [name]: figures.counts };
+    const counted = counts === undefined ? 0 : answered;
     // Where lines come, the other calls need no reason.
     const asks = figures.callsPerSecond.value === 0 ? part : { tenant: part.tenant };
-    const sentence = describeCalls({ ...asks, categories: [name], counts, seconds: COUNTED_SECONDS, counted, asked });
-    reasons.push(`${sentence}.`);
-    if (figures.counts.calls === 0) reasons.push(`It was called ${metrics.callsTotal} times while it was on.`);
+    const given = { ...asks, categories: [name], counts: counts ?? {}, seconds: COUNTED_SECONDS, counted, asked };
+    reasons.push(`${describeCalls(given)}.`);
+    if (figures.counts?.calls === 0) reasons.push(`It was called ${metrics.callsTotal} times while it was on.`);
     if (figures.callsPerSecond.value > 0) {
       const rate = figures.callsPerSecond.value.toFixed(1);
       reasons.push(`${reader(name)} shows these lines, on or off: ${rate} a second.`);

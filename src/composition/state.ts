@@ -16,6 +16,7 @@ import { gate } from '../gate/gate.ts';
 import { announcedCalls } from '../metrics/called.ts';
 import { addCalls } from '../metrics/shared.ts';
 import type { ResolvedConfig } from '../options/config.ts';
+import { NO_LINES, sumOfLines } from '../protocol/member-calls.ts';
 import type { ConditionName, Conditions } from '../report/conditions.ts';
 import { type DeferredApp, deferApp } from '../server/deferred.ts';
 import { OpenStreams } from '../server/streams/open-streams.ts';
@@ -142,13 +143,18 @@ export function openState(
     },
   });
 
+  const linesOf = ({ index }: { readonly index: number }) => ({
+    ...NO_LINES,
+    ...sink.recorder.countsOf(index),
+    dropped: gate.droppedTotal(index),
+  });
   const fleet =
     store.fleet &&
     createFleet({
       store: store.fleet,
       self: host.instance,
       categories: () => plane.categories(),
-      calls: (most) => announcedCalls({ gate, own: host.measurements }, most),
+      calls: (most) => announcedCalls({ gate, own: host.measurements, linesOf }, most),
       sourceOf: (name) => host.adoption.sourceOf(name),
       malformed: () => malformed('list'),
       others: (categories) => plane.setOthers(categories),
@@ -228,8 +234,10 @@ export function openState(
       namedTenants: gate.namedTenants,
       budgets: {
         ...sink.budgets,
-        dropped: (index) => gate.droppedTotal(index),
-        recorded: (index) => sink.recorder.countsOf(index),
+        linesOf: ({ index, name }) => {
+          const own = index === undefined ? NO_LINES : linesOf({ index });
+          return fleet === undefined ? own : sumOfLines(own, fleet.calls.linesOf(name));
+        },
         unevaluated: (index) => sink.unevaluated(index),
       },
       outputs: sink.outputs,

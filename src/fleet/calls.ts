@@ -1,3 +1,4 @@
+import { type LineCounts, NO_LINES, sumOfLines } from '../protocol/member-calls.ts';
 import type { CountedInstances } from '../protocol/messages.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Entry } from './roster.ts';
@@ -14,6 +15,7 @@ interface Sums {
 export class AnnouncedCalls {
   readonly #clock: Pick<Clock, 'monotonic'>;
   #sums: ReadonlyMap<string, Sums> = new Map();
+  #lines: ReadonlyMap<string, LineCounts> = new Map();
   /** The totals of each process at the last read, by instance id. */
   #before: ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }> = new Map();
   #instances: CountedInstances = { of: 1, counted: 1 };
@@ -27,9 +29,12 @@ export class AnnouncedCalls {
   read(entries: readonly Entry[], self: string): void {
     const others = entries.filter(({ instance }) => instance.id !== self);
     const sums = new Map<string, Sums>();
+    const lines = new Map<string, LineCounts>();
     const read = new Map<string, { totals: Map<string, number>; cut: boolean }>();
     for (const { instance, calls } of others) {
       if (calls === undefined) continue;
+      for (const [category, counts] of Object.entries(calls.lines ?? {}))
+        lines.set(category, sumOfLines(lines.get(category) ?? NO_LINES, counts));
       const cut = calls.cut === true;
       const before = this.#before.get(instance.id);
       const totals = new Map<string, number>();
@@ -47,6 +52,7 @@ export class AnnouncedCalls {
       read.set(instance.id, { totals, cut });
     }
     this.#sums = sums;
+    this.#lines = lines;
     this.#before = read;
     this.#instances = { of: others.length + 1, counted: [...read.values()].filter(({ cut }) => !cut).length + 1 };
     this.#until = this.#clock.monotonic() + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
@@ -54,6 +60,10 @@ export class AnnouncedCalls {
 
   of(category: string, tenantId?: string): Readonly<Sums> | undefined {
     return this.#isCurrent ? this.#sums.get(keyOf(category, tenantId)) : undefined;
+  }
+
+  linesOf(category: string): LineCounts {
+    return (this.#isCurrent ? this.#lines.get(category) : undefined) ?? NO_LINES;
   }
 
   /** While the store is unreachable, only this process is counted. */

@@ -46,8 +46,8 @@ export interface Fleet {
   has(id: string, categories: readonly string[]): boolean;
   /** The processes of which that is true. */
   candidates(categories: readonly string[]): readonly Instance[];
-  /** What the other processes announced of their calls, by the last read of the fleet. */
-  readonly calls: Pick<AnnouncedCalls, 'of' | 'instances'>;
+  /** What the other processes announced of their calls and lines, by the last read of the fleet. */
+  readonly calls: Pick<AnnouncedCalls, 'of' | 'linesOf' | 'instances'>;
   /** The revision that this process has applied; `undefined` before the first. */
   readonly revision: number | undefined;
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */

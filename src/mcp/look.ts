@@ -3,6 +3,7 @@ import { isSelected, parseSelection } from '../cli/names.ts';
 import { isOn, statesOf } from '../cli/tenant-settings.ts';
 import type { AuditEntry } from '../protocol/audit-messages.ts';
 import { AUDIT_ACTIONS, MAX_FORECAST_SECONDS } from '../protocol/constants.ts';
+import { isCounted } from '../protocol/counted-calls.ts';
 import type { DiscoveredCategory } from '../protocol/messages.ts';
 import type { CategoryForecast } from '../protocol/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
@@ -55,7 +56,7 @@ export function listCategories(service: Service, now: () => number): AddTool {
           name: z.string(),
           description: z.string(),
           states: z.array(state),
-          callsPerSecond: z.number().describe('Of the last minute; 0 while it is off.'),
+          callsPerSecond: z.number().optional().describe('Of the last minute. Absent while it is off: not counted.'),
         }),
       ),
       omitted,
@@ -69,7 +70,7 @@ export function listCategories(service: Service, now: () => number): AddTool {
           name: category.name,
           description: category.description,
           states: statesFor(category, now()),
-          callsPerSecond: category.metrics.callsPerSecond,
+          ...(isCounted(category) && { callsPerSecond: category.metrics.callsPerSecond }),
         }));
       const { taken, omitted } = fitting(found);
       return { categories: taken, omitted };

@@ -1,5 +1,5 @@
 import type { Gate } from '../gate/types.ts';
-import type { CallFigures, MemberCalls } from '../protocol/member-calls.ts';
+import type { CallFigures, LineCounts, MemberCalls } from '../protocol/member-calls.ts';
 import type { Measurements } from './types.ts';
 
 export interface CalledOptions {
@@ -23,11 +23,20 @@ export function* calledByTenants({ gate, own }: CalledOptions): Generator<CallFi
   }
 }
 
+export interface AnnouncedOptions extends CalledOptions {
+  readonly linesOf: (category: { readonly index: number }) => LineCounts;
+}
+
 /** What this process announces. @param most figures; those of the most frequent calls are kept */
-export function announcedCalls(options: CalledOptions, most: number): MemberCalls {
+export function announcedCalls(options: AnnouncedOptions, most: number): MemberCalls {
   const all = [...called(options), ...calledByTenants(options)].map(
     ([name, total, rate, ...tenant]): CallFigures => [name, total, Math.round(rate * 1000) / 1000, ...tenant],
   );
-  if (all.length <= most) return { figures: all };
-  return { figures: all.sort(([, , a], [, , b]) => b - a).slice(0, most), cut: true };
+  const counted = options.gate
+    .categories()
+    .map((category) => [category.name, options.linesOf(category)] as const)
+    .filter(([, counts]) => Object.values(counts).some((count) => count > 0));
+  const lines = counted.length > 0 && { lines: Object.fromEntries(counted.slice(0, most)) };
+  if (all.length <= most) return { figures: all, ...lines };
+  return { figures: all.sort(([, , a], [, , b]) => b - a).slice(0, most), ...lines, cut: true };
 }

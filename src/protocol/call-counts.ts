@@ -94,7 +94,7 @@ interface CountingForecast {
   readonly duration: string;
   readonly instances: { readonly asked: number; readonly answered: number };
   readonly categories: Readonly<
-    Record<string, { readonly callsPerSecond: { readonly value: number }; readonly counts: CallCounts }>
+    Record<string, { readonly callsPerSecond: { readonly value: number }; readonly counts?: CallCounts }>
   >;
 }
 
@@ -103,9 +103,11 @@ export function describeSilence(
   { instances, categories, duration }: CountingForecast,
   part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>,
 ): string | undefined {
-  const silent = Object.entries(categories).filter(([, { callsPerSecond }]) => callsPerSecond.value === 0);
+  const silent = Object.entries(categories).flatMap(([name, { callsPerSecond, counts }]) =>
+    callsPerSecond.value === 0 && counts !== undefined ? [[name, counts] as const] : [],
+  );
   if (silent.length === 0 || Object.values(part).every((value) => value === undefined)) return undefined;
-  const counts = Object.fromEntries(silent.map(([name, figures]) => [name, figures.counts]));
+  const counts = Object.fromEntries(silent);
   const { answered: counted, asked } = instances;
   const seconds = parseDuration(duration) ?? 0;
   return describeCalls({ ...part, categories: Object.keys(counts), counts, seconds, counted, asked });

@@ -3,18 +3,40 @@ import { isCategoryName } from './names.ts';
 /** The calls of a category in one process: since its start, and a second. With a tenant, those of that tenant alone. */
 export type CallFigures = readonly [category: string, total: number, perSecond: number, tenantId?: string];
 
+/** What became of lines of a category: over its budget; and of recorded calls, as in `otelrdcp_recorder`. */
+export interface LineCounts {
+  readonly dropped: number;
+  readonly written: number;
+  readonly forgotten: number;
+  readonly cut: number;
+}
+
+export const NO_LINES: LineCounts = { dropped: 0, written: 0, forgotten: 0, cut: 0 };
+
+export function sumOfLines(one: LineCounts, other: LineCounts): LineCounts {
+  return {
+    dropped: one.dropped + other.dropped,
+    written: one.written + other.written,
+    forgotten: one.forgotten + other.forgotten,
+    cut: one.cut + other.cut,
+  };
+}
+
 /** What a process tells its fleet of its calls. */
 export interface MemberCalls {
   /** Of the categories that were called. */
   readonly figures: readonly CallFigures[];
+  /** By category, of those that have any. */
+  readonly lines?: Readonly<Record<string, LineCounts>>;
   /** Whether some were left out because there were too many. */
   readonly cut?: true;
 }
 
 /** Checked by hand: a reader checks the figures of every process of a large fleet each second. */
 export function isMemberCalls(value: unknown): value is MemberCalls {
-  const { figures } = (value ?? {}) as Partial<MemberCalls>;
-  return Array.isArray(figures) && figures.every(isFigures);
+  const { figures, lines = {} } = (value ?? {}) as Partial<MemberCalls>;
+  if (!Array.isArray(figures) || !figures.every(isFigures)) return false;
+  return typeof lines === 'object' && lines !== null && Object.values(lines).every(isLineCounts);
 }
 
 function isFigures(value: unknown): boolean {
@@ -27,6 +49,11 @@ function isFigures(value: unknown): boolean {
     isCount(perSecond) &&
     (tenantId === undefined || typeof tenantId === 'string')
   );
+}
+
+function isLineCounts(value: unknown): boolean {
+  const { dropped, written, forgotten, cut } = (value ?? {}) as Partial<LineCounts>;
+  return [dropped, written, forgotten, cut].every(isCount);
 }
 
 function isCount(value: unknown): boolean {

@@ -242,7 +242,7 @@ export interface DiscoveredCategory {
   readonly otelrdcp_settings?: TenantSettings;
   /** Activations of the category in force, which leave `enabled` as it is; absent if there is none. */
   readonly otelrdcp_activations?: readonly DiscoveredActivation[];
-  /** What became of the calls that were recorded in the responding process. Absent if there is none. */
+  /** What became of the calls that were recorded, in all processes of the fleet. Absent if there is none. */
   readonly otelrdcp_recorder?: {
     /** Of work that failed or was slow. */
     readonly written: number;
@@ -262,7 +262,7 @@ export interface DiscoveredCategory {
         readonly callsPerSecond: number;
       }
     | false;
-  /** Its calls whose output was dropped, where there are any. */
+  /** Its calls whose output was dropped, in all processes of the fleet, where there are any. */
   readonly otelrdcp_dropped?: number;
   /** The loggers of an adopted category, in the responding process, or in one that has the category. */
   readonly otelrdcp_source?: DiscoveredSource;
@@ -560,10 +560,10 @@ export interface MetricsResponse extends RdcpAnswer, FleetCalls {
     Record<
       string,
       {
-        /** Since the process started. */
-        readonly callsTotal: MetricValue;
-        /** Over the last 60 seconds. */
-        readonly callsPerSecond: MetricValue;
+        /** Since the process started. Absent if it is off and was not called while it was on. */
+        readonly callsTotal?: MetricValue;
+        /** Over the last 60 seconds. Absent while it is off: its calls are not counted. */
+        readonly callsPerSecond?: MetricValue;
       }
     >
   >;

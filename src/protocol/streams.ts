@@ -66,8 +66,8 @@ export interface CategoryForecast {
   readonly gigabytesPerDay: MetricValue;
   /** Calls a second that the configured budget of the category would drop. */
   readonly droppedByBudget: MetricValue;
-  /** All calls in the measured time, and how many of them the figures are not about. */
-  readonly counts: CallCounts;
+  /** All calls in the measured time, and how many of them the figures are not about. Absent if a process of an older release measured. */
+  readonly counts?: CallCounts;
 }
 
 /** How many processes were asked, and how many of them answered in time. */
@@ -84,6 +84,8 @@ export interface ForecastResponse extends RdcpAnswer {
   readonly duration: string;
   /** How many processes the sums are of. */
   readonly instances: AskedInstances;
+  /** Ids of the processes that answered, 100 at most, if a number or a share of them was asked for. */
+  readonly chosen?: readonly string[];
   /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
   /** Keyed by category name. */
@@ -204,7 +206,7 @@ export interface EventsRates {
   readonly categories: Readonly<Record<string, number>>;
   /** With a shared store: whose calls they are. */
   readonly instances?: CountedInstances;
-  /** Categories that are on, and use their budget or have dropped calls, in the responding process. */
+  /** Categories that are on, and use their budget in the responding process or have dropped calls in any. */
   readonly budgets?: Readonly<Record<string, EventsBudget>>;
 }
 

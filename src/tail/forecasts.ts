@@ -13,11 +13,14 @@ export interface CategoryLoad {
   readonly callsPerSecond: number;
   readonly bytesPerSecond: number;
   readonly droppedPerSecond: number;
-  readonly counts: CallCounts;
+  /** `undefined` if a process does not count them. */
+  readonly counts: CallCounts | undefined;
 }
 
 export interface ForecastResult {
   readonly instances: AskedInstances;
+  /** Ids of the processes that answered. */
+  readonly answeredBy: readonly string[];
   readonly categories: ReadonlyMap<string, CategoryLoad>;
 }
 
@@ -61,6 +64,7 @@ export async function runForecast(
     const { answers } = measuring;
     return {
       instances: { asked: Math.max(processes, answers.length), answered: answers.length },
+      answeredBy: answers.map(({ instance }) => instance),
       categories: new Map(filter.categories.map((name) => [name, loadOf(name, answers)])),
     };
   } finally {
@@ -74,10 +78,11 @@ function loadOf(name: string, answers: readonly ProcessForecast[]): CategoryLoad
   );
   const sum = (field: 'calls' | 'bytes' | 'dropped') =>
     measured.reduce((total, each) => total + each[field] / each.seconds, 0);
+  const counts = measured.flatMap((each) => each.counts ?? []);
   return {
     callsPerSecond: sum('calls'),
     bytesPerSecond: sum('bytes'),
     droppedPerSecond: sum('dropped'),
-    counts: sumOfCounts(measured.map(({ counts }) => counts)),
+    counts: counts.length < measured.length ? undefined : sumOfCounts(counts),
   };
 }

@@ -69,7 +69,7 @@ export interface Tailing extends Running {
 /** A forecast in progress. */
 export interface Measuring extends Running {
   /** Measurements of processes that are done, this one included. */
-  readonly answers: readonly ProcessForecast[];
+  readonly answers: readonly (ProcessForecast & { readonly instance: string })[];
 }
 
 /**
@@ -139,7 +139,7 @@ export class Relay {
     const { randomUUID, clock } = this.#options;
     const id = randomUUID();
     const began = clock.monotonic();
-    const answers = new Map<string, ProcessForecast>();
+    const answers = new Map<string, Measuring['answers'][number]>();
     const { end } = this.#ask(id, {
       lease: () => forecastLease(id, filter, Math.max(1, milliseconds - (clock.monotonic() - began))),
       hear: (message, from) => {

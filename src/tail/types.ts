@@ -36,7 +36,8 @@ export interface Measured {
   readonly bytes: number;
   /** Calls that the budget would have dropped. */
   readonly dropped: number;
-  readonly counts: CallCounts;
+  /** Absent from a process of a release that does not count them. */
+  readonly counts?: CallCounts | undefined;
 }
 
 /** The categories that were called, of one process or of several. */

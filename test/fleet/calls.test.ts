@@ -4,7 +4,7 @@ import { AnnouncedCalls } from '../../src/fleet/calls.ts';
 import type { Entry } from '../../src/fleet/roster.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { announcedCalls } from '../../src/metrics/called.ts';
-import { type CallFigures, isMemberCalls, type MemberCalls } from '../../src/protocol/member-calls.ts';
+import { type CallFigures, isMemberCalls, type MemberCalls, NO_LINES } from '../../src/protocol/member-calls.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const entry = (id: string, calls: MemberCalls | undefined): Entry => ({
@@ -36,6 +36,14 @@ test('the calls of the others are summed by category and tenant, and who was not
   assert.deepEqual(calls.of('ORDERS', 'acme'), { total: 2, rate: 0.5, seen: 0 });
   assert.equal(calls.of('DATABASE'), undefined);
   assert.deepEqual(calls.instances(), { of: 4, counted: 2 });
+});
+
+test('what became of lines is summed over the others', () => {
+  const calls = new AnnouncedCalls(virtualTime().clock);
+  const lines = { SQL: { dropped: 3, written: 2, forgotten: 1, cut: 4 } };
+  calls.read([SELF, entry('a', { figures: [], lines }), entry('b', { figures: [], lines }), entry('c', undefined)], 'self');
+  assert.deepEqual(calls.linesOf('SQL'), { dropped: 6, written: 4, forgotten: 2, cut: 8 });
+  assert.deepEqual(calls.linesOf('ORDERS'), NO_LINES);
 });
 
 test('processes that come and go make no calls between two moments', () => {
@@ -74,14 +82,17 @@ test('an announcement has the categories that were called, and of too many the m
   for (const name of ['QUIET', 'ORDERS', 'SQL']) gate.category(name);
   const totals = [0, 5, 9];
   const of = { callsTotal: (index: number) => totals[index]!, callsPerSecond: (index: number) => totals[index]! / 7 };
-  const options = { gate, own: { ...of, ofTenant: () => of, process: () => ({}) } };
-  assert.deepEqual(announcedCalls(options, 4096), figures(['ORDERS', 5, 0.714], ['SQL', 9, 1.286]));
-  assert.deepEqual(announcedCalls(options, 1), { ...figures(['SQL', 9, 1.286]), cut: true });
+  const written = { ...NO_LINES, written: 2 };
+  const linesOf = ({ index }: { index: number }) => (index === 1 ? written : NO_LINES);
+  const options = { gate, own: { ...of, ofTenant: () => of, process: () => ({}) }, linesOf };
+  const lines = { ORDERS: written };
+  assert.deepEqual(announcedCalls(options, 4096), { ...figures(['ORDERS', 5, 0.714], ['SQL', 9, 1.286]), lines });
+  assert.deepEqual(announcedCalls(options, 1), { ...figures(['SQL', 9, 1.286]), lines, cut: true });
 });
 
 test('figures of another shape are refused', () => {
   for (const value of [
-    ...[null, 7, [], {}, { figures: {} }, { figures: [7] }],
+    ...[null, 7, [], {}, { figures: {} }, { figures: [7] }, { figures: [], lines: { SQL: { dropped: 1 } } }],
     ...[
       ['orders', 1, 1],
       ['ORDERS', -1, 1],

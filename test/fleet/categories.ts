@@ -103,11 +103,12 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       assert.deepEqual([...joined], [other.child.pid]);
     });
 
-    test('calls are those of all processes, with how many were counted, and those of one that left are no calls', async (t) => {
+    test('calls and dropped lines are those of all processes, with how many were counted, and those of one that left are no calls', async (t) => {
       const { asked, other } = await startPair(t);
-      await asked.client.control({ action: 'enable', categories: ['BETA'] });
-      const called = async () => (await asked.client.discovery()).categories[0]!.metrics;
-      await until('the calls of the other process', async () => (await called()).callsTotal > 50);
+      await asked.client.enable('BETA', { otelrdcp_budget: { callsPerSecond: 1 } });
+      const beta = async () => (await asked.client.discovery()).categories[0]!;
+      await until('the calls of the other process', async () => (await beta()).metrics.callsTotal > 50);
+      assert.ok(((await beta()).otelrdcp_dropped ?? 0) > 20, 'the other process has dropped lines');
       const leaving = new AbortController();
       for await (const { event, data } of asked.client.events({ signal: leaving.signal })) {
         if (event !== 'rates' || !((data.categories.BETA ?? 0) > 20)) continue;

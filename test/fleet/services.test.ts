@@ -73,6 +73,10 @@ describe('two services on one Redis', { skip: whyNoRedis() }, () => {
       [shop, billing].some(({ child }) => child.pid === Number(pid)),
       enabled.stdout,
     );
+    const forecast = await run(['forecast', 'BOTH', '--one', '--for', '1s', '--url', shop.url], {
+      env: { RDCP_API_KEY: KEY },
+    });
+    assert.match(forecast.stdout, /^measured for 1s in 1 of 1 process\nchosen: \S+:\d+$/m);
     const tailed = await run(['tail', 'BOTH', '--one', '--lines', '1', '--url', shop.url], {
       env: { RDCP_API_KEY: KEY },
     });

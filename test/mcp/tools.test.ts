@@ -58,8 +58,8 @@ describe('tools for agents', () => {
       const client = await agentOf(t, shop, { mode });
       const { categories } = await ask(client, 'list_categories', { pattern: 'ord*' });
       assert.deepEqual(
-        categories.map(({ name, description }: { name: string; description: string }) => [name, description]),
-        [['ORDERS', 'what becomes of an order']],
+        categories.map((each: Record<string, unknown>) => [each.name, each.description, each.callsPerSecond]),
+        [['ORDERS', 'what becomes of an order', undefined]],
       );
       const { lines, ended } = await ask(client, 'collect_lines', {
         categories: ['ORDERS'],
@@ -198,8 +198,8 @@ describe('tools for agents', () => {
     assert.match(categories[0].reasons[0], /^ORDERS was called [1-9]\d* times in 3 s\.$/);
     const listed = await ask(client, 'list_categories', { on: true });
     assert.deepEqual(
-      listed.categories.map(({ name }: { name: string }) => name),
-      ['ORDERS'],
+      listed.categories.map((each: Record<string, unknown>) => [each.name, typeof each.callsPerSecond]),
+      [['ORDERS', 'number']],
     );
     assert.equal((await ask(client, 'status')).on[0].category, 'ORDERS');
     await shop.client.enable('ORDERS', { otelrdcp_level: 'warn', reason: 'test' });

@@ -91,7 +91,8 @@ test('calls that were emitted are in discovery, status and metrics alike, and th
   assert.equal(status.performance.totalCalls, 4);
   const metrics = (await server.request<MetricsResponse>(PATHS.metrics, { key: 'operator' })).body;
   assert.equal(metrics.metrics.callsTotal?.value, 4);
-  assert.equal(metrics.categories.DATABASE?.callsTotal.value, 3);
+  assert.equal(metrics.categories.DATABASE?.callsTotal?.value, 3);
+  assert.deepEqual(metrics.categories['X-CUSTOM'], {}, 'what is off is not measured');
 });
 
 test('a temporary control shows as such, with its end', async (t) => {

@@ -14,6 +14,7 @@ import { GateCore } from '../../src/gate/core.ts';
 import { createMeasurements } from '../../src/metrics/measurements.ts';
 import { parseConfig, type ResolvedConfig } from '../../src/options/config.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
+import { NO_LINES } from '../../src/protocol/member-calls.ts';
 import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { UNWATCHED } from '../../src/report/conditions.ts';
 import type { AppDependencies, RequestHandler } from '../../src/server/app.ts';
@@ -184,7 +185,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       sourceOf: () => undefined,
       hasNamed: (tenantId) => gate.hasNamed(tenantId),
       namedTenants: gate.namedTenants,
-      budgets: { ...sink.budgets, dropped: (index) => gate.droppedTotal(index) },
+      budgets: { ...sink.budgets, linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }) },
       outputs: sink.outputs,
     },
     host: {

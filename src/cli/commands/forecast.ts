@@ -7,7 +7,9 @@ import { noteGaps, noteSilence, showForecast, USUAL_TIME, whileMeasuring } from 
 import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
 import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
+import { processNames } from '../process-names.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
+import { some } from '../words.ts';
 
 const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL_TIME})` };
 
@@ -35,7 +37,11 @@ export const forecast: Command = ofServices({
     const answer = await whileMeasuring(terminal, time, () =>
       suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
     );
-    present(terminal, values, answer, () => showForecast(terminal, answer));
+    const chosen = await processNames(client, answer.chosen ?? []);
+    present(terminal, values, answer, () => {
+      showForecast(terminal, answer);
+      if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
+    });
     noteSilence(terminal, answer, { tenant: access.tenantId, ...selected });
     noteGaps(terminal, answer);
     if (answer.tenantKnown === false) await noteUnknownTenant(terminal, access);

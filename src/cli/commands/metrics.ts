@@ -15,8 +15,8 @@ export const metrics: Command = {
       terminal.table(['METRIC', 'VALUE', ...(wide ? ['MEASURED AT'] : [])], own);
       const categories = Object.entries(answer.categories).map(([name, { callsTotal, callsPerSecond }]) => [
         name,
-        String(callsTotal.value),
-        callsPerSecond.value.toFixed(1),
+        String(callsTotal?.value ?? '-'),
+        callsPerSecond?.value.toFixed(1) ?? '-',
       ]);
       if (categories.length > 0) terminal.show(`\n${table(terminal, ['CATEGORY', 'CALLS', 'CALLS/S'], categories)}`);
     });

@@ -95,7 +95,7 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
       )}
       {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
       {category.otelrdcp_recorder && (
-        <span title="Lines of work that failed or was slow, in the process that answers">
+        <span title="Lines of work that failed or was slow">
           {counted(category.otelrdcp_recorder.written, 'line', 'lines')} of failures
         </span>
       )}

@@ -3,6 +3,8 @@ import { shownActivation } from '../../control/activation.ts';
 import type { CategoryActivation, CategoryView } from '../../control/types.ts';
 import { shownMaker } from '../../control/views.ts';
 import type { CategoryCalls, Counted, SharedMeasurements } from '../../metrics/types.ts';
+import { isCounted } from '../../protocol/counted-calls.ts';
+import { type LineCounts, NO_LINES } from '../../protocol/member-calls.ts';
 import type {
   BudgetState,
   DiscoveredActivation,
@@ -27,10 +29,8 @@ export interface Budgets {
   stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
   /** Configured calls per second of a category; `undefined` when unlimited. */
   configuredRate(name: string): number | undefined;
-  /** Calls of a category whose output was dropped. */
-  dropped(index: number): number;
-  /** What became of its recorded calls. */
-  recorded?(index: number): DiscoveredCategory['otelrdcp_recorder'];
+  /** What became of its lines in all processes of the fleet. */
+  linesOf(category: Counted): LineCounts;
   /** Lines that the filters of its activations could not be evaluated for. */
   unevaluated?(index: number): number;
 }
@@ -112,7 +112,7 @@ function fleetCalls(
 export function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): Limits {
   return {
     budget: view.enabled ? budgetOf(view, tenancy, budgets) : undefined,
-    dropped: tenancy.callsOf === undefined && view.index !== undefined ? budgets.dropped(view.index) : 0,
+    dropped: tenancy.callsOf === undefined ? budgets.linesOf(view).dropped : 0,
   };
 }
 
@@ -125,7 +125,7 @@ function limitMembers(view: CategoryView, tenancy: Tenancy, budgets: Budgets): P
   const { budget, dropped } = limitsOf(view, tenancy, budgets);
   // Figures of all tenants, as in `limitsOf`.
   const index = tenancy.callsOf === undefined ? view.index : undefined;
-  const recorded = index === undefined ? undefined : budgets.recorded?.(index);
+  const { dropped: _, ...recorded } = tenancy.callsOf === undefined ? budgets.linesOf(view) : NO_LINES;
   const unevaluated = index === undefined ? 0 : (budgets.unevaluated?.(index) ?? 0);
   const callsPerSecond = budgets.configuredRate(view.name);
   return {
@@ -133,7 +133,7 @@ function limitMembers(view: CategoryView, tenancy: Tenancy, budgets: Budgets): P
       ? { otelrdcp_configuredBudget: callsPerSecond !== undefined && { callsPerSecond } }
       : { otelrdcp_budget: budget }),
     ...(dropped > 0 && { otelrdcp_dropped: dropped }),
-    ...(recorded !== undefined && { otelrdcp_recorder: { ...recorded } }),
+    ...(Object.values(recorded).some((count) => count > 0) && { otelrdcp_recorder: recorded }),
     ...(unevaluated > 0 && { otelrdcp_unevaluated: unevaluated }),
   };
 }
@@ -250,7 +250,11 @@ export function metrics({ plane }: StateParts, measurements: SharedMeasurements,
     const { scope } = tenancy;
     const callsOf = visibleCalls(tenancy, measurements);
     const views = plane.view(scope);
-    const categories = views.map((view) => ({ name: view.name, calls: callsOf(view) }));
+    const categories = views.map((view) => ({
+      name: view.name,
+      counted: isCounted(described(ctx, view)),
+      calls: callsOf(view),
+    }));
     const { totalCalls, callsPerSecond } = totals(categories, ({ calls }) => calls);
     const values: Partial<Record<ProcessMetricName, number>> = {
       callsTotal: totalCalls,
@@ -267,11 +271,11 @@ export function metrics({ plane }: StateParts, measurements: SharedMeasurements,
           .map(([name, value]) => [name, metric(value, UNITS[name as ProcessMetricName])]),
       ),
       categories: Object.fromEntries(
-        categories.map(({ name, calls }) => [
+        categories.map(({ name, counted, calls: { callsTotal, callsPerSecond } }) => [
           name,
           {
-            callsTotal: metric(calls.callsTotal, UNITS.callsTotal),
-            callsPerSecond: metric(calls.callsPerSecond, UNITS.callsPerSecond),
+            ...((counted || callsTotal > 0) && { callsTotal: metric(callsTotal, UNITS.callsTotal) }),
+            ...(counted && { callsPerSecond: metric(callsPerSecond, UNITS.callsPerSecond) }),
           },
         ]),
       ),

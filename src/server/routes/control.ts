@@ -150,7 +150,7 @@ export async function acknowledged(
 }
 
 /** Most chosen processes that an answer names. */
-const MAX_CHOSEN = 100;
+export const MAX_CHOSEN = 100;
 
 const NOT_RUNNING = 'none of the processes that it is for is running';
 

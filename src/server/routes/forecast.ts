@@ -13,6 +13,7 @@ import type { RecordAccess } from '../audit.ts';
 import { validBody } from '../middleware/body.ts';
 import { type Handler, opening, required, timestampNow } from '../steps.ts';
 import { StreamPlaces } from '../streams/places.ts';
+import { MAX_CHOSEN } from './control.ts';
 import { selectionText } from './tail.ts';
 import { countsFor, tenantKnown } from './tenants.ts';
 
@@ -37,7 +38,8 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
     const { tenantId } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');
     const { allow, method } = principal;
-    const { match } = target ?? {};
+    const { match, instances } = target ?? {};
+    const isChoice = (instances?.count ?? instances?.percent) !== undefined;
     if (allow) assertMayRead({ allow, method }, { action: 'forecast', categories, tenantId, seconds, match, filter });
     await fleet?.refresh(true);
     plane.assertKnown(categories);
@@ -57,7 +59,7 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
       ctx.state.extend?.(seconds * 1000);
       const result = await runForecast(relay, selected, {
         milliseconds: seconds * 1000,
-        processes: choosing.number(categories, target?.instances),
+        processes: choosing.number(categories, instances),
         delay,
         signal: over.signal,
       });
@@ -66,6 +68,7 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
         ...opening(ctx, clock),
         duration: formatDuration(seconds),
         instances: result.instances,
+        ...(isChoice && { chosen: result.answeredBy.slice(0, MAX_CHOSEN) }),
         ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
         categories: Object.fromEntries(
           [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]),
@@ -102,6 +105,6 @@ function shown(
     ...(callsPerSecond > 0 && { bytesPerCall: metric(bytesPerSecond / callsPerSecond, 'bytes') }),
     gigabytesPerDay: metric((bytesPerSecond * SECONDS_A_DAY) / BYTES_IN_A_GIGABYTE, 'gigabytes_per_day'),
     droppedByBudget: metric(droppedPerSecond, 'per_second'),
-    counts: countsFor(principal, counts),
+    ...(counts !== undefined && { counts: countsFor(principal, counts) }),
   };
 }
