@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { NodeSDK } from '@opentelemetry/sdk-node';
+import { LogExports } from '../../src/emit/log-exports.ts';
+import { startSdk } from '../../src/register/sdk.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, WAIT } from './running.ts';
@@ -99,7 +102,10 @@ test('a misspelt variable of OpenTelemetry is one line, and the exports are watc
   };
   const run = await start(t, {
     env: { RDCP_SERVER_API_KEY: KEY, OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, ...misspelt },
-    app: `${DEBUG_IN_A_SPAN} console.log(JSON.stringify(process.env));`,
+    app: `
+      import { execFileSync } from 'node:child_process';
+      execFileSync(process.execPath, ['-e', 'console.log(JSON.stringify(process.env))'], { stdio: 'inherit' });
+      ${DEBUG_IN_A_SPAN}`,
   });
   const { url, metrics } = await announced(run);
   assert.equal(metrics, '', 'no exporter that is not named');
@@ -113,7 +119,19 @@ test('a misspelt variable of OpenTelemetry is one line, and the exports are watc
     () => / DEBUG PAYMENTS charging .* trace_id=/.test(run.output.stderr) || undefined,
   );
   const seen = JSON.parse(run.output.stdout);
-  for (const [name, value] of Object.entries(misspelt)) assert.equal(seen[name], value, 'as the application set it');
+  for (const [name, value] of Object.entries(misspelt)) assert.equal(seen[name], value, 'as it was set, also for a child process');
+});
+
+test('a refused variable is hidden only while the SDK starts, also when that throws', (t) => {
+  const env = { OTEL_BLRP_MAX_QUEUE_SIZE: '0', OTEL_METRICS_EXPORTER: 'none' };
+  let during: string | undefined;
+  t.mock.method(NodeSDK.prototype, 'start', () => {
+    during = env.OTEL_BLRP_MAX_QUEUE_SIZE;
+    throw new Error('no start');
+  });
+  const wanted = { logs: true, gateLogs: false, isTicket: undefined, allowedHosts: [], warn() {} };
+  assert.throws(() => startSdk(env, { ...wanted, exports: new LogExports() }), /no start/);
+  assert.deepEqual([during, env], ['', { OTEL_BLRP_MAX_QUEUE_SIZE: '0', OTEL_METRICS_EXPORTER: 'none' }]);
 });
 
 test('only the exporters of metrics that are named are there', async (t) => {
