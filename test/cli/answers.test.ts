@@ -178,7 +178,7 @@ const TABLE: readonly Shown[] = [
     ],
   },
   {
-    what: 'a process that stopped answering as lost, which does not count',
+    what: 'a process that fell silent without a goodbye, which does not count',
     args: ['fleet'],
     answer: {
       revision: 4,
@@ -188,7 +188,7 @@ const TABLE: readonly Shown[] = [
       ],
       lost: [{ id: 'p2', host: 'h', pid: 3, service: 's', applied: 3, pending: true, lastSeenAt: NOW }],
     },
-    stdout: [/^p2 +h +3 +s +- +3 +lost +0\.0 s ago$/m, /applied by 2 of 2 processes/],
+    stdout: [/^p2 +h +3 +s +- +3 +no goodbye +0\.0 s ago$/m, /applied by 2 of 2 processes/],
   },
   {
     what: 'the categories of a process that not all have, and of a fleet of one no count',

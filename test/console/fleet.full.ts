@@ -38,7 +38,7 @@ browserTest(
     await listed(first.pid).waitFor();
     await page
       .locator('.fleet-row', { hasText: String(third.pid) })
-      .getByText('lost')
+      .getByText('no goodbye')
       .waitFor();
     await page.getByText('2 processes').waitFor();
     await page.getByRole('link', { name: 'Categories' }).first().click();

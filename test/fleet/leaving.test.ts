@@ -14,7 +14,7 @@ const HANDLERS = {
 };
 
 for (const [name, handler] of Object.entries(HANDLERS)) {
-  test(`a process whose handler of SIGTERM ${name} is not lost to its fleet`, async (t) => {
+  test(`a process whose handler of SIGTERM ${name} leaves its fleet`, async (t) => {
     const run = await start(t, {
       env: { RDCP_SERVER_API_KEY: KEY, RDCP_STORE: 'sqlite:fleet.sqlite', OTEL_METRICS_EXPORTER: 'none' },
       app: `

@@ -9,7 +9,8 @@ export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
   options: CONNECTION_OPTIONS,
   notes: [
-    'BEHIND says lost for a process that stopped answering up to five minutes ago and did not shut down.',
+    'BEHIND says no goodbye for a process that fell silent up to five minutes ago without leaving: it was killed or hangs, or',
+    'with Redis or PostgreSQL its handler of SIGTERM exits at once.',
     '-o wide adds the categories that not all processes have.',
   ],
   examples: ['rdcp fleet'],
@@ -49,7 +50,7 @@ function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse, isLo
     version ?? '-',
     applied === undefined ? '-' : String(applied),
     // Without an applied revision the distance is unknown.
-    isLost ? 'lost' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
+    isLost ? 'no goodbye' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
     `${silent.toFixed(1)} s ago`,
   ];
 }

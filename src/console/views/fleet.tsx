@@ -43,7 +43,7 @@ export function FleetView() {
   return (
     <div class="stack" aria-busy={isLoading}>
       <div class="bar">
-        {lost.length > 0 && <Badge tone="error">{lost.length} lost</Badge>}
+        {lost.length > 0 && <Badge tone="error">{lost.length} without a goodbye</Badge>}
         {(pending > 0 || lost.length === 0) && (
           <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         )}
@@ -107,7 +107,7 @@ function MemberRow({
         <span title={`${service}, ${id}`}>{pid}</span>,
         <Text value={version} most={40} />,
         <>
-          {applied ?? 'none'} {isLost && <Badge tone="error">lost</Badge>}
+          {applied ?? 'none'} {isLost && <Badge tone="error">no goodbye</Badge>}
           {pending && !isLost && (
             <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>
           )}
