@@ -20,7 +20,8 @@ export interface GuestOptions extends LineTapOptions, CallMetersOptions {
 
 /** Work of a guest. */
 interface Task {
-  tick(milliseconds: number): void;
+  /** @param suspended whether the process that asked is silent */
+  tick(milliseconds: number, suspended: boolean): void;
   look(): void;
   /** The next message to send, if any. @param silent whether nothing was sent for a while */
   next(silent: boolean): FleetMessage | undefined;
@@ -34,6 +35,8 @@ export class Guest {
   readonly #send: (message: FleetMessage) => Promise<void>;
   readonly #leaving: FleetMessage;
   readonly #end: () => void;
+  /** Whether it counts what the process that asked misses while that one is silent. */
+  readonly counts: boolean;
   /** `undefined` while this process is not chosen. */
   #task: Task | undefined;
   renewedAt: number;
@@ -45,9 +48,11 @@ export class Guest {
   constructor(lease: Lease, options: GuestOptions, now: number) {
     this.#send = options.send;
     this.#leaving = { type: 'leave', id: lease.id, instance: options.instanceId };
+    this.counts = lease.type === 'tail';
     this.renewedAt = now;
+    const sent = { lines: 0 };
     this.#end = options.whileChosen(lease, () => {
-      this.#task = lease.type === 'tail' ? lines(lease, options) : forecast(lease, options);
+      this.#task = lease.type === 'tail' ? lines(lease, options, sent) : forecast(lease, options);
       return () => {
         this.#task?.end();
         this.#task = undefined;
@@ -61,13 +66,16 @@ export class Guest {
     this.#task?.look();
   }
 
-  tick(milliseconds: number, now: number): void {
-    this.#task?.tick(milliseconds);
-    this.#sendNext(now);
+  /** @param suspended whether the lease was not renewed in time */
+  tick(milliseconds: number, now: number, suspended: boolean): void {
+    this.#task?.tick(milliseconds, suspended);
+    if (!suspended) this.#sendNext(now);
   }
 
-  /** Announces that this process shuts down. */
+  /** Sends what waits, and announces that this process shuts down. */
   leave(): void {
+    const last = this.#task?.next(false);
+    if (last !== undefined) this.#send(last).catch(() => undefined);
     this.#send(this.#leaving).catch(() => undefined);
   }
 
@@ -89,16 +97,15 @@ export class Guest {
   }
 }
 
-function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): Task {
+/** @param sent counts lines, dropped ones included, also those of the times before that this process was chosen */
+function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, sent: { lines: number }): Task {
   const { id, rate, log, since } = lease;
   const tap = new LineTap(options, { ...tapFilterOf(lease), rate, log, since });
-  /** Lets the reader count what did not arrive. A message may arrive although sending it failed, so that is not counted here. */
-  let before = 0;
   let untilCounted = 0;
   let counted = '';
   /** Counts for a reader that has not received a line. */
   const counts = () => {
-    if (before > 0 || untilCounted > 0) return undefined;
+    if (sent.lines > 0 || untilCounted > 0) return undefined;
     const all = Object.entries(tap.counts);
     untilCounted = Math.max(SILENCE_MS, (all.length * 1000) / COUNTED_PER_SECOND);
     const shown = all.map(([name, each], at) => [name, at < NAMED_CATEGORIES ? each : { ...each, attributes: [] }]);
@@ -108,8 +115,9 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): 
     return { counts: Object.fromEntries(shown) as CountsByCategory };
   };
   return {
-    tick(milliseconds) {
+    tick(milliseconds, suspended) {
       untilCounted -= milliseconds;
+      tap.suspended = suspended;
       tap.tick(milliseconds);
     },
     look: () => tap.look(),
@@ -119,14 +127,19 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions): 
       const news = counts();
       if (batch.lines.length === 0 && dropped === 0 && !silent && news === undefined) return undefined;
       const { instanceId: instance } = options;
-      const message: FleetMessage = { type: 'lines', id, instance, lines: [...batch.lines], dropped, before, ...news };
-      before += batch.lines.length + dropped;
-      return message;
+      // Lets the reader count what did not arrive. A message may arrive although sending it failed, so that is not counted here.
+      const before = sent.lines;
+      sent.lines += batch.lines.length + dropped;
+      return { type: 'lines', id, instance, lines: [...batch.lines], dropped, before, ...news };
     },
     failed() {
       counted = '';
     },
-    end: () => tap.end(),
+    end() {
+      const { lines, dropped } = tap.fetch();
+      sent.lines += lines.length + dropped;
+      tap.end();
+    },
   };
 }
 

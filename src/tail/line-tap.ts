@@ -43,6 +43,8 @@ export class LineTap {
   #lines: Line[] = [];
   #waiting = 0;
   #dropped = 0;
+  /** While set, calls are only counted, as dropped: nothing of them is built, and `.enabled` is false. */
+  suspended = false;
 
   constructor(options: LineTapOptions, spec: LineSpec) {
     const { categories, rate, log } = spec;
@@ -60,8 +62,15 @@ export class LineTap {
       this.#counters.set(name, counter);
       return {
         logs: log,
-        matches: (tenant) => (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
-        missed: (tenant) => counter.missed(tenant),
+        matches: (tenant) =>
+          !this.suspended && (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
+        missed: (tenant) => {
+          if (!this.suspended || !this.#selection.takesCall(tenant)) counter.missed(tenant);
+          else {
+            counter.called();
+            this.#dropped += 1;
+          }
+        },
         admits: () => {
           counter.called();
           return (held !== undefined && !this.#selection.filtersLines) || this.#admits(name);

@@ -22,6 +22,8 @@ const TICK_MS = 50;
 const RENEW_MS = 1000;
 /** A lease, or a process, that was silent for longer is gone: three renewals missed, plus a margin. In milliseconds. */
 export const LEASE_MS = 3 * RENEW_MS + 500;
+/** For so long a process counts what the reader of a tail misses by a lease that is not renewed, in milliseconds. */
+const COUNTED_MS = 60_000;
 /** Most taps of other processes. */
 const MAX_GUESTS = 64;
 /** A shorter forecast would measure nothing. In milliseconds. */
@@ -114,11 +116,13 @@ export class Relay {
         if (message.type !== 'lines') return;
         const { instance, lines, before } = message;
         const isNew = !senders.has(from);
+        const known = counted.get(from) ?? 0;
+        // A later message has overtaken it, so its lines are counted as missing.
+        if (!isNew && before > 0 && before < known) return;
         if (isNew && lines.length + message.dropped === 0 && !this.#takesPart(instance, spec)) return;
         senders.set(from, { instance, at: now });
         if (isNew) receiver.instance({ id: instance, state: 'joined' });
-        const known = counted.get(from) ?? 0;
-        // A process whose lease had ended begins with none.
+        // A process that has forgotten the lease begins with none.
         const missing = before < known ? before : before - known;
         counted.set(from, before + lines.length + message.dropped);
         if (message.counts !== undefined) counts.set(from, message.counts);
@@ -221,8 +225,9 @@ export class Relay {
       known.renew(clock.monotonic());
       return;
     }
-    if (messages === undefined || this.#guests.size - this.#asked.size >= MAX_GUESTS) return;
+    if (messages === undefined) return;
     if (lease.type === 'tail' ? !tails : lease.milliseconds < SHORTEST_FORECAST_MS) return;
+    if (this.#guests.size - this.#asked.size >= MAX_GUESTS && !this.#endSilent()) return;
     this.#admit(lease, from, (message) => messages.send(encodeFleetMessage(message), from));
   }
 
@@ -241,6 +246,14 @@ export class Relay {
     this.#stop = undefined;
   }
 
+  /** Makes room for a guest. Returns whether there was a silent one. */
+  #endSilent(): boolean {
+    const now = this.#options.clock.monotonic();
+    const silent = [...this.#guests].find(([, { renewedAt }]) => now - renewedAt > LEASE_MS);
+    if (silent !== undefined) this.#endGuest(silent[0]);
+    return silent !== undefined;
+  }
+
   #start(): void {
     if (this.#stop !== undefined) return;
     const { clock, schedule } = this.#options;
@@ -254,8 +267,9 @@ export class Relay {
     this.#tickedAt = now;
     for (const id of this.#asked.keys()) this.#guests.get(guestKey(HERE, id))?.renew(now);
     for (const [key, guest] of [...this.#guests]) {
-      if (now - guest.renewedAt > LEASE_MS) this.#endGuest(key);
-      else guest.tick(elapsed, now);
+      const silence = now - guest.renewedAt;
+      if (silence > (guest.counts ? COUNTED_MS : LEASE_MS)) this.#endGuest(key);
+      else guest.tick(elapsed, now, silence > LEASE_MS);
     }
     for (const asked of [...this.#asked.values()]) {
       asked.tick?.(now);

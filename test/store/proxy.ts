@@ -2,10 +2,15 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** A way to a server on this machine that a test cuts and mends. @param heldMs how long nothing passes at first */
+/** Which way bytes go: to the server, or from it. */
+export type Way = 'up' | 'down';
+
+/** A way to a server on this machine that a test cuts, slows down and mends. @param heldMs how long nothing passes at first */
 export async function startProxy(port: number, heldMs = 0) {
   let target = port;
+  let delayMs = 0;
   const opened = setTimeout(heldMs);
+  const held = new Map<Way, PromiseWithResolvers<void>>();
   const sockets = new Set<Socket>();
   let server: Server;
   function accept(socket: Socket): void {
@@ -13,13 +18,24 @@ export async function startProxy(port: number, heldMs = 0) {
     for (const end of [socket, onward]) {
       sockets.add(end);
       end.on('error', () => {});
-      end.on('close', () => {
-        sockets.delete(end);
-        socket.destroy();
-        onward.destroy();
-      });
+      end.on('close', () => sockets.delete(end));
     }
-    void opened.then(() => socket.pipe(onward).pipe(socket));
+    pass(socket, onward, 'up');
+    pass(onward, socket, 'down');
+  }
+  function pass(from: Socket, to: Socket, way: Way): void {
+    let passed = opened;
+    const after = (then: () => void) => {
+      const arrives = delayMs === 0 ? undefined : setTimeout(delayMs);
+      passed = passed.then(async () => {
+        await arrives;
+        while (held.has(way)) await held.get(way)?.promise;
+        then();
+      });
+    };
+    from.on('data', (bytes) => after(() => to.write(bytes)));
+    // As in a network, what was sent arrives although its sender has given up waiting.
+    from.on('close', () => after(() => to.destroySoon()));
   }
   async function listen(port: number): Promise<number> {
     server = createServer(accept).listen(port, '127.0.0.1');
@@ -35,6 +51,20 @@ export async function startProxy(port: number, heldMs = 0) {
     target = elsewhere;
     for (const socket of sockets) socket.destroy();
   }
+  /** From now on nothing arrives one way, although connections stay open and are accepted. */
+  function hold(way: Way): void {
+    held.set(way, Promise.withResolvers());
+  }
+  /** Lets pass what was held. */
+  function release(): void {
+    const ended = [...held.values()];
+    held.clear();
+    for (const { resolve } of ended) resolve();
+  }
+  /** From now on each way takes so long. */
+  function delay(milliseconds: number): void {
+    delayMs = milliseconds;
+  }
   const own = await listen(0);
-  return { port: own, cut, lead, mend: () => listen(own), close: cut };
+  return { port: own, cut, lead, hold, release, delay, mend: () => listen(own), close: cut };
 }

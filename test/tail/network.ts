@@ -37,7 +37,17 @@ export function network() {
     };
   }
 
-  function process(name: string, { tails = true, alone = false, categories = ['DATABASE'], historySeconds = 0 } = {}) {
+  interface ProcessOptions {
+    readonly tails?: boolean;
+    readonly alone?: boolean;
+    readonly categories?: readonly string[];
+    readonly historySeconds?: number;
+    /** Of a real store. @default messages of this network */
+    readonly messages?: MessageStore | undefined;
+  }
+
+  function process(name: string, options: ProcessOptions = {}) {
+    const { tails = true, alone = false, categories = ['DATABASE'], historySeconds = 0 } = options;
     const lines: string[] = [];
     const gate = new GateCore();
     const work = new WorkFollower(gate.work);
@@ -72,7 +82,7 @@ export function network() {
       history,
       work,
       budgetOf: sink.budgets.configured,
-      messages: alone ? undefined : messagesOf(address),
+      messages: alone ? undefined : (options.messages ?? messagesOf(address)),
       tails,
       instanceId: name,
       clock: time.clock,

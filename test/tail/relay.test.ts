@@ -88,9 +88,11 @@ test('a process that is cut off is reported as left, its own lines go on, and it
   cut.delete(b.address);
   await time.pass(1100);
   assert.equal(got.instances.at(-1), 'b joined');
+  b.database.debug('last');
   b.relay.close();
   await time.pass(0);
-  assert.equal(got.instances.at(-1), 'b left', 'one that closes says so');
+  assert.equal(got.received.at(-1)?.message, 'last', 'one that closes sends what waits');
+  assert.equal(got.instances.at(-1), 'b left', 'and says so');
 });
 
 test('processes and categories that come later are tapped within a second', async () => {
@@ -167,7 +169,7 @@ test('a process drops lines over the rate, and those that the store does not tak
   assert.deepEqual([got.received.length, got.counts.dropped], [11, 20]);
 });
 
-test('lines that the store took and lost on the way are counted, and those of a process that comes back are not', async () => {
+test('lines that were lost on the way are counted, and those of a minute in which the lease was not renewed', async () => {
   const { time, cut, a, b, got } = await afterFirstLine();
   // What serves the tail hears nothing for a while, as when it is stopped or its subscription broke.
   cut.add(a.address);
@@ -177,10 +179,11 @@ test('lines that the store took and lost on the way are counted, and those of a 
   b.database.debug('next');
   await time.pass(50);
   assert.deepEqual([got.received.length, got.counts.dropped], [2, 7]);
-  // Long enough for the lease to end: then it starts again.
   cut.add(a.address);
   b.database.debug('lost too');
   await time.pass(5000);
+  // Asking counts as well: it keeps a call from being made.
+  assert.equal(b.database.enabled, false, 'the lease has ended');
   cut.delete(a.address);
   await time.pass(1500);
   b.database.debug('again');
@@ -189,10 +192,17 @@ test('lines that the store took and lost on the way are counted, and those of a 
     got.received.map(({ message }) => message),
     ['first', 'next', 'again'],
   );
-  assert.equal(got.counts.dropped, 7);
+  assert.equal(got.counts.dropped, 9);
+  // Longer than a minute: the process has left, and begins again.
+  cut.add(a.address);
+  await time.pass(65_000);
+  assert.equal(got.instances.at(-1), 'b left');
+  b.database.debug('while it was away');
+  cut.delete(a.address);
+  await time.pass(1500);
   b.database.debug('last');
   await time.pass(50);
-  assert.equal(got.counts.dropped, 7);
+  assert.deepEqual([got.received.at(-1)?.message, got.counts.dropped], ['last', 9]);
 });
 
 test('lines that arrive although sending them failed are not counted as dropped', async () => {
