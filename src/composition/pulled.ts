@@ -4,6 +4,7 @@ import type { ResolvedConfig } from '../options/config.ts';
 import { documentControls } from '../pull/controls.ts';
 import { fileSource } from '../pull/file.ts';
 import { DocumentFollower } from '../pull/follower.ts';
+import { Newest } from '../pull/newest.ts';
 import type { Source } from '../pull/source.ts';
 import type { Relay } from '../tail/relay.ts';
 import { loadOwn, withoutTracing } from '../telemetry/own-work.ts';
@@ -23,6 +24,7 @@ export function followDocument(
   const { maxDuration } = controls;
   return new DocumentFollower({
     source: sourceOf(pull),
+    newest: new Newest(pull.file === undefined ? undefined : `${pull.file}.newest`),
     everyMs: pull.every * 1000,
     rules: { ...tickets.rules, maxDuration },
     begin: documentControls({

@@ -3,6 +3,7 @@ import type { Condition } from '../report/conditions.ts';
 import { type ControlDocument, type DocumentRefusal, readDocument } from '../tickets/document.ts';
 import type { TicketRules } from '../tickets/verify.ts';
 import type { Clock, Delay } from '../time/clock.ts';
+import type { Newest } from './newest.ts';
 import { type Source, SourceFault } from './source.ts';
 
 /** What a control of a document has switched on. */
@@ -16,6 +17,7 @@ export interface Begun {
 
 export interface DocumentFollowerOptions {
   readonly source: Source;
+  readonly newest: Pick<Newest, 'note'>;
   /** Time between two reads, in milliseconds. */
   readonly everyMs: number;
   readonly rules: TicketRules;
@@ -54,8 +56,6 @@ export class DocumentFollower {
   #settled: { readonly text: string; readonly problem: Problem | undefined } | undefined;
   /** What is on, by its id. */
   readonly #on = new Map<string, Begun>();
-  /** When the newest document of each issuer was issued, in seconds. */
-  readonly #newest = new Map<string, number>();
   #cancel = () => {};
   #following: Promise<void>;
   #closed = false;
@@ -106,8 +106,7 @@ export class DocumentFollower {
 
   async #apply(document: ControlDocument): Promise<Problem | undefined> {
     const { issuer, issuedAt, id, controls } = document;
-    if (issuedAt < (this.#newest.get(issuer) ?? 0)) return refused('stale');
-    this.#newest.set(issuer, issuedAt);
+    if (!this.#options.newest.note(issuer, issuedAt)) return refused('stale');
     return this.#trying(async () => {
       const begun: string[] = [];
       for (const place of controls.keys()) {

@@ -77,13 +77,13 @@ export function checkHeader(
 ): UnverifiedToken | TicketRefusal {
   if (!COMPACT.test(value)) return 'malformed';
   const [head = '', body = '', signature = ''] = value.split('.');
+  const header = parsed(head);
+  const claims = parsed(body);
+  if (header === undefined || claims === undefined) return 'malformed';
   // Base64url ignores bits after its last byte: a text with others would be the same token again.
   if ([head, body, signature].some((part) => Buffer.from(part, 'base64url').toString('base64url') !== part)) {
     return 'other_encoding';
   }
-  const header = parsed(head);
-  const claims = parsed(body);
-  if (header === undefined || claims === undefined) return 'malformed';
   if (header.typ !== type) return 'wrong_type';
   // A key that the ticket brings or points to is never used.
   if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) return 'malformed';

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { RdcpError, unavailable } from '../../src/errors.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
 import { DocumentFollower } from '../../src/pull/follower.ts';
+import { Newest } from '../../src/pull/newest.ts';
 import { SourceFault } from '../../src/pull/source.ts';
 import { ISSUER, service } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 
 /** A follower of what the test puts in place, with a clock that is moved by hand. */
-function start(t: TestContext, first: string | undefined, options: Partial<TicketOptions> = {}) {
+function start(
+  t: TestContext,
+  first: string | undefined,
+  { newest = new Newest(), ...options }: Partial<TicketOptions> & { readonly newest?: Newest } = {},
+) {
   const { rules, time, now } = service(options);
   let found: string | Error | undefined = first;
   let refusal: Error | undefined;
@@ -23,6 +31,7 @@ function start(t: TestContext, first: string | undefined, options: Partial<Ticke
         return found;
       },
     },
+    newest,
     everyMs: 30_000,
     rules: { ...rules, maxDuration: 24 * 3600 },
     async begin({ id, controls }, place) {
@@ -84,6 +93,32 @@ test('a newer document takes the place of the one before, and an older one is st
   assert.deepEqual(follower.said(), ['begin first', 'begin second', 'end first/0: replaced by document second']);
   await follower.put(older);
   assert.deepEqual(follower.said(), ['pull.file is refused (stale)']);
+});
+
+test('after a restart an older document is stale too, where the folder of the file can be written', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-newest-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const now = service().now();
+  const [older, newer] = [document(now - 5000, { id: 'older' }), document(now, { id: 'newer' })];
+  const file = join(folder, 'controls.jwt.newest');
+  for (const [kept, found, said] of [
+    [file, newer, 'begin newer'],
+    [file, older, 'pull.file is refused (stale)'],
+    [file, newer, 'begin newer'],
+    [join(folder, 'missing', 'controls.jwt.newest'), older, 'begin older'],
+    [join(folder, 'missing', 'controls.jwt.newest'), older, 'begin older'],
+  ] as const) {
+    const follower = start(t, found, { newest: new Newest(kept) });
+    await follower.settled();
+    assert.deepEqual(follower.said(), [said]);
+  }
+  writeFileSync(file, 'null');
+  const [one, other] = [new Newest(file), new Newest(file)];
+  assert.deepEqual(
+    [one.note('a', 2), other.note('a', 1), other.note('b', 1), one.note('b', 0)],
+    [true, false, true, false],
+  );
+  assert.deepEqual(readdirSync(folder), ['controls.jwt.newest']);
 });
 
 test('a document that is removed ends what it switched on, unless that has ended', async (t) => {
