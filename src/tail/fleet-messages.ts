@@ -74,7 +74,10 @@ const schema = z.discriminatedUnion('type', [
       .number()
       .min(0.001)
       .max(2 * MAX_FORECAST_SECONDS),
-    categories: z.record(z.string(), z.strictObject({ calls: amount, bytes: amount, dropped: amount, counts: counts.optional() })),
+    categories: z.record(
+      z.string(),
+      z.strictObject({ calls: amount, bytes: amount, dropped: amount, counts: counts.optional() }),
+    ),
   }),
   /** The sender shuts down. */
   z.strictObject({ type: z.literal('leave'), id, instance: id }),

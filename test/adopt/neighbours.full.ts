@@ -1,3 +1,4 @@
+// Every night: installs three agents of vendors, each of which takes a second to start.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -8,6 +8,7 @@ import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from '../package/consumer.ts';
 import { freePort } from '../support/free-port.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => Buffer.alloc(size, 7) });
@@ -54,7 +55,7 @@ describe('PM2 itself', () => {
     const home = join(directory, name);
     mkdirSync(home);
     const env = {
-      PATH: process.env.PATH ?? '',
+      ...PROGRAM_ENV,
       HOME: home,
       PM2_HOME: home,
       APP_PORT: String(port),

@@ -41,7 +41,10 @@ test('the calls of the others are summed by category and tenant, and who was not
 test('what became of lines is summed over the others', () => {
   const calls = new AnnouncedCalls(virtualTime().clock);
   const lines = { SQL: { dropped: 3, written: 2, forgotten: 1, cut: 4 } };
-  calls.read([SELF, entry('a', { figures: [], lines }), entry('b', { figures: [], lines }), entry('c', undefined)], 'self');
+  calls.read(
+    [SELF, entry('a', { figures: [], lines }), entry('b', { figures: [], lines }), entry('c', undefined)],
+    'self',
+  );
   assert.deepEqual(calls.linesOf('SQL'), { dropped: 6, written: 4, forgotten: 2, cut: 8 });
   assert.deepEqual(calls.linesOf('ORDERS'), NO_LINES);
 });

@@ -37,7 +37,7 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
     });
 
     let fleets = 0;
-    /** A fleet of a process that is asked, and one that has a category of its own. */
+    /** A fleet of a process that is asked, and one that has a category of its own. Starting it takes longer than asking it. */
     async function startPair(t: Parameters<typeof startMember>[0], more: RdcpConfig = {}) {
       fleets += 1;
       redis?.command('FLUSHALL');
@@ -52,8 +52,14 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       return { asked, other, start };
     }
 
-    test('a category that another process has is listed, switched there and named as not everywhere', async (t) => {
-      const { asked, other } = await startPair(t);
+    test('a category that another process has is listed, switched, tailed, measured and counted as its own', async (t) => {
+      const pair = await startPair(t);
+      await t.test('it is listed, switched there and named as not everywhere', () => isListed(pair));
+      await t.test('a tail and a forecast ask the processes that have it', () => isRead(pair));
+      await t.test('its calls and dropped lines are those of all processes', () => isCounted(pair));
+    });
+
+    async function isListed({ asked, other }: Awaited<ReturnType<typeof startPair>>) {
       const { categories } = await asked.client.discovery();
       assert.deepEqual(
         categories.map(({ name, description, otelrdcp_instances: instances }) => [name, description, instances]),
@@ -85,10 +91,9 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       const reset = await asked.client.control({ action: 'reset' });
       assert.deepEqual(reset.categories, ['BETA', 'BOTH', 'NET']);
       assert.equal(await isOn(other, 'BETA'), false);
-    });
+    }
 
-    test('a tail and a forecast ask the processes that have the category', async (t) => {
-      const { asked, other } = await startPair(t);
+    async function isRead({ asked, other }: Awaited<ReturnType<typeof startPair>>) {
       const { instances, categories } = await asked.client.forecast(['BETA'], { duration: '1s' });
       assert.deepEqual(instances, { asked: 1, answered: 1 });
       assert.ok((categories.BETA?.callsPerSecond.value ?? 0) > 1);
@@ -101,10 +106,9 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
         if (event === 'line') assert.equal(data.message, 'called BETA');
       }
       assert.deepEqual([...joined], [other.child.pid]);
-    });
+    }
 
-    test('calls and dropped lines are those of all processes, with how many were counted, and those of one that left are no calls', async (t) => {
-      const { asked, other } = await startPair(t);
+    async function isCounted({ asked, other }: Awaited<ReturnType<typeof startPair>>) {
       await asked.client.enable('BETA', { otelrdcp_budget: { callsPerSecond: 1 } });
       const beta = async () => (await asked.client.discovery()).categories[0]!;
       await until('the calls of the other process', async () => (await beta()).metrics.callsTotal > 50);
@@ -136,18 +140,31 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
       }
       other.child.kill('SIGKILL');
       await until('it is gone', async () => (await asked.client.discovery()).otelrdcp_instances?.of === 1);
-      assert.deepEqual((await asked.client.metrics()).metrics.callsTotal?.value, 0);
-    });
+      assert.deepEqual((await asked.client.metrics()).metrics.callsTotal?.value, 0, 'of one that has left');
+    }
 
-    test('a category that is registered later becomes known, and goes with the last process that has it', async (t) => {
+    test('a category that is registered later becomes known, also to watchers, and goes with the last process that has it', async (t) => {
       const { asked, other, start } = await startPair(t);
+      const leaving = new AbortController();
+      t.after(() => leaving.abort());
+      const added: string[] = [];
+      const pictures: string[][] = [];
+      const reading = (async () => {
+        for await (const { event, data } of asked.client.events({ signal: leaving.signal })) {
+          if (event === 'category') added.push(data.name);
+          if (event === 'snapshot') pictures.push(data.categories.map(({ name }) => name));
+        }
+      })().catch(() => undefined);
+      await until('the first picture', () => pictures[0]?.includes('BETA'));
       assert.equal(await isOn(other, 'LATE'), false);
       await until('the late category is listed', () => lists(asked, 'LATE'));
+      await until('the watcher has it', () => added.includes('LATE'));
       const third = await start('LATE');
       await until('two processes have it', async () => (await instancesOf(asked, 'LATE'))?.having === 2);
       other.child.kill('SIGKILL');
       await until('one process has it', async () => (await instancesOf(asked, 'LATE'))?.of === 2);
       assert.deepEqual(await instancesOf(asked, 'LATE'), { having: 1, of: 2 });
+      await until('a picture without its other category', () => pictures.at(-1)?.includes('BETA') === false);
       third.child.kill('SIGKILL');
       await until('the category is gone', async () => !(await lists(asked, 'LATE')));
       await assert.rejects(asked.client.control({ action: 'enable', categories: ['LATE'] }), {
@@ -155,29 +172,7 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
         message: /^Unknown category: LATE/,
       });
       assert.deepEqual(Object.keys((await asked.client.status()).categories), ['BOTH', 'NET']);
-    });
-
-    test('watchers get new categories of others, and a new picture when they are gone', async (t) => {
-      const { asked, other } = await startPair(t);
-      const leaving = new AbortController();
-      t.after(() => leaving.abort());
-      const names: string[] = [];
-      let snapshots = 0;
-      let known: readonly string[] = [];
-      const reading = (async () => {
-        for await (const { event, data } of asked.client.events({ signal: leaving.signal })) {
-          if (event === 'category') names.push(data.name);
-          if (event !== 'snapshot') continue;
-          snapshots += 1;
-          known = data.categories.map(({ name }) => name);
-        }
-      })().catch(() => undefined);
-      await until('the first picture', () => known.includes('BETA'));
-      assert.equal(await isOn(other, 'LATE'), false);
-      await until('the new category', () => names.includes('LATE'));
-      other.child.kill('SIGKILL');
-      await until('a picture without it', () => snapshots > 1 && !known.includes('BETA'));
-      assert.deepEqual(known, ['BOTH', 'NET']);
+      await until('the last picture', () => pictures.at(-1)?.join() === 'BOTH,NET');
       leaving.abort();
       await reading;
     });

@@ -119,7 +119,8 @@ test('a misspelt variable of OpenTelemetry is one line, and the exports are watc
     () => / DEBUG PAYMENTS charging .* trace_id=/.test(run.output.stderr) || undefined,
   );
   const seen = JSON.parse(run.output.stdout);
-  for (const [name, value] of Object.entries(misspelt)) assert.equal(seen[name], value, 'as it was set, also for a child process');
+  for (const [name, value] of Object.entries(misspelt))
+    assert.equal(seen[name], value, 'as it was set, also for a child process');
 });
 
 test('a refused variable is hidden only while the SDK starts, also when that throws', (t) => {

@@ -185,7 +185,10 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       sourceOf: () => undefined,
       hasNamed: (tenantId) => gate.hasNamed(tenantId),
       namedTenants: gate.namedTenants,
-      budgets: { ...sink.budgets, linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }) },
+      budgets: {
+        ...sink.budgets,
+        linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
+      },
       outputs: sink.outputs,
     },
     host: {

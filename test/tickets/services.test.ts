@@ -10,20 +10,20 @@ import { until } from '../support/until.ts';
 
 const signingKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** An HTTP service that calls a category with the path, and the next service with the path and the baggage. */
-const app = (next = '') => `
+/** An HTTP service that calls a category with the path, and the service that a request names with the path and the baggage. */
+const APP = `
 import { createServer } from 'node:http';
 const database = category('DATABASE');
-const server = createServer(async ({ url, headers }, response) => {
+const server = createServer(async ({ url, headers: { baggage, next } }, response) => {
   database.debug(url);
-  if ('${next}' !== '') await fetch('${next}' + url, { headers: headers.baggage ? { baggage: headers.baggage } : {} });
+  if (next !== undefined) await fetch(next + url, { headers: baggage ? { baggage } : {} });
   response.end();
 });
 server.listen(0, '127.0.0.1', () => console.log('http://127.0.0.1:' + server.address().port));`;
 
-async function service(t: TestContext, config: object, { next = '', port = 0 }: { next?: string; port?: number }) {
+async function service(t: TestContext, config: object, port = 0) {
   const running = await start(t, {
-    app: app(next),
+    app: APP,
     env: { RDCP_CONFIG: 'rdcp.json', RDCP_PORT: String(port), RDCP_SERVER_API_KEY: KEY, OTEL_TRACES_EXPORTER: 'none' },
     files: { 'rdcp.json': JSON.stringify({ emit: { to: 'json' }, announce: false, ...config }), 'key.pem': signingKey },
   });
@@ -41,16 +41,15 @@ async function service(t: TestContext, config: object, { next = '', port = 0 }: 
 test('a signed ticket has a category on in two services that share no store, for its requests alone', async (t) => {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
-  const stock = await service(
-    t,
-    { security: { tickets: { issuers: [{ issuer, audience: 'rdcp', jwksUri: issuer + TOKEN_PATHS.jwks }] } } },
-    {},
-  );
+  // The issuer first: whoever cannot fetch its keys tries again after half a minute.
   const orders = await service(
     t,
     { security: { tokens: { issuer, audience: 'rdcp', signingKeyFile: 'key.pem' } } },
-    { next: stock.shop, port },
+    port,
   );
+  const stock = await service(t, {
+    security: { tickets: { issuers: [{ issuer, audience: 'rdcp', jwksUri: issuer + TOKEN_PATHS.jwks }] } },
+  });
   const options = { otelrdcp_target: { request: true }, duration: '2h' };
   const { status, body } = await send<ControlResponse>(orders.url + PATHS.control, {
     method: 'POST',
@@ -62,7 +61,8 @@ test('a signed ticket has a category on in two services that share no store, for
   assert.match(baggage, /^rdcp\.debug=eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
   assert.ok(Date.parse(expiresAt) - Date.parse(body.timestamp) <= 3_600_000, 'a ticket lasts an hour at most');
 
-  const visit = (path: string, headers: Record<string, string> = {}) => fetch(orders.shop + path, { headers });
+  const visit = (path: string, headers: Record<string, string> = {}) =>
+    fetch(orders.shop + path, { headers: { ...headers, next: stock.shop } });
   await until('the keys are fetched', async () => {
     await visit('/ready', { baggage });
     return stock.lines().includes('/ready');
