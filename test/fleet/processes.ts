@@ -37,6 +37,10 @@ export interface MemberProcess {
   /** Its id in the fleet. */
   id(): Promise<string>;
   signal(signal: NodeJS.Signals): void;
+  /** Calls back with everything that its program sends. */
+  onMessage(listener: (message: unknown) => void): void;
+  /** Resolves when it has ended, with its exit code, or `null` after a signal. */
+  readonly exited: Promise<number | null>;
   /** Ends it as an operator does, and waits. */
   end(): Promise<void>;
   /** Ends it without a word, and waits. */
@@ -48,26 +52,27 @@ export interface MemberConfig extends RdcpConfig {
   readonly redis?: { readonly sentinel: RedisSentinelOptions } | { readonly cluster: RedisClusterOptions };
 }
 
-export async function startMember(config: MemberConfig): Promise<MemberProcess> {
+/** @param program what it runs, which listens and tells where */
+export async function startMember(config: MemberConfig, program = MEMBER): Promise<MemberProcess> {
   const full: MemberConfig = {
     server: { port: 0 },
     security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
     limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },
     ...config,
   };
-  const child = fork(MEMBER, [JSON.stringify(full)], {
+  const child = fork(program, [JSON.stringify(full)], {
     execArgv: ['--no-warnings'],
     env: { ...process.env, OTEL_RESOURCE_ATTRIBUTES: 'service.name=shop,service.version=7' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const exited = once(child, 'exit');
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
   const started = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
   if (started === undefined) throw new Error('a process of the fleet ended at its start');
   const [{ url }] = started as [{ url: string }];
   return member(child, url, exited);
 }
 
-function member(child: ChildProcess, url: string, exited: Promise<unknown>): MemberProcess {
+function member(child: ChildProcess, url: string, exited: Promise<number | null>): MemberProcess {
   async function get<T>(path: string): Promise<T> {
     const response = await fetch(url + path, {
       headers: { 'X-RDCP-API-Key': KEY },
@@ -107,6 +112,8 @@ function member(child: ChildProcess, url: string, exited: Promise<unknown>): Mem
       return own.id;
     },
     signal: (signal) => void child.kill(signal),
+    onMessage: (listener) => void child.on('message', listener),
+    exited,
     end: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   };
