@@ -28,7 +28,6 @@ function reader(monotonic = systemClock.monotonic) {
   const { security } = parseConfig({ security: { tickets: { issuers: [{ issuer: ISSUER, publicKey: pem }] } } });
   const condition = { begin() {}, end() {} };
   return openTickets(security.tickets!, {
-    fetch,
     clock: { now: systemClock.now, monotonic },
     delay: () => () => {},
     conditions: { watch: () => condition },

@@ -122,6 +122,17 @@ export function failureCode(error: unknown): string {
   return word === undefined ? '' : ` (${word})`;
 }
 
+/**
+ * What a setting names cannot be used. The message follows the name of the setting; it has no path and no address, and quotes
+ * nothing of what was read.
+ */
+export class SettingFault extends Error {}
+
+/** Describes why what a setting names cannot be used, to follow its name. */
+export function settingProblem(error: unknown): string {
+  return error instanceof SettingFault ? error.message : `cannot be used${failureCode(error)}`;
+}
+
 /** A store is unavailable. The message is one line for the operator, without a path. */
 export class StoreOutage extends Error {}
 

@@ -1,10 +1,11 @@
+import { SettingFault } from '../errors.ts';
+import { type Answer, send } from '../net/request.ts';
 import { trustedUri } from '../net/trusted-uri.ts';
 import type { IntrospectionOptions } from '../options/options.ts';
-import { IssuerFault, readBounded } from './issuer-failure.ts';
 
 export type IntrospectionEndpoint = Pick<IntrospectionOptions, 'endpoint' | 'clientId' | 'clientSecret'>;
 
-export type Answer = Readonly<Record<string, unknown>>;
+export type Introspection = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 64 * 1024;
@@ -18,36 +19,32 @@ const ABOUT_TOKEN = 'invalid_token';
  * Introspects one token (RFC 7662, section 2). Rejects without a valid response.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
  */
-export function introspectionRequest(
-  { endpoint, clientId, clientSecret }: IntrospectionEndpoint,
-  fetch: typeof globalThis.fetch,
-): (token: string) => Promise<Answer> {
-  const uri = trustedUri(endpoint, 'security.introspection.endpoint');
+export function introspectionRequest({
+  endpoint,
+  clientId,
+  clientSecret,
+}: IntrospectionEndpoint): (token: string) => Promise<Introspection> {
+  const url = trustedUri(endpoint, 'security.introspection.endpoint');
   const headers = {
     Accept: 'application/json',
     'Content-Type': 'application/x-www-form-urlencoded',
     ...(clientSecret !== undefined && { Authorization: basic(clientId, clientSecret) }),
   };
   return async (token) => {
-    const response = await fetch(uri, {
-      method: 'POST',
-      headers,
-      body: new URLSearchParams({
-        token,
-        token_type_hint: 'access_token',
-        ...(clientSecret === undefined && { client_id: clientId }),
-      }),
-      // Tokens are sent only to the configured address.
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+    const form = new URLSearchParams({
+      token,
+      token_type_hint: 'access_token',
+      ...(clientSecret === undefined && { client_id: clientId }),
     });
-    const { status } = response;
-    const answer = parse(await readBounded(response, MAX_BYTES));
-    if (status === 200 && isAnswer(answer)) return answer;
-    if (status === 200) throw new IssuerFault('answers with an invalid introspection response');
-    if (refusesToken(response, answer)) return { active: false };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await send({ url, headers, body: String(form), maxBytes: MAX_BYTES, signal });
+    const { status } = answer;
+    const body = parse(answer.text ?? '');
+    if (status === 200 && isIntrospection(body)) return body;
+    if (status === 200) throw new SettingFault('answers with an invalid introspection response');
+    if (refusesToken(answer, body)) return { active: false };
     const ofClient = [400, 401, 403].includes(status) ? ': it refuses clientId or clientSecret' : '';
-    throw new IssuerFault(`answers with status ${status}${ofClient}`);
+    throw new SettingFault(`answers with status ${status}${ofClient}`);
   };
 }
 
@@ -55,10 +52,10 @@ export function introspectionRequest(
  * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400, or with 401
  * and an error code.
  */
-function refusesToken({ status, headers }: Response, body: unknown): boolean {
+function refusesToken({ status, headers }: Answer, body: unknown): boolean {
   const code: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
   if (status === 400) return !ABOUT_CLIENT.includes(String(code));
-  const challenge = headers.get('WWW-Authenticate') ?? '';
+  const challenge = headers['www-authenticate'] ?? '';
   return status === 401 && (code === ABOUT_TOKEN || challenge.includes(`error="${ABOUT_TOKEN}"`));
 }
 
@@ -72,7 +69,7 @@ function parse(text: string): unknown {
 }
 
 /** `active` is the only field that RFC 7662 requires. */
-function isAnswer(value: unknown): value is Answer {
+function isIntrospection(value: unknown): value is Introspection {
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'active') === 'boolean';
 }
 

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { RdcpError, unavailable } from '../errors.ts';
+import { RdcpError, settingProblem, unavailable } from '../errors.ts';
 import type { IntrospectionOptions } from '../options/options.ts';
 import { limitsOf } from '../protocol/allow.ts';
 import { type Condition, UNWATCHED } from '../report/conditions.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { type Answer, introspectionRequest } from './introspection-request.ts';
-import { issuerProblem } from './issuer-failure.ts';
+import { type Introspection, introspectionRequest } from './introspection-request.ts';
 import { ALLOW_CLAIM, CLOCK_TOLERANCE_SECONDS, principalOf, TENANTS_CLAIM } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
@@ -57,7 +56,7 @@ interface Cached<T> {
  */
 export function createIntrospectionVerifier(options: IntrospectionVerifierOptions): CredentialVerifier {
   const { clock, condition = UNWATCHED, cacheSize = 10_000 } = options;
-  const request = introspectionRequest(options, globalThis.fetch);
+  const request = introspectionRequest(options);
   // Separate caches, so that made-up tokens do not evict active ones.
   const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
   const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
@@ -80,13 +79,13 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
   const reserve = { ofNew: createReserve(), ofReturned: createReserve() };
   const turnedAway = new LRUCache<string, true>({ max: MAX_TURNED_AWAY });
 
-  const ask = async (token: string): Promise<Answer> => {
+  const ask = async (token: string): Promise<Introspection> => {
     try {
       const answer = await request(token);
       condition.end();
       return answer;
     } catch (cause) {
-      condition.begin(`security.introspection.endpoint ${issuerProblem(cause)}`);
+      condition.begin(`security.introspection.endpoint ${settingProblem(cause)}`);
       throw notVerified(cause);
     }
   };
@@ -155,7 +154,7 @@ function notVerified(cause?: unknown): RdcpError {
 }
 
 /** @throws if the response does not accept the token as an access token for this server */
-function readAnswer(answer: Answer, options: IntrospectionOptions, now: number): Principal {
+function readAnswer(answer: Introspection, options: IntrospectionOptions, now: number): Principal {
   const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM } = options;
   const { allowClaim = ALLOW_CLAIM } = options;
   if (answer.active !== true) throw new Error('the token is not active');
@@ -174,7 +173,7 @@ function readAnswer(answer: Answer, options: IntrospectionOptions, now: number):
 }
 
 /** Issuers also introspect refresh tokens, and report them as active. */
-function assertAccessToken({ token_type: type, token_use: use }: Answer): void {
+function assertAccessToken({ token_type: type, token_use: use }: Introspection): void {
   if (type !== undefined && !(typeof type === 'string' && type.toLowerCase() === 'bearer')) {
     throw new Error('not a bearer token');
   }

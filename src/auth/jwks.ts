@@ -1,13 +1,12 @@
 import type { CryptoKey, createLocalJWKSet, JSONWebKeySet, JWSHeaderParameters } from 'jose';
-import { unavailable } from '../errors.ts';
+import { SettingFault, settingProblem, unavailable } from '../errors.ts';
+import { send } from '../net/request.ts';
 import type { Condition } from '../report/conditions.ts';
 import type { Clock, Delay } from '../time/clock.ts';
-import { IssuerFault, issuerProblem, readBounded } from './issuer-failure.ts';
 import { loadJose } from './jose.ts';
 
 export interface RemoteKeysOptions {
   readonly uri: string;
-  readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
   readonly delay: Delay;
   /** Name of the address's setting, for messages. */
@@ -38,7 +37,7 @@ type LocalKeys = ReturnType<typeof createLocalJWKSet>;
  * @returns `find` resolves with the key of a token's header. It rejects with `RDCP_UNAVAILABLE` for an unknown key while the
  * issuer does not respond, and with an error of jose for a key that does not exist
  */
-export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }: RemoteKeysOptions) {
+export function createRemoteKeys({ uri, clock, delay, field, condition }: RemoteKeysOptions) {
   let keys: LocalKeys | undefined;
   let fetchedAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
@@ -55,7 +54,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
     paidAt = Math.max(paidAt, clock.monotonic()) + COOLDOWN_MS;
     try {
       const { createLocalJWKSet } = await loadJose();
-      const published = await fetchKeySet(uri, fetch);
+      const published = await fetchKeySet(uri);
       keys = createLocalJWKSet(published);
       fetchedAt = clock.monotonic();
       failure = undefined;
@@ -63,7 +62,7 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
       problem = published.keys.length === 0 ? 'answers with an empty key set' : undefined;
     } catch (cause) {
       failure = cause;
-      problem = issuerProblem(cause);
+      problem = settingProblem(cause);
     } finally {
       triedAt = clock.monotonic();
       pending = undefined;
@@ -129,22 +128,19 @@ export function createRemoteKeys({ uri, fetch, clock, delay, field, condition }:
   };
 }
 
-/** @throws {Error} what {@link issuerProblem} describes */
-export async function fetchKeySet(uri: string, fetch: RemoteKeysOptions['fetch']): Promise<JSONWebKeySet> {
-  const response = await fetch(uri, {
+/** @throws {SettingFault} without a valid key set */
+export async function fetchKeySet(url: string): Promise<JSONWebKeySet> {
+  const { status, text } = await send({
+    url,
     headers: { Accept: 'application/jwk-set+json, application/json' },
-    // Keys are fetched only from the configured address.
-    redirect: 'error',
+    maxBytes: MAX_BYTES,
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new IssuerFault(`answers with status ${response.status}`);
-  }
-  const text = await readBounded(response, MAX_BYTES);
+  if (status !== 200) throw new SettingFault(`answers with status ${status}`);
+  if (text === undefined) throw new SettingFault(`answers more than ${MAX_BYTES} bytes`);
   try {
     const { keys } = JSON.parse(text);
     if (Array.isArray(keys)) return { keys };
   } catch {}
-  throw new IssuerFault('answers with an invalid key set');
+  throw new SettingFault('answers with an invalid key set');
 }

@@ -10,7 +10,7 @@ import { ALLOW_CLAIM, TENANTS_CLAIM } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 
 /** Dependencies for issuers that publish their keys. */
-export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'fetch' | 'clock' | 'delay'> {
+export interface RemoteSurroundings extends Pick<RemoteKeysOptions, 'clock' | 'delay'> {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 

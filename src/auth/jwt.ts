@@ -26,8 +26,6 @@ export interface JwtVerifierOptions {
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** For retries after a failure. @default retried only with the next token */
   readonly delay?: Delay;
-  /** Fetches key sets. @default the global `fetch` */
-  readonly fetch?: typeof globalThis.fetch;
   /** Maximum number of cached tokens. @default 10000 */
   readonly cacheSize?: number;
 }
@@ -58,10 +56,9 @@ export function createJwtVerifier({
   clock,
   conditions = { watch: () => UNWATCHED },
   delay = () => () => undefined,
-  fetch = globalThis.fetch,
   cacheSize = 10_000,
 }: JwtVerifierOptions): JwtVerifier {
-  const trusted = trustIssuers(issuers, { fetch, clock, conditions, delay }, own);
+  const trusted = trustIssuers(issuers, { clock, conditions, delay }, own);
   const cache = new LRUCache<string, Verified>({ max: cacheSize });
 
   const verifyUncached = async (token: string, digest: string): Promise<Principal> => {

@@ -283,7 +283,6 @@ function acceptTickets(
       conditions,
       refused,
       ownIssuer: security.tokens?.issuer,
-      fetch: globalThis.fetch,
       clock,
       delay,
     })

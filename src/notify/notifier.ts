@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { RecordedEntry } from '../audit/types.ts';
 import type { RecordedFailure } from '../emit/recorder.ts';
 import { configurationError } from '../errors.ts';
+import { send as sendRequest } from '../net/request.ts';
 import { trustedUri } from '../net/trusted-uri.ts';
 import type { NotifyEvent, WebhookOptions } from '../options/notify.ts';
 import type { NotificationReceiver } from '../protocol/messages.ts';
@@ -13,9 +14,8 @@ import type { Clock, Delay } from '../time/clock.ts';
 import { slackBody, slackFailure, slackLoss } from './chat.ts';
 import { type EventSource, eventOf, standardBody, standardFailure, standardLoss } from './event.ts';
 import { FailureReports } from './failures.ts';
-import type { PostAnswer, PostRequest } from './post.ts';
 import { keyOfSecret } from './signature.ts';
-import { type DropReason, Webhook } from './webhook.ts';
+import { type DropReason, Webhook, type WebhookParts } from './webhook.ts';
 
 export interface NotifierOptions {
   readonly webhooks: readonly WebhookOptions[];
@@ -58,10 +58,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const { webhooks, source, report } = options;
   // Outside any request: requests that carry a notification belong to no trace, and make no span.
   const outside = AsyncLocalStorage.snapshot();
-  const post = (request: PostRequest): Promise<PostAnswer> =>
-    outside(() => withoutTracing(async () => (await import('./post.ts')).post(request)));
+  const send: WebhookParts['send'] = (request) => outside(() => withoutTracing(() => sendRequest(request)));
   const receivers = webhooks.map((webhook, index) =>
-    receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, { ...options, post }),
+    receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, { ...options, send }),
   );
   const failures = new FailureReports(options, (report) => {
     try {
@@ -99,7 +98,7 @@ function receiverFor(
   { url, secret, events, format = 'standard' }: WebhookOptions,
   field: string,
   {
-    post,
+    send,
     clock,
     delay,
     source,
@@ -107,12 +106,12 @@ function receiverFor(
     conditions,
     reporter,
     count,
-  }: NotifierOptions & { readonly post: (request: PostRequest) => Promise<PostAnswer> },
+  }: NotifierOptions & Pick<WebhookParts, 'send'>,
 ): Receiver {
   const webhook = new Webhook({
     url: trustedUri(url, `${field}.url`),
     keys: keysOf(secret, format, `${field}.secret`),
-    post,
+    send,
     clock,
     delay,
     random,

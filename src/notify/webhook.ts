@@ -1,4 +1,5 @@
-import { failureCode } from '../errors.ts';
+import { settingProblem } from '../errors.ts';
+import type { Answer, OutgoingRequest } from '../net/request.ts';
 import type { Delivery, NotificationReceiver } from '../protocol/messages.ts';
 import { timestamp } from '../protocol/time.ts';
 import type { Condition } from '../report/conditions.ts';
@@ -6,7 +7,6 @@ import type { Reporter } from '../report/reporter.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import { withDeadline } from '../time/deadline.ts';
 import { timers } from '../time/timers.ts';
-import type { PostAnswer, PostRequest } from './post.ts';
 import { signedHeaders } from './signature.ts';
 
 /** Events that wait, at most, and the bytes of their bodies. Beyond that the oldest are dropped. */
@@ -39,7 +39,7 @@ export interface WebhookParts {
   readonly url: string;
   /** Keys of the signatures; none for a receiver that verifies nothing. */
   readonly keys: readonly Buffer[];
-  readonly post: (request: PostRequest) => Promise<PostAnswer>;
+  readonly send: (request: OutgoingRequest) => Promise<Omit<Answer, 'text'>>;
   readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
   /** Returns a number from 0 up to 1, which spreads the retries of several processes. */
@@ -183,18 +183,19 @@ export class Webhook {
   }
 
   async #attempt({ id, body }: Queued): Promise<Outcome> {
-    const { url, keys, post, clock, delay } = this.#parts;
+    const { url, keys, send, clock, delay } = this.#parts;
     const attempting = new AbortController();
     this.#attempting = attempting;
     const cancelTimeout = delay(TIMEOUT_MS, () => attempting.abort());
     try {
-      const headers = signedHeaders(keys, { id, seconds: Math.floor(clock.now() / 1000), body });
-      const { status, retryAfter } = await post({ url, headers, body, signal: attempting.signal });
+      const signed = signedHeaders(keys, { id, seconds: Math.floor(clock.now() / 1000), body });
+      const headers = { ...signed, 'Content-Type': 'application/json' };
+      const answer = await send({ url, headers, body, maxBytes: 0, signal: attempting.signal });
+      const { status } = answer;
       if (status >= 200 && status < 300) return { status };
-      return { status, retryAfter, problem: `it answers with status ${status}` };
+      return { status, retryAfter: answer.headers['retry-after'], problem: `it answers with status ${status}` };
     } catch (error) {
-      const late = attempting.signal.aborted;
-      return { problem: late ? 'it does not answer in time' : `it cannot be reached${failureCode(error)}` };
+      return { problem: `it ${settingProblem(error)}` };
     } finally {
       cancelTimeout();
       this.#attempting = undefined;

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { failureCode } from '../errors.ts';
-import { MAX_BYTES, type Source, SourceFault, tooLarge } from './source.ts';
+import { failureCode, SettingFault } from '../errors.ts';
+import { MAX_BYTES, type Source, tooLarge } from './source.ts';
 
 // A pipe would be waited for.
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -18,10 +18,10 @@ export function fileSource(path: string): Source {
       try {
         return await read();
       } catch (error) {
-        if (error instanceof SourceFault) throw error;
+        if (error instanceof SettingFault) throw error;
         const code = failureCode(error);
         if (code === ' (ENOENT)' || code === ' (ENOTDIR)') return undefined;
-        throw new SourceFault(`cannot be read${code}`);
+        throw new SettingFault(`cannot be read${code}`);
       }
     },
   };
@@ -54,6 +54,6 @@ function textOf(buffer: Buffer, bytes: number): string {
   return buffer.toString('utf8', 0, bytes);
 }
 
-function notAFile(): SourceFault {
-  return new SourceFault('is not a file');
+function notAFile(): SettingFault {
+  return new SettingFault('is not a file');
 }

@@ -1,10 +1,10 @@
-import { isRdcpError } from '../errors.ts';
+import { isRdcpError, SettingFault } from '../errors.ts';
 import type { Condition } from '../report/conditions.ts';
 import { type ControlDocument, type DocumentRefusal, readDocument } from '../tickets/document.ts';
 import type { TicketRules } from '../tickets/verify.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import type { Newest } from './newest.ts';
-import { type Source, SourceFault } from './source.ts';
+import type { Source } from './source.ts';
 
 /** What a control of a document has switched on. */
 export interface Begun {
@@ -83,7 +83,7 @@ export class DocumentFollower {
       else if (problem === undefined) condition.end();
       else condition.begin(`${source.field} ${problem.message}`);
     } catch (error) {
-      if (error instanceof SourceFault) condition.begin(`${source.field} ${error.message}`);
+      if (error instanceof SettingFault) condition.begin(`${source.field} ${error.message}`);
       else report(error);
     }
     if (this.#closed) return;

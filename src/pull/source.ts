@@ -1,3 +1,5 @@
+import { SettingFault } from '../errors.ts';
+
 /** Largest document, in bytes. */
 export const MAX_BYTES = 65_536;
 
@@ -7,14 +9,11 @@ export interface Source {
   readonly field: string;
   /**
    * Returns the document; `undefined` where there is none.
-   * @throws {SourceFault} when that cannot be known
+   * @throws {SettingFault} when that cannot be known
    */
   read(): Promise<string | undefined>;
 }
 
-/** The message follows the name of the setting, and has no path and no address. */
-export class SourceFault extends Error {}
-
-export function tooLarge(): SourceFault {
-  return new SourceFault(`has more than ${MAX_BYTES} bytes`);
+export function tooLarge(): SettingFault {
+  return new SettingFault(`has more than ${MAX_BYTES} bytes`);
 }

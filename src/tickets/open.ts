@@ -13,7 +13,7 @@ import type { TicketIssuer, TicketRefusal, TicketRules } from './verify.ts';
 type TicketSettings = NonNullable<ResolvedConfig['security']['tickets']>;
 type IssuerSettings = TicketSettings['issuers'][number];
 
-export interface OpenTicketsOptions extends Pick<RemoteKeysOptions, 'fetch' | 'clock' | 'delay'> {
+export interface OpenTicketsOptions extends Pick<RemoteKeysOptions, 'clock' | 'delay'> {
   readonly conditions: Pick<Conditions, 'watch'>;
   /** `issuer` of `security.tokens`, where this server issues tokens. */
   readonly ownIssuer: string | undefined;
@@ -83,9 +83,9 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
 }
 
 function openPublished(jwksUri: string, field: string, options: OpenTicketsOptions): PublishedKeys {
-  const { conditions, fetch, clock, delay } = options;
+  const { conditions, clock, delay } = options;
   const uri = trustedUri(jwksUri, field);
-  return new PublishedKeys({ uri, fetch, clock, delay, field, condition: conditions.watch('jwks') });
+  return new PublishedKeys({ uri, clock, delay, field, condition: conditions.watch('jwks') });
 }
 
 /** @param patterns names, with `*` for any characters. `undefined` allows all */

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { issuerProblem } from '../auth/issuer-failure.ts';
 import { COOLDOWN_MS, FRESH_MS, fetchKeySet, type RemoteKeysOptions, STALE_MS } from '../auth/jwks.ts';
 import { isWeak } from '../auth/jwt-issuer.ts';
+import { settingProblem } from '../errors.ts';
 import { fits, isTicketAlgorithm, type TicketAlgorithm } from './signature.ts';
 
 /** Delay before the first fetch, so that the application starts first, in milliseconds. */
@@ -38,15 +38,15 @@ export class PublishedKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { uri, fetch, clock, delay, field, condition } = this.#options;
+    const { uri, clock, delay, field, condition } = this.#options;
     let next = FRESH_MS;
     try {
-      const { keys } = await fetchKeySet(uri, fetch);
+      const { keys } = await fetchKeySet(uri);
       this.#keys = new Map(keys.flatMap(publishedKey));
       this.#fetchedAt = clock.monotonic();
       condition.end();
     } catch (error) {
-      condition.begin(`${field} ${issuerProblem(error)}`);
+      condition.begin(`${field} ${settingProblem(error)}`);
       next = COOLDOWN_MS;
     }
     if (!this.#closed) this.#cancel = delay(next, () => void this.#fetch());

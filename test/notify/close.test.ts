@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { Webhook as Receiver } from 'standardwebhooks';
-import { post } from '../../src/notify/post.ts';
+import { send } from '../../src/net/request.ts';
 import { keyOfSecret } from '../../src/notify/signature.ts';
 import { Webhook } from '../../src/notify/webhook.ts';
 import { unrefTimeout } from '../../src/time/clock.ts';
@@ -25,7 +25,7 @@ function webhookTo(url: string) {
   const webhook = new Webhook({
     url,
     keys: [keyOfSecret(SECRET) as Buffer],
-    post,
+    send,
     clock: { now: () => Date.now() },
     delay: unrefTimeout,
     random: () => 1,

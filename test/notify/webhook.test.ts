@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PostAnswer, PostRequest } from '../../src/notify/post.ts';
+import { SettingFault } from '../../src/errors.ts';
+import type { Answer, OutgoingRequest } from '../../src/net/request.ts';
 import { Webhook } from '../../src/notify/webhook.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const SECOND = 1000;
 
+interface Reply {
+  readonly status: number;
+  readonly retryAfter?: string | undefined;
+}
+
 /** A webhook whose receiver answers as `answer` says, on a clock that is moved by hand. */
-function bench(answer: (request: PostRequest) => PostAnswer | Promise<PostAnswer>, random = () => 1) {
+function bench(answer: (request: OutgoingRequest) => Reply | Promise<Reply>, random = () => 1) {
   const time = virtualTime();
   const conditions = recordConditions();
   const sent: { readonly id: string; readonly at: number; readonly timestamp: string }[] = [];
@@ -19,10 +25,11 @@ function bench(answer: (request: PostRequest) => PostAnswer | Promise<PostAnswer
   const webhook = new Webhook({
     url: 'https://hooks.example/services/T0/secret',
     keys: [Buffer.alloc(24, 7)],
-    post: async (request) => {
+    send: async (request): Promise<Omit<Answer, 'text'>> => {
       const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '' } = request.headers;
       sent.push({ id, at: (time.clock.now() - start) / SECOND, timestamp });
-      return answer(request);
+      const { status, retryAfter } = await answer(request);
+      return { status, headers: { 'retry-after': retryAfter } };
     },
     clock: time.clock,
     delay: time.delay,
@@ -46,8 +53,10 @@ function bench(answer: (request: PostRequest) => PostAnswer | Promise<PostAnswer
 }
 
 /** Rejects when the request is given up, as a real one does. */
-const hanging = ({ signal }: PostRequest) =>
-  new Promise<PostAnswer>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+const hanging = ({ signal }: OutgoingRequest) =>
+  new Promise<Reply>((_, reject) =>
+    signal.addEventListener('abort', () => reject(new SettingFault('does not answer in time'))),
+  );
 
 test('events arrive one at a time, in order', async () => {
   let open = 0;
@@ -260,9 +269,9 @@ test('the close gives up a receiver that hangs', async (t) => {
 });
 
 test('a long pause that the receiver asks for is reported at once, and so is a full queue; the loss is sent as a count', async () => {
-  const answers: PostAnswer[] = [{ status: 503, retryAfter: '3600' }];
+  const answers: Reply[] = [{ status: 503, retryAfter: '3600' }];
   const bodies: string[] = [];
-  const { webhook, pass, lines, dropped, delivered, ids } = bench(({ body }) => {
+  const { webhook, pass, lines, dropped, delivered, ids } = bench(({ body = '' }) => {
     bodies.push(body);
     return answers.shift() ?? { status: 200 };
   });
@@ -290,7 +299,7 @@ test('a long pause that the receiver asks for is reported at once, and so is a f
 test('the count of what was dropped is dropped in turn only with a newer count that includes it', async () => {
   const bodies: string[] = [];
   let status = 500;
-  const { webhook, pass } = bench(({ body }) => {
+  const { webhook, pass } = bench(({ body = '' }) => {
     bodies.push(body);
     return { status };
   });

@@ -3,11 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RdcpError, unavailable } from '../../src/errors.ts';
+import { RdcpError, SettingFault, unavailable } from '../../src/errors.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
 import { DocumentFollower } from '../../src/pull/follower.ts';
 import { Newest } from '../../src/pull/newest.ts';
-import { SourceFault } from '../../src/pull/source.ts';
 import { ISSUER, service } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 
@@ -131,7 +130,7 @@ test('a document that is removed ends what it switched on, unless that has ended
 });
 
 for (const [what, bad] of [
-  ['cannot be read', new SourceFault('cannot be read (EACCES)')],
+  ['cannot be read', new SettingFault('cannot be read (EACCES)')],
   ['is no JWS', '<html>'],
   ['was forged', `${document(service().now()).slice(0, -4)}AAAA`],
 ] as const) {

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { SettingFault } from '../../src/errors.ts';
 import { addressSource } from '../../src/pull/address.ts';
 import { fileSource } from '../../src/pull/file.ts';
-import { SourceFault } from '../../src/pull/source.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 
@@ -19,7 +19,7 @@ function folder(t: TestContext): string {
   return path;
 }
 
-const fault = (message: RegExp) => (error: unknown) => error instanceof SourceFault && message.test(error.message);
+const fault = (message: RegExp) => (error: unknown) => error instanceof SettingFault && message.test(error.message);
 
 test('a file is read as it is now, through links, and one that is not there is no document', async (t) => {
   const path = folder(t);

@@ -57,7 +57,6 @@ export function service(options: Partial<TicketOptions> = {}, ownIssuer?: string
   const issuers = [{ issuer: ISSUER, audience: AUDIENCE, publicKey: pemOf(pairs.EdDSA.publicKey) }];
   const { tickets } = parseConfig({ security: { tickets: { issuers, ...options } } }).security;
   const accepted = openTickets(tickets!, {
-    fetch,
     clock: time.clock,
     delay: time.delay,
     conditions: { watch: () => UNWATCHED },
