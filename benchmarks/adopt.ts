@@ -114,7 +114,6 @@ const LOGGERS: readonly Logger[] = [
   { name: 'pino 10, named child', create: pino('pino', 'module') },
   { name: 'winston 3', create: winston },
   { name: 'debug 2.6.9', create: debug(() => require('debug-2')) },
-  { name: 'debug 4.3.1', create: debug(() => require('debug-4.3.1')) },
   { name: 'debug 4.4.3', create: debug(() => require('debug')) },
   { name: 'Nest 11, ConsoleLogger', create: nest },
   { name: 'Nest 11, Logger', create: nestLogger },

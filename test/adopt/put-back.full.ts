@@ -12,7 +12,7 @@ const APP = `
   import { createRdcp } from '${built('index.js')}';
   const require = createRequire(import.meta.url);
   const [pino, pino8, winston, nest] = ['pino', 'pino-8', 'winston', '@nestjs/common'].map((name) => require(name));
-  const debugs = ['debug', 'debug-2', 'debug-3', 'debug-4.1', 'debug-4.3.1'].map((name) => require(name));
+  const debugs = ['debug', 'debug-2', 'debug-3'].map((name) => require(name));
   const { diag } = require('@opentelemetry/api');
   for (const name of ['express', 'fastify', 'mysql2', 'redis', 'ioredis']) require(name);
   const quiet = Object.fromEntries(['error', 'warn', 'info', 'debug', 'verbose'].map((level) => [level, () => {}]));

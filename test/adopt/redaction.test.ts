@@ -30,7 +30,7 @@ interface Case {
 
 const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> = {
   ...Object.fromEntries(
-    ['debug-2', 'debug-3', 'debug-4.1', 'debug-4.3.1', 'debug'].flatMap((copy) => [
+    ['debug-2', 'debug-3', 'debug'].flatMap((copy) => [
       [
         copy,
         (t: TestContext) => {

@@ -128,8 +128,6 @@ const otel = (options: object): Row => ({
 const ROWS: Readonly<Record<string, Row>> = {
   'debug 2.6.9': debug('debug-2'),
   'debug 3.2.7': debug('debug-3'),
-  'debug 4.1.1': debug('debug-4.1'),
-  'debug 4.3.1': debug('debug-4.3.1'),
   'debug 4.4.3': debug('debug'),
   ...Object.fromEntries(
     ['pino-8', 'pino-9', 'pino-9.13', 'pino'].map((copy) => [

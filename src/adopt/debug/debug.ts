@@ -5,11 +5,10 @@ import { isOwnLoading, isOwnWork } from '../../telemetry/own-work.ts';
 import { timers } from '../../time/timers.ts';
 import type { AdoptedCategory, Adoption, LibraryCopy, Source } from '../types.ts';
 
-// The package `debug`, 2.6.9 to 4. All versions look `init`, `enabled`, `coerce`, `formatters`, `formatArgs` and `log` up on
+// The package `debug`, 2.6.9, 3.2.7 and from 4.3.4. All versions look `init`, `enabled`, `coerce`, `formatters`, `formatArgs` and `log` up on
 // the exported function when they need them. What differs is how an instance knows whether it is on:
-// - up to 4.2 it has a plain property, set when it is made (and by `enable()` since 3.1);
-// - 4.3.0 and 4.3.1 ask `createDebug.enabled` on every call;
-// - since 4.3.2 it asks again when `createDebug.namespaces` is another string than before.
+// - in 2.6.9 and 3.2.7 it has a plain property, set when it is made (and by `enable()` in 3.2.7);
+// - since 4.3.4 it asks again when `createDebug.namespaces` is another string than before.
 // `createDebug.enable()` is never called: it writes `process.env.DEBUG`, which child processes inherit.
 
 type Log = (this: unknown, ...args: unknown[]) => unknown;
@@ -25,9 +24,9 @@ interface DebugExports {
   formatArgs(this: DebugInstance, args: unknown[]): unknown;
   init?(instance: DebugInstance): unknown;
   log: Log;
-  /** Every instance, from 3.1 to 4.2. */
+  /** Every instance, in 3.2.7. */
   readonly instances?: readonly DebugInstance[];
-  /** The enabled namespaces, since 4.3.2. */
+  /** The enabled namespaces, since 4.3.4. */
   namespaces?: unknown;
 }
 
@@ -59,7 +58,11 @@ interface Namespace {
 export const DEBUG: Source = {
   kind: 'debug',
   option: 'debug',
-  modules: [{ name: 'debug', versions: '>=2.6.9 <5', file: 'src/index.js' }],
+  modules: ['>=2.6.9 <3', '>=3.2.7 <4', '>=4.3.4 <5'].map((versions) => ({
+    name: 'debug',
+    versions,
+    file: 'src/index.js',
+  })),
   adopt: (exports, copy, adoption) => {
     const created = exports as DebugExports;
     if (!isDebug(created)) throw new Error(`debug ${copy.version} exports something unknown, or is frozen`);
@@ -134,7 +137,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   let given = exports.namespaces;
   let variant = given;
 
-  /** Makes instances of 4.3.2 and later ask again. */
+  /** Makes instances of 4.3.4 and later ask again. */
   function invalidate(): void {
     if (!caches) return;
     if (exports.namespaces !== variant) given = exports.namespaces;
@@ -401,7 +404,7 @@ function isInstance(logger: object): boolean {
 
 /** Adopts a single instance, whose lines come out where debug writes them. */
 function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void) | undefined {
-  // Undefined since 4.3.2, where nothing was ever enabled.
+  // Undefined in 4.3.4 and later, where nothing was ever enabled.
   const native = Boolean(instance.enabled);
   const category = adoption.category(instance.namespace, { enabledByDefault: native });
   if (category === undefined) return undefined;
@@ -428,7 +431,7 @@ function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void
   });
   return () => {
     stop();
-    // `null` ends what was set on an instance of 4.3 and later.
+    // `null` ends what was set on an instance of 4.3.4 and later.
     Reflect.set(instance, 'enabled', isPlain ? native : null);
     if (instance.log === gated) putBack(instance, 'log', own);
   };
