@@ -133,6 +133,33 @@ export function settingProblem(error: unknown): string {
   return error instanceof SettingFault ? error.message : `cannot be used${failureCode(error)}`;
 }
 
+/**
+ * Marks the error of a commit that has written nothing: it was refused, or never sent. After any other error of a commit, but an
+ * {@link RdcpError}, that is not known: the answer may have been lost.
+ */
+export function unwritten(error: unknown): unknown {
+  return error instanceof Error ? Object.assign(error, { written: false }) : error;
+}
+
+export function isUnwritten(error: unknown): boolean {
+  return isRdcpError(error) || (error instanceof Error && 'written' in error && error.written === false);
+}
+
+/** A 503 for a change that may have been made, or not. */
+export function outcomeUnknown(cause?: unknown): RdcpError {
+  const message =
+    'The store did not answer, so it is not known whether the change was made: repeat the request with the same X-RDCP-Request-ID';
+  return new RdcpError('RDCP_UNAVAILABLE', message, {
+    details: { outcome: 'unknown' },
+    headers: { 'Retry-After': '5' },
+    cause,
+  });
+}
+
+export function isOutcomeUnknown(error: unknown): error is RdcpError {
+  return isRdcpError(error) && error.details?.outcome === 'unknown';
+}
+
 /** A store is unavailable. The message is one line for the operator, without a path. */
 export class StoreOutage extends Error {}
 

@@ -42,7 +42,16 @@ interface Link {
   /** The chain advances if the store has committed the entry. */
   advance(result: CommitResult): void;
   /** The store may have written it, or not. */
-  doubt(): void;
+  doubt(draft?: AuditDraft): void;
+}
+
+interface Doubt {
+  readonly entry: AuditEntry;
+  readonly unsealed: UnsealedEntry;
+  /** What it was made from; `undefined` for an entry that is deferred. */
+  readonly draft: AuditDraft | undefined;
+  readonly from: ChainHead;
+  readonly kept: () => void;
 }
 
 /** Appends entries to this process's chain one at a time, since each needs the hash of the one before it. */
@@ -56,7 +65,7 @@ export class Sequencer {
   #stopRetrying: (() => void) | undefined;
   #catchingUp: Promise<void> | undefined;
   /** An entry whose write was rejected. The store may hold it all the same, when only its answer was lost. */
-  #inDoubt: { readonly entry: AuditEntry; readonly from: ChainHead; readonly kept: () => void } | undefined;
+  #inDoubt: Doubt | undefined;
 
   constructor(options: SequencerOptions) {
     this.#options = options;
@@ -78,7 +87,7 @@ export class Sequencer {
     try {
       const link = await this.#next(draft);
       const result = await commit(link.entry).catch((error: unknown) => {
-        link.doubt();
+        link.doubt(draft);
         this.#notWritten(error);
         throw error;
       });
@@ -94,15 +103,19 @@ export class Sequencer {
   async #next(draft: AuditDraft): Promise<Link> {
     try {
       const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
-      return this.#link(this.entryOf(draft), known ?? (await this.#prepare()), this.#options.emit);
+      return this.#link(this.#unsealed(draft), known ?? (await this.#prepare()), this.#options.emit);
     } catch (cause) {
       this.#notWritten(cause);
       throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
     }
   }
 
-  /** An entry that is not part of the chain yet. */
+  /** An entry to defer: the one in doubt, if that was made from this very draft. */
   entryOf(draft: AuditDraft): UnsealedEntry {
+    return this.#inDoubt?.draft === draft ? this.#inDoubt.unsealed : this.#unsealed(draft);
+  }
+
+  #unsealed(draft: AuditDraft): UnsealedEntry {
     const { chain, randomUUID, clock, retainFrom } = this.#options;
     return unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: retainFrom() });
   }
@@ -158,8 +171,8 @@ export class Sequencer {
       advance: ({ outcome }) => {
         if (outcome === 'committed') keep();
       },
-      doubt: () => {
-        this.#inDoubt = { entry, from, kept: keep };
+      doubt: (draft) => {
+        this.#inDoubt = { entry, unsealed, draft, from, kept: keep };
       },
     };
   }
@@ -183,24 +196,30 @@ export class Sequencer {
   }
 
   async #writeDeferred(next: DeferredEntry): Promise<void> {
-    const drop = () => {
-      if (this.#deferred[0] === next) this.#deferred.shift();
-    };
-    const kept = () => {
-      drop();
-      next.kept?.();
-    };
+    const kept = (entry: AuditEntry) => this.#stored(next, entry);
     const link = this.#link(next.entry, await this.#standing(), kept, this.#options.clock.now());
     try {
       const result = await this.#commit(link.entry, next.replay);
       link.advance(result);
       if (result.outcome === 'committed') return;
-      drop();
+      this.#drop(next);
+      if (isClaim(next.replay)) return;
       this.#options.report(lost(`an audit entry that was deferred could not be written: ${result.outcome}`));
     } catch (error) {
       link.doubt();
       throw error;
     }
+  }
+
+  #stored(deferred: DeferredEntry, entry: AuditEntry): void {
+    this.#drop(deferred);
+    deferred.kept?.();
+    if (isClaim(deferred.replay)) this.#options.emit(entry);
+  }
+
+  #drop(deferred: DeferredEntry): void {
+    const index = this.#deferred.indexOf(deferred);
+    if (index >= 0) this.#deferred.splice(index, 1);
   }
 
   async #commit(audit: AuditEntry, replay: ReplayRecord | undefined): Promise<CommitResult> {
@@ -209,7 +228,7 @@ export class Sequencer {
     const valid = replay !== undefined && replay.expiresAt > now;
     const result = await store.commit({ audit, ...(valid && { replay }), now });
     // Another process answered that request id meanwhile. The outcome in this process is recorded nevertheless.
-    return result.outcome === 'replayed' ? store.commit({ audit, now }) : result;
+    return result.outcome === 'replayed' && !isClaim(replay) ? store.commit({ audit, now }) : result;
   }
 
   async #resolveDoubt(): Promise<void> {
@@ -217,7 +236,13 @@ export class Sequencer {
     const { entry, from, kept } = this.#inDoubt;
     const found = await this.#holds(entry, from);
     this.#inDoubt = undefined;
-    if (found) kept();
+    if (!found) return;
+    const deferred = this.#deferred.find((each) => each.entry.id === entry.id);
+    if (deferred === undefined) kept();
+    else {
+      this.#head = headOf(entry, from);
+      this.#stored(deferred, entry);
+    }
   }
 
   /** Searches back from the newest entry to where the chain ended: an entry in doubt can only come after that. */
@@ -278,6 +303,11 @@ export class Sequencer {
       release();
     }
   }
+}
+
+/** Whether it stands for a task that one process does for all. */
+export function isClaim(replay: ReplayRecord | undefined): boolean {
+  return replay?.fingerprint === '';
 }
 
 function lost(message: string): RdcpError {

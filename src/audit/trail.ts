@@ -9,7 +9,7 @@ import { timers } from '../time/timers.ts';
 import { type ChainIdentity, hasEnded, isIntact } from './chain.ts';
 import { auditRecord, checkpointRecord } from './log-record.ts';
 import { RefusalTallies } from './refusals.ts';
-import { Sequencer } from './sequencer.ts';
+import { isClaim, Sequencer } from './sequencer.ts';
 import type { Signer } from './signature.ts';
 import type { AuditDraft, AuditTrail, RecordedEntry } from './types.ts';
 
@@ -117,7 +117,8 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
       if (refused) tallies.add(draft);
       return refused;
     }
-    announce(entry);
+    // Another process may write it first.
+    if (!isClaim(rest.replay)) announce(entry);
     return true;
   };
 

@@ -28,7 +28,7 @@ export type RecordedEntry = Omit<AuditEntry, 'compliance'> & { readonly complian
 /** An entry to keep while the store is unreachable. */
 export interface Deferred {
   readonly draft: AuditDraft;
-  /** Written in the same step, unless it has expired or the key is taken by then. */
+  /** Written in the same step, unless it has expired or the key is taken by then. Of a claim that is taken nothing is written. */
   readonly replay?: ReplayRecord | undefined;
   /** Called once both are stored. */
   readonly kept?: () => void;
@@ -45,8 +45,8 @@ export interface AuditRecorder {
   append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult>;
   /**
    * Records what happened although the store is unreachable: emits the OTel record at once and writes the entry when
-   * the store is back, in this order and before any later entry. Returns false, and emits nothing, when too many are
-   * deferred.
+   * the store is back, in this order and before any later entry. A claim is emitted when it is written. A draft whose write by
+   * {@link AuditRecorder.append} had no answer is written once. Returns false, and emits nothing, when too many are deferred.
    */
   defer(deferred: Deferred): boolean;
 }

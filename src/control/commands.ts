@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
-import { isRdcpError, RdcpError, unavailable } from '../errors.ts';
+import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../errors.ts';
 import type { AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
 import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../protocol/constants.ts';
 import type { ControlRequest } from '../protocol/control-request.ts';
@@ -44,13 +44,13 @@ import {
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
 export interface CommandsOptions {
-  readonly store: Pick<StateStore, 'commit' | 'findReplay' | 'shared'>;
+  readonly store: Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared'>;
   readonly audit: AuditRecorder;
   readonly states: ScopeStates;
   readonly binding: GateBinding;
   readonly announcer: Announcer;
   readonly follower: Follower;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly delay: Delay;
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
@@ -60,11 +60,15 @@ export interface CommandsOptions {
   readonly ticketSigner?: TicketSigner | undefined;
 }
 
-/** How often a command is recomputed when other processes keep changing the scope. */
-const MAX_ATTEMPTS = 64;
+/** How long a command may take, in milliseconds: until then it is recomputed after a change by another process. */
+const DEADLINE_MS = 2000;
 /** Retries that follow at once. Later ones wait a random time, so that processes do not collide again. */
 const EAGER_ATTEMPTS = 4;
 const MAX_BACKOFF_MS = 50;
+/** Requests whose outcome is unknown and remembered, at most; the oldest ones are forgotten. */
+const MAX_UNKNOWN = 1000;
+/** The answer to a request whose outcome is unknown. */
+const UNKNOWN = '';
 
 /** Errors that depend on the state at the time of the command, not on its syntax. */
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
@@ -74,8 +78,8 @@ export class Commands implements Writer {
   /** The controls in force in this process alone. */
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
-  /** Answers given while the store was unreachable, until the store has them. */
-  readonly #localAnswers = new Map<string, ReplayRecord>();
+  /** Answers given while the store was unreachable, until the store has them, and {@link UNKNOWN} ones. */
+  readonly #answers = new Map<string, ReplayRecord>();
 
   constructor(options: CommandsOptions) {
     this.#options = options;
@@ -83,8 +87,8 @@ export class Commands implements Writer {
   }
 
   /**
-   * Carries out a command. A temporary control applies to this process alone when the store fails.
-   * @throws {RdcpError} when nothing was changed
+   * Carries out a command. A temporary control applies to this process alone when the store is unreachable.
+   * @throws {RdcpError} when nothing was changed, or it is unknown whether anything was
    */
   async run(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     try {
@@ -97,16 +101,55 @@ export class Commands implements Writer {
 
   async #carryOut(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     const { follower, clock } = this.#options;
-    const kept = context.replay && this.#localAnswers.get(context.replay.key);
-    if (kept !== undefined && kept.expiresAt > clock.now()) return repeat(context, kept);
-    if (!follower.reachable) throw storeFailure(undefined);
-    if (isSigning(request)) return this.#sign(request, context);
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt >= EAGER_ATTEMPTS) await this.#pause();
-      const outcome = await this.#attempt(request, context);
-      if (outcome !== undefined) return outcome;
+    const kept = context.replay && this.#answers.get(context.replay.key);
+    const isKept = kept !== undefined && kept.expiresAt > clock.now();
+    if (isKept && kept.response !== UNKNOWN) return repeat(context, kept);
+    if (!follower.reachable) throw isKept ? outcomeUnknown() : storeFailure(undefined);
+    const end = clock.monotonic() + DEADLINE_MS;
+    try {
+      return await this.#untilDone(request, context, end);
+    } catch (error) {
+      if (!isOutcomeUnknown(error) || context.replay === undefined) throw error;
+      this.#noteUnknown(context.replay);
+      // The same again: the store tells its answer if it was carried out, and carries it out otherwise.
+      if (!(await this.#answersAgain(end))) throw error;
+      return await this.#untilDone(request, context, end);
     }
-    throw contended();
+  }
+
+  async #untilDone(request: ControlRequest, context: CommandContext, end: number): Promise<ControlOutcome> {
+    const { clock } = this.#options;
+    for (let attempt = 0; ; attempt++) {
+      const began = clock.monotonic();
+      if (attempt >= EAGER_ATTEMPTS) await this.#sleep(this.#options.random() * MAX_BACKOFF_MS);
+      const outcome = await (isSigning(request) ? this.#sign(request, context) : this.#attempt(request, context));
+      if (outcome !== undefined) {
+        if (context.replay !== undefined) this.#answers.delete(context.replay.key);
+        return outcome;
+      }
+      const now = clock.monotonic();
+      if (now + (now - began) > end) throw contended();
+    }
+  }
+
+  /** A repeat is not applied to this process alone: it may be in force everywhere. */
+  #noteUnknown(replay: NonNullable<CommandContext['replay']>): void {
+    const now = this.#options.clock.now();
+    const unknown = [...this.#answers.values()].filter(({ response }) => response === UNKNOWN);
+    const over = unknown.filter(({ expiresAt }, index) => expiresAt <= now || index <= unknown.length - MAX_UNKNOWN);
+    for (const { key } of over) this.#answers.delete(key);
+    this.#answers.set(replay.key, { expiresAt: now + REPLAY_WINDOW_MS, ...replay, response: UNKNOWN });
+  }
+
+  /** Whether the store answers again in time. */
+  async #answersAgain(end: number): Promise<boolean> {
+    const { follower, clock } = this.#options;
+    for (;;) {
+      await Promise.race([follower.read(), this.#sleep(end - clock.monotonic())]);
+      const left = end - clock.monotonic();
+      if (follower.reachable || left <= 0) return follower.reachable;
+      await this.#sleep(Math.min(left, MAX_BACKOFF_MS));
+    }
   }
 
   /** Computes, writes and answers a command; `undefined` when another process changed the scope meanwhile. */
@@ -212,7 +255,13 @@ export class Commands implements Writer {
   async #reconcile(scope: ScopeKey): Promise<void> {
     const { states } = this.#options;
     for (const key of new Set([GLOBAL_SCOPE, scope])) {
-      if (states.unsettled.has(key)) await this.local.reconcile(key);
+      if (states.unsettled.has(key)) {
+        await this.local.reconcile(key).catch((error: unknown) => {
+          this.#options.follower.failed();
+          // Whatever became of that, the command itself was not sent.
+          throw storeFailure(isOutcomeUnknown(error) ? undefined : error);
+        });
+      }
       if (states.local(key).size > 0) throw contended();
     }
   }
@@ -236,7 +285,7 @@ export class Commands implements Writer {
   /** A command that cannot be carried out leaves an audit entry too. A malformed one does not. */
   async #afterFailure(request: ControlRequest, context: CommandContext, error: unknown): Promise<ControlOutcome> {
     try {
-      if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE') throw error;
+      if (!isRdcpError(error) || error.code !== 'RDCP_UNAVAILABLE' || isOutcomeUnknown(error)) throw error;
       return this.#applyHere(request, context, error);
     } catch (refusal) {
       if (isRdcpError(refusal) && REFUSALS.has(refusal.code)) {
@@ -252,7 +301,7 @@ export class Commands implements Writer {
    * @throws {RdcpError} `failure` when the command cannot be applied here
    */
   #applyHere(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
-    const { binding, audit, clock, securityLevel, store } = this.#options;
+    const { binding, clock, securityLevel, store } = this.#options;
     const { key, tenantId } = context.scope;
     binding.sweep();
     const snapshot = binding.snapshot(key);
@@ -274,11 +323,10 @@ export class Commands implements Writer {
     const replay = replayRecord(context, response, now);
     const draft = commandDraft(request, context, next, 'partial');
     const kept = () => {
-      if (replay !== undefined) this.#localAnswers.delete(replay.key);
+      if (replay !== undefined) this.#answers.delete(replay.key);
     };
-    if (!audit.defer({ draft, replay, kept })) throw failure;
-    if (replay !== undefined) this.#localAnswers.set(replay.key, replay);
-    binding.addLocal(key, overlays, { draft, changedAt: now, local: true });
+    if (!this.local.add(key, { overlays, draft, replay, kept })) throw failure;
+    if (replay !== undefined) this.#answers.set(replay.key, replay);
     return { response, replayed: false };
   }
 
@@ -319,7 +367,7 @@ export class Commands implements Writer {
     const result = await this.#options.store
       .commit({ ...(state && { state }), audit, ...(replay && { replay }), now })
       .catch((error: unknown) => {
-        throw storeFailure(error);
+        throw isUnwritten(error) ? storeFailure(error) : outcomeUnknown(error);
       });
     this.#adopt(write, result, now);
     return result;
@@ -337,10 +385,9 @@ export class Commands implements Writer {
     }
   }
 
-  #pause(): Promise<void> {
-    const { delay, random } = this.#options;
+  #sleep(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      delay(random() * MAX_BACKOFF_MS, resolve);
+      this.#options.delay(milliseconds, resolve);
     });
   }
 }

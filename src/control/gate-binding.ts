@@ -68,12 +68,8 @@ export interface GateBindingOptions extends GateOptions {
 }
 
 export interface BindingEvents {
-  /**
-   * A scope was replaced by what the store holds.
-   * @param before the scope until then, when it had local controls
-   * @param local the local controls it had
-   */
-  adopted(key: ScopeKey, before: Snapshot | undefined, local: ReadonlyMap<string, Overlay>): void;
+  /** A scope was replaced by what the store holds. */
+  adopted(): void;
   /** The budget of a control is used up. Called from inside a debug call. */
   exhausted(key: ScopeKey, category: string): void;
   /** The same for an activation. */
@@ -192,7 +188,6 @@ export class GateBinding {
     }
     const before = states.settings(key);
     const local = states.local(key);
-    const snapshot = local.size > 0 ? this.snapshot(key) : undefined;
     const activations = states.activations(key);
     const touched = states.adopt(key, state, provenance);
     this.#apply(key, touched, states.settings(key));
@@ -203,7 +198,7 @@ export class GateBinding {
     const origin = { draft, revision, changedAt, restored: provenance?.restored };
     announcer.change(key, before, after, touched, origin);
     announcer.activations(key, activations, states.activations(key), origin);
-    this.#events?.adopted(key, snapshot, local);
+    this.#events?.adopted();
   }
 
   /** Puts temporary controls in force in this process alone. */

@@ -1,6 +1,14 @@
 import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
 import { timestamp } from '../protocol/time.ts';
-import { type Activation, GLOBAL_SCOPE, type Overlay, type ScopeKey, type Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  GLOBAL_SCOPE,
+  type Overlay,
+  type ReplayRecord,
+  type ScopeKey,
+  type Settings,
+  type StateStore,
+} from '../store/state-store.ts';
 import type { Clock } from '../time/clock.ts';
 import { auditedActivation } from './activation.ts';
 import type { Follower } from './follower.ts';
@@ -11,7 +19,6 @@ import {
   expire,
   expireActivation,
   type Snapshot,
-  sameOverlay,
   share,
   type Transition,
 } from './transition.ts';
@@ -22,6 +29,7 @@ export interface LocalControlsOptions {
   readonly binding: GateBinding;
   readonly follower: Follower;
   readonly audit: AuditRecorder;
+  readonly store: Pick<StateStore, 'findReplay' | 'queryAudit'>;
   readonly writer: Writer;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -35,18 +43,63 @@ interface Computed extends Pick<Write, 'draft'> {
   readonly activations: readonly Activation[];
 }
 
+/** A control that was decided in this process while the store was unreachable. */
+export interface LocalControl {
+  readonly overlays: ReadonlyMap<string, Overlay>;
+  readonly draft: AuditDraft;
+  /** The answer that was given. @default the request cannot be repeated */
+  readonly replay: ReplayRecord | undefined;
+  /** Called once entry and answer are stored. */
+  readonly kept: () => void;
+}
+
+/** A local control as it is compared with what others have decided. */
+interface Decision extends Pick<LocalControl, 'replay'> {
+  /** Wall time; later than every change that this process knew of. Milliseconds since the epoch. */
+  readonly at: number;
+  /** Of its scope, as far as this process knew. */
+  readonly revision: number;
+}
+
+/** What makes an entry of the trail a decision about a category, beside its outcome. */
+const DECISIONS: ReadonlySet<string> = new Set(['enable', 'disable', 'toggle', 'reset']);
+
+const LATER = 'changed for all meanwhile';
+const ANSWERED = 'the request had been answered by another process';
+
 /** How often a reconciliation is retried when other processes keep changing the scope. */
 const MAX_ATTEMPTS = 16;
+/** Entries of the trail that are read at once. */
+const PAGE = 1000;
 
 /**
- * Temporary controls that apply to this process alone while the store is unreachable. When the store is back, live ones
- * are shared with all processes, ended ones are removed, and both leave audit entries.
+ * Temporary controls that apply to this process alone while the store is unreachable. When the store is back, each has one
+ * outcome, which the trail tells: it is shared with all processes, it yields to what somebody decided after it, or it has ended.
  */
 export class LocalControls {
   readonly #options: LocalControlsOptions;
+  /** The decision behind each local control, by scope and category. */
+  readonly #decisions = new Map<ScopeKey, Map<string, Decision>>();
 
   constructor(options: LocalControlsOptions) {
     this.#options = options;
+  }
+
+  /** Puts a control in force in this process alone; false when too many wait for the store. */
+  add(key: ScopeKey, { overlays, draft, ...answer }: LocalControl): boolean {
+    const { audit, binding, states, clock } = this.#options;
+    if (!audit.defer({ draft, ...answer })) return false;
+    const { revision, changedAt = 0 } = states.stored(key);
+    const at = Math.max(clock.now(), changedAt + 1);
+    const decisions = this.#decisions.get(key) ?? new Map<string, Decision>();
+    this.#decisions.set(key, decisions);
+    const made = new Map<string, Overlay>();
+    for (const [category, overlay] of overlays) {
+      decisions.set(category, { at, revision, replay: answer.replay });
+      made.set(category, { ...overlay, by: { ...overlay.by, at } });
+    }
+    binding.addLocal(key, made, { draft, changedAt: at, local: true });
+    return true;
   }
 
   /**
@@ -58,25 +111,64 @@ export class LocalControls {
     if (this.#options.states.local(key).size > 0) {
       await this.#end(key);
       await this.#write(key, () => this.#shared(key));
+      if (this.#options.states.local(key).size === 0) this.#decisions.delete(key);
     }
     await this.#write(key, () => this.#expired(key));
   }
 
-  /**
-   * Records which local controls were replaced by a stored change.
-   * @param before the scope until then
-   * @param local its local controls until then
-   */
-  superseded(key: ScopeKey, before: Snapshot, local: ReadonlyMap<string, Overlay>): void {
-    const { states } = this.#options;
+  /** Removes the local controls that yield: to a later decision, or to the first answer to the same request. */
+  async #yield(key: ScopeKey): Promise<void> {
+    const { states, binding } = this.#options;
+    const decisions = this.#decisions.get(key) ?? new Map<string, Decision>();
+    const [answered, decided] = await Promise.all([
+      this.#answeredElsewhere([...decisions.values()]),
+      this.#decidedSince(key, [...decisions.values()]),
+    ]);
     const { settings } = states.stored(key);
-    const still = states.local(key);
-    const categories = [...local]
-      .filter(([category, overlay]) => !still.has(category) && !sameOverlay(settings.get(category)?.temporary, overlay))
-      .map(([category]) => category)
-      .sort();
-    if (categories.length > 0)
-      this.#defer(key, this.#changesSince(key, before, categories), 'changed for all meanwhile');
+    const local = [...states.local(key).keys()].sort();
+    const isRepeat = (category: string) => answered.has(decisions.get(category)?.replay);
+    const isOlder = (category: string) => {
+      const { at = 0 } = decisions.get(category) ?? {};
+      const { temporary, by } = settings.get(category) ?? {};
+      return at <= Math.max(temporary?.by?.at ?? 0, by?.at ?? 0, decided.get(category) ?? 0);
+    };
+    for (const [reason, yields] of [[ANSWERED, isRepeat], [LATER, isOlder]] as const) {
+      const categories = local.filter((category) => states.local(key).has(category) && yields(category));
+      if (categories.length > 0) this.#defer(key, this.#drop(key, binding.snapshot(key), categories), reason);
+    }
+  }
+
+  /** The answers given here to requests that had another answer by then. */
+  async #answeredElsewhere(decisions: readonly Decision[]): Promise<ReadonlySet<ReplayRecord | undefined>> {
+    const { store, clock } = this.#options;
+    const given = [...new Set(decisions.flatMap(({ replay }) => replay ?? []))];
+    const stored = await Promise.all(given.map(({ key }) => store.findReplay(key, clock.now())));
+    return new Set(given.filter(({ response }, index) => response !== (stored[index]?.response ?? response)));
+  }
+
+  /**
+   * When somebody last decided about each category for all processes: the trail knows of what was reset, too, which leaves
+   * nothing among the settings. An end decides nothing.
+   */
+  async #decidedSince(key: ScopeKey, decisions: readonly Decision[]): Promise<ReadonlyMap<string, number>> {
+    const { store, states, binding } = this.#options;
+    const decided = new Map<string, number>();
+    const { revision } = states.stored(key);
+    if (decisions.every((decision) => decision.revision === revision)) return decided;
+    const since = Math.min(...decisions.map(({ at }) => at));
+    const tenantId = binding.tenantOf(key);
+    for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+      const tenant = tenantId === undefined ? {} : { tenant: tenantId };
+      const page = await store.queryAudit({ limit: PAGE, since, outcome: 'success', ...tenant, ...(cursor && { cursor }) });
+      for (const { action, categories, timestamp: at, tenant: of, otelrdcp_activation: activation } of page.entries) {
+        // Where tenants have no settings of their own, a change for everybody names the tenant of who made it.
+        const isOfScope = of === undefined || binding.tenantOf(of.id) === tenantId;
+        if (!isOfScope || !DECISIONS.has(action) || activation !== undefined) continue;
+        for (const name of categories) decided.set(name, Math.max(Date.parse(at), decided.get(name) ?? 0));
+      }
+      cursor = page.next;
+    }
+    return decided;
   }
 
   /**
@@ -94,8 +186,9 @@ export class LocalControls {
   }
 
   /** Local controls merged into the stored settings; `undefined` when there are none left to share. */
-  #shared(key: ScopeKey): Computed | undefined {
+  async #shared(key: ScopeKey): Promise<Computed | undefined> {
     const { states, binding, clock } = this.#options;
+    await this.#yield(key);
     const local = states.local(key);
     if (local.size === 0) return undefined;
     const { settings, activations, categories, changes, excess } = share(this.#stored(key), local, clock.now());
@@ -122,12 +215,12 @@ export class LocalControls {
   }
 
   /** Retries until there is nothing left to write. The scope stays unsettled when others win every attempt. */
-  async #write(key: ScopeKey, compute: () => Computed | undefined): Promise<void> {
+  async #write(key: ScopeKey, compute: () => Promise<Computed | undefined> | Computed | undefined): Promise<void> {
     const { states, follower, writer } = this.#options;
     for (let attempt = 0; attempt < MAX_ATTEMPTS && follower.reachable; attempt++) {
-      const computed = compute();
-      if (computed === undefined) return;
       const { revision: expectedRevision } = states.stored(key);
+      const computed = await compute();
+      if (computed === undefined) return;
       await writer.write({
         draft: computed.draft,
         state: { scope: key, expectedRevision, settings: computed.settings, activations: computed.activations },

@@ -18,7 +18,7 @@ import { assertKnown, overlaySeconds } from './transition.ts';
 import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
 
 export interface ControlPlaneOptions extends GateOptions {
-  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay' | 'shared' | 'fleet'>;
+  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'fleet'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
@@ -93,8 +93,7 @@ class Plane implements ControlPlane {
     this.#commands = commands;
     this.#resets = resets;
     binding.subscribe({
-      adopted: (key, before, local) => {
-        if (before !== undefined) commands.local.superseded(key, before, local);
+      adopted: () => {
         resets.changed();
         this.#watch();
       },

@@ -123,10 +123,8 @@ export class ScopeStates {
     this.#states.set(key, { ...state, settings: adopted, activations });
     const local = this.local(key);
     if (local.size > 0) {
-      // A later change for all processes replaces a local control; a control that is now stored is no longer local.
-      const left = [...local].filter(
-        ([category, overlay]) => !touched.has(category) && !sameOverlay(adopted.get(category)?.temporary, overlay),
-      );
+      // A control that is now stored is no longer local.
+      const left = [...local].filter(([category, overlay]) => !sameOverlay(adopted.get(category)?.temporary, overlay));
       this.#setLocal(key, new Map(left), now);
     } else this.#index(key, now);
     return touched;

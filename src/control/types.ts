@@ -101,7 +101,7 @@ export interface ControlPlane {
    * Loads the store and applies it; until then every category has its default. Never rejects: health reports a failure.
    */
   start(): Promise<void>;
-  /** @throws {RdcpError} when nothing was changed; the code says why */
+  /** @throws {RdcpError} when nothing was changed, or, by `details.outcome`, when that is unknown; the code says why */
   control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome>;
   /** Every category of the fleet as the scope sees it now, sorted by name. */
   view(scope: Scope): readonly CategoryView[];
@@ -142,7 +142,7 @@ export interface Write {
 
 /** Writes to store and audit trail. Committed changes are in force when a write resolves. */
 export interface Writer {
-  /** @throws {RdcpError} when nothing was changed */
+  /** @throws {RdcpError} when nothing was changed, or it is unknown whether anything was */
   write(write: Write): Promise<CommitResult>;
   /** Writes an entry that changes no state; defers it while the store is away. Never rejects. */
   note(entry: Omit<Write, 'state'>): Promise<void>;

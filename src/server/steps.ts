@@ -26,8 +26,6 @@ export interface Tenancy extends Address {
 export interface RequestState {
   readonly facts: RequestFacts;
   requestId: string;
-  /** True when the client sent its own request id. */
-  requestIdGiven: boolean;
   /** True once the timeout was answered; the response must not be touched afterwards. */
   expired: boolean;
   /** Restarts the timeout with more time, in milliseconds, for work that is meant to last. */
@@ -89,13 +87,11 @@ export function errorBoundary({
   fault: ReportFault;
 }): Middleware<RequestState> {
   return async (ctx, next) => {
-    const given = requestIdOf(ctx.req);
     const facts = factsOf(ctx.req) as RequestFacts;
     facts.mediaType = preferredMediaType(ctx);
     ctx.state = {
       facts,
-      requestId: given ?? randomUUID(),
-      requestIdGiven: given !== undefined,
+      requestId: requestIdOf(ctx.req) ?? randomUUID(),
       expired: false,
       extend: undefined,
       refusalRepeated: false,

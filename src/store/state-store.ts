@@ -197,7 +197,11 @@ export interface StateStore {
   readonly messages?: MessageStore;
   /** Every scope that was ever written, even without settings: its revision still counts. */
   load(): Promise<ReadonlyMap<ScopeKey, ScopeState>>;
-  /** Returns a valid replay record first; otherwise compares the revision, then writes everything. */
+  /**
+   * Returns a valid replay record first; otherwise compares the revision, then writes everything. Where nothing was written
+   * for certain, the error that it rejects with is an `RdcpError`, or has a member `written` that is `false`. After any other
+   * the outcome counts as unknown, and the request is not carried out another way.
+   */
   commit(commit: Commit): Promise<CommitResult>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;

@@ -1,3 +1,4 @@
+import { unwritten } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type {
   Commit,
@@ -17,7 +18,7 @@ export function breakableStore(inner: StateStore = createMemoryStore()) {
 
   async function ask<T>(work: () => Promise<T>): Promise<T> {
     calls += 1;
-    if (mode.down) throw new Error('connect ECONNREFUSED 10.0.0.7:6379');
+    if (mode.down) throw unwritten(new Error('connect ECONNREFUSED 10.0.0.7:6379'));
     return work();
   }
 

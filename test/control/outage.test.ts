@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRdcpError } from '../../src/errors.ts';
+import { isRdcpError, unwritten } from '../../src/errors.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { verify } from '../audit/entries.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
@@ -193,6 +194,87 @@ test('a commit whose answer was lost takes effect once the store was read, and d
   );
 });
 
+const TEMPORARY = enable(600);
+const REPLAY = { key: 'ops r-1', fingerprint: 'f' };
+
+/** The next commit gets no answer, whether it is carried out or not; then the store is away, or goes on. */
+function loseNext(shared: ReturnType<typeof breakableStore>, fate: { readonly made: boolean; readonly away: boolean }) {
+  const { commit } = shared.store;
+  shared.store.commit = async (wanted) => {
+    shared.store.commit = commit;
+    if (fate.made) await commit(wanted);
+    shared.mode.down = fate.away;
+    throw new Error('the connection was lost');
+  };
+}
+
+for (const made of [true, false]) {
+  test(`a commit that was ${made ? '' : 'not '}made and is not answered is unknown until the store tells, and has one answer`, async () => {
+    const shared = breakableStore();
+    const { control, database, time, records } = await startPlane({ store: shared.store });
+    loseNext(shared, { made, away: true });
+    const asked = control(TEMPORARY, { replay: REPLAY }).catch((thrown: unknown) => thrown);
+    await settled();
+    await time.pass(2000);
+    const unknown = [await asked, await control(TEMPORARY, { replay: REPLAY }).catch((thrown: unknown) => thrown)];
+    for (const error of unknown) {
+      assert.ok(isRdcpError(error));
+      assert.deepEqual([error.status, error.details], [503, { outcome: 'unknown' }]);
+      assert.match(error.message, /not known .* repeat .* same X-RDCP-Request-ID/);
+    }
+    assert.equal(database.enabled, false, 'not in this process alone');
+    assert.equal(await code(control(enable(60), { replay: { ...REPLAY, fingerprint: 'g' } })), 'RDCP_UNAVAILABLE');
+    shared.mode.down = false;
+    await time.pass(1000);
+    assert.equal(database.enabled, made);
+    const { response } = await control(TEMPORARY, { replay: REPLAY });
+    assert.equal(response.status, 'success');
+    assert.deepEqual((await control(TEMPORARY, { replay: REPLAY })).response, response);
+    await time.pass(1000);
+    const entries = await shared.entries();
+    assert.deepEqual(
+      entries.map(({ action, outcome }) => [action, outcome]),
+      [['enable', 'success']],
+    );
+    assert.equal(verify(entries), undefined);
+    assert.deepEqual(
+      records.map(({ attributes }) => attributes['rdcp.audit.id']),
+      entries.map(({ id }) => id),
+    );
+  });
+
+  test(`a commit that was ${made ? '' : 'not '}made is answered in time where the store answers again`, async () => {
+    const shared = breakableStore();
+    const { control, time } = await startPlane({ store: shared.store });
+    loseNext(shared, { made, away: true });
+    const asked = control(TEMPORARY, { replay: REPLAY });
+    await settled();
+    await time.pass(500);
+    shared.mode.down = false;
+    await time.pass(500);
+    assert.equal((await asked).response.status, 'success');
+    assert.deepEqual(
+      (await shared.entries()).map(({ outcome }) => outcome),
+      ['success'],
+    );
+  });
+}
+
+test('a change that others overtake again and again is refused when its time is over', async () => {
+  const shared = breakableStore();
+  const { control, time } = await startPlane({ store: shared.store });
+  let attempts = 0;
+  shared.store.commit = ({ state }) => {
+    attempts += 1;
+    const current = { revision: (state?.expectedRevision ?? 0) + 1, settings: new Map(), changedAt: attempts };
+    return new Promise((resolve) => time.delay(500, () => resolve({ outcome: 'conflict', current })));
+  };
+  const asked = code(control(enable()));
+  await settled();
+  await time.pass(2000);
+  assert.deepEqual([await asked, attempts], ['RDCP_UNAVAILABLE', 4]);
+});
+
 test('a request whose answer was lost is answered when it is asked again, without a second effect', async () => {
   const shared = breakableStore();
   const { control, database, time } = await startPlane({ store: shared.store });
@@ -259,6 +341,36 @@ test('lost changes are recorded once in the trail, whichever process notices, an
   assert.equal((await shared.entries()).filter(({ action }) => action === 'state_reset').length, 2);
   await time.pass(HOUR);
   assert.equal(two.plane.lost, false);
+});
+
+test('a loss that no process can record at once is one entry and one log record, written when the store accepts it', async () => {
+  const whole = createMemoryStore();
+  const time = virtualTime();
+  const ways = Array.from({ length: 3 }, () => breakableStore(whole));
+  const planes = await Promise.all(ways.map(({ store }) => startPlane({ store, time })));
+  const [lost, ...away] = ways;
+  assert.ok(lost);
+  // One write is made and not answered, the others are refused.
+  loseNext(lost, { made: true, away: true });
+  for (const way of away) way.store.commit = () => Promise.reject(unwritten(new Error('no space left on device')));
+  for (const way of ways) way.reset();
+  await time.pass(3000);
+  for (const way of ways) way.mode.down = false;
+  for (const way of away) way.store.commit = whole.commit;
+  await time.pass(3000);
+  const entries = await lost.entries();
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['state_reset'],
+  );
+  assert.deepEqual(
+    planes.flatMap(({ records }) => records).map(({ attributes }) => attributes['rdcp.audit.id']),
+    [entries[0]?.id],
+  );
+  assert.deepEqual(
+    planes.flatMap(({ reports }) => reports).filter((report) => /could not be written/.test(String(report))),
+    [],
+  );
 });
 
 test('a change that goes back in time is not believed before the store was read', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unwritten } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { Scope } from '../../src/control/types.ts';
+import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { verify } from '../audit/entries.ts';
 import fc from '../support/fast-check.ts';
@@ -49,7 +52,7 @@ test('a store that fails for a moment isolates no process for long, and a contro
   const { commit } = shared.store;
   shared.store.commit = async () => {
     shared.store.commit = commit;
-    throw new Error('the connection was lost');
+    throw unwritten(new Error('the connection was refused'));
   };
   assert.equal((await control(enable(60))).response.status, 'partial');
   await time.pass(1000);
@@ -63,7 +66,7 @@ test('a store that fails for a moment isolates no process for long, and a contro
 test('a store that can be read but not written is tried again each second, not at once', async () => {
   const shared = breakableStore();
   const { control, time } = await startPlane({ store: shared.store });
-  shared.store.commit = () => Promise.reject(new Error('no space left on device'));
+  shared.store.commit = () => Promise.reject(unwritten(new Error('no space left on device')));
   assert.equal((await control(enable(60))).response.status, 'partial');
   const before = shared.calls;
   await time.pass(10_000);
@@ -80,6 +83,65 @@ async function twoProcesses(options: Setup['options'] = {}) {
     await startPlane({ store: ways[1].store, time, options }),
   ];
   return { here, there, time, ways, wayHere: ways[0].mode };
+}
+
+const reset: ControlRequest = { action: 'reset', categories: ['DATABASE'] };
+const endTemporary: ControlRequest = { ...reset, options: { otelrdcp_only: 'temporary' } };
+const forOne: ControlRequest = { ...enable(60), options: { otelrdcp_target: { match: { user: 'u' } }, duration: 60 } };
+const inAcme = { scope: ACME };
+
+/** What another process does before a local control, of which the process that is cut off does not hear, and after it. */
+const MEANWHILE: readonly {
+  readonly what: string;
+  readonly before?: readonly [ControlRequest, { scope: Scope }?][];
+  readonly after?: readonly [ControlRequest, { scope: Scope }?][];
+  readonly yields: boolean;
+}[] = [
+  { what: 'nothing', yields: false },
+  { what: 'an older control of the same category', before: [[enable(900)]], yields: false },
+  { what: 'an older permanent setting', before: [[enable()]], yields: false },
+  { what: 'an older reset', before: [[enable()], [reset]], yields: false },
+  { what: 'the end of an older control, by its time', before: [[enable(20)]], yields: false },
+  { what: 'a later control', after: [[enable(900)]], yields: true },
+  { what: 'a later permanent setting', before: [[enable(20)]], after: [[enable()]], yields: true },
+  { what: 'a later change that was reset', after: [[enable()], [reset]], yields: true },
+  { what: 'a later end of what is temporary, by somebody', before: [[enable(900)]], after: [[endTemporary]], yields: true },
+  { what: 'a later control of a part of the work', after: [[forOne]], yields: false },
+  { what: 'a later control of a tenant', after: [[enable(900), inAcme]], yields: false },
+  { what: 'a later control of another category', after: [[{ ...enable(900), categories: ['CACHE'] }]], yields: false },
+];
+
+for (const { what, before = [], after = [], yields } of MEANWHILE) {
+  test(`a local control ${yields ? 'yields to' : 'outlives'} ${what}`, async () => {
+    const { here, there, time, ways, wayHere } = await twoProcesses();
+    await there.control(enable(10));
+    await ways[0].announce(GLOBAL_SCOPE);
+    wayHere.down = true;
+    for (const [request, context] of before) await there.control(request, context);
+    await time.pass(1000);
+    const local = { ...enable(600), action: 'disable' as const };
+    const { response } = await here.control(local, { requestId: 'here' });
+    assert.equal(response.status, 'partial');
+    await time.pass(1000);
+    for (const [request, context] of after) await there.control(request, context);
+    // What was there before has ended by now, and the end is written.
+    await time.pass(30_000);
+    assert.equal(here.database.enabled, false);
+    wayHere.down = false;
+    await time.pass(1000);
+    for (const way of ways) await way.announce(GLOBAL_SCOPE);
+    await time.pass(1000);
+    const kept = (await ways[0].settings(GLOBAL_SCOPE)).get('DATABASE')?.temporary;
+    assert.equal(kept?.expiresAt === Date.parse(response.changes[0]?.expiresAt ?? ''), !yields);
+    assert.deepEqual(here.stateOf(), there.stateOf());
+    const entries = await ways[0].entries();
+    assert.deepEqual(
+      entries.filter(({ action }) => action === 'reconcile').map(({ reason }) => reason),
+      [yields ? 'changed for all meanwhile' : 'set in one process while the store could not be reached'],
+    );
+    assert.equal(entries.filter(({ requestId }) => requestId === 'here').length, 1);
+    assert.equal(verify(entries), undefined);
+  });
 }
 
 test('a change for all made meanwhile wins, and the trail records the end of the local control', async () => {
@@ -105,6 +167,28 @@ test('a change for all made meanwhile wins, and the trail records the end of the
     [[true, false, false]],
   );
   assert.equal(verify(entries), undefined);
+});
+
+test('a repeat at a process that is cut off ends when its id turns out to have been answered elsewhere', async () => {
+  const { here, there, time, ways, wayHere } = await twoProcesses();
+  const replay = { key: 'ops r-1', fingerprint: 'f' };
+  const first = await there.control(enable(60), { replay });
+  wayHere.down = true;
+  await time.pass(1000);
+  const { response } = await here.control(enable(60), { replay });
+  assert.equal(response.status, 'partial');
+  wayHere.down = false;
+  await time.pass(1000);
+  assert.equal(here.stateOf().expiresAt, there.stateOf().expiresAt);
+  assert.deepEqual((await here.control(enable(60), { replay })).response, first.response);
+  assert.deepEqual(
+    (await ways[0].entries()).map(({ action, outcome, reason }) => [action, outcome, reason]),
+    [
+      ['enable', 'success', undefined],
+      ['enable', 'partial', undefined],
+      ['reconcile', 'success', 'the request had been answered by another process'],
+    ],
+  );
 });
 
 test('of two local controls of one category, set in two processes, one is shared', async () => {

@@ -94,7 +94,7 @@ function assertMayRaise(ctx: Context, { categories = [], options }: ControlReque
 function commandContext(ctx: Context, request: ControlRequest, sources: AppDependencies): CommandContext {
   const principal = required(ctx, 'principal');
   const tenancy = required(ctx, 'tenancy');
-  const { requestId, requestIdGiven } = ctx.state;
+  const { requestId } = ctx.state;
   return {
     ...tenancy,
     // With settings that all tenants share, the scope names none: the change takes effect whichever tenant was named.
@@ -103,14 +103,13 @@ function commandContext(ctx: Context, request: ControlRequest, sources: AppDepen
     ...(principal.allow !== undefined && { allow: principal.allow }),
     requestId,
     source: sourceOf(ctx),
-    // The same id may then be used for the change itself.
-    ...(requestIdGiven &&
-      request.options?.otelrdcp_dryRun !== true && {
-        replay: {
-          key: JSON.stringify([identityKey(principal), requestId]),
-          fingerprint: fingerprint(request, tenancy),
-        },
-      }),
+    // After a dry run, the same id may be used for the change itself. A client without an id repeats with that of the answer.
+    ...(request.options?.otelrdcp_dryRun !== true && {
+      replay: {
+        key: JSON.stringify([identityKey(principal), requestId]),
+        fingerprint: fingerprint(request, tenancy),
+      },
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { unwritten } from '../../errors.ts';
 import type { AuditEntry } from '../../protocol/audit-messages.ts';
 import { timers } from '../../time/timers.ts';
 import { auditFilter, countedPosition, type Found, pageOf } from '../audit-query.ts';
@@ -57,7 +58,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   let closed = false;
 
   function assertOpen(): void {
-    if (closed) throw new Error('the memory store is closed');
+    if (closed) throw unwritten(new Error('the memory store is closed'));
   }
 
   function liveReplay(key: string, now: number): ReplayRecord | undefined {

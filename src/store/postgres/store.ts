@@ -1,4 +1,6 @@
+import { unwritten } from '../../errors.ts';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { DeadlineError } from '../deadline.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, StoredValues } from '../stored-values.ts';
 import { columnsOf, createPostgresTrail } from './audit.ts';
@@ -120,11 +122,16 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
     });
     const send = () => query(`SELECT ${schema}.commit($1, $2) AS result`, [change, patience]);
     // Where the connection broke, the entry's id tells whether it was made; nothing is made twice, or late.
+    let broken: unknown;
     const [row] = await send()
-      .catch((error: unknown) => (error instanceof BrokenConnection ? send() : Promise.reject(error)))
+      .catch((error: unknown) => {
+        if (!(error instanceof BrokenConnection)) throw error;
+        broken = error;
+        return send();
+      })
       .catch((error: unknown) => {
         failed = JSON.stringify(written);
-        throw error;
+        throw broken ?? (isAnswerLost(error) ? error : unwritten(error));
       });
     const result = JSON.parse(row?.result ?? '{}') as CommitAnswer;
     switch (result.outcome) {
@@ -144,11 +151,13 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
         return { outcome: 'committed', revision, position: { history, revision: version } };
       }
       default:
-        await changes.sync();
-        throw new Error(
-          result.outcome === 'lost'
-            ? 'PostgreSQL has lost changes that it had acknowledged; its state was read again'
-            : `PostgreSQL did not reach the commit within ${deadlineMs} ms`,
+        await changes.sync().catch(() => {});
+        throw unwritten(
+          new Error(
+            result.outcome === 'lost'
+              ? 'PostgreSQL has lost changes that it had acknowledged; its state is read again'
+              : `PostgreSQL did not reach the commit within ${deadlineMs} ms`,
+          ),
         );
     }
   }
@@ -231,6 +240,10 @@ type CommitAnswer =
       readonly revision: number | null;
       readonly version: number | null;
     };
+
+function isAnswerLost(error: unknown): boolean {
+  return error instanceof BrokenConnection || error instanceof DeadlineError;
+}
 
 function replayOf(stored: StoredValues, { key, fingerprint, response, expires_at }: Row) {
   return stored.replay({ key, fingerprint, response, expiresAt: Number(expires_at) });

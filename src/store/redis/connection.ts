@@ -1,3 +1,4 @@
+import { unwritten } from '../../errors.ts';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
 import { timers } from '../../time/timers.ts';
 import { DeadlineError, Deadlines, within } from '../deadline.ts';
@@ -7,13 +8,15 @@ import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from '.
 const MAX_RETRY_MS = 500;
 
 const SILENT = 'Redis does not answer';
+const NOT_CONNECTED = 'Redis is not connected';
 
 /** A connection to Redis that reconnects until it is closed. */
 export interface RedisConnection {
   /**
    * Rejects when Redis does not answer within the deadline, or is not connected; an unsent command is then never sent.
    * After one timeout, further commands are rejected at once until Redis answers again. A Sentinel client resends a
-   * command when its connection broke before the answer.
+   * command when its connection broke before the answer. The error says by {@link unwritten} where Redis has refused the
+   * command, or it was never sent.
    */
   send(args: readonly string[], deadlineMs: number): Promise<unknown>;
   /** Resolves when no command is in flight, or after the deadline. */
@@ -62,7 +65,7 @@ export function connectRedis(
         // A client destroyed while connecting may connect all the same.
         if (client !== made) {
           made.destroy();
-          throw new Error('Redis is not connected');
+          throw new Error(NOT_CONNECTED);
         }
         await established(made);
       });
@@ -91,17 +94,19 @@ export function connectRedis(
   begin();
   return {
     async send(args, deadlineMs) {
-      if (silent) throw new Error(SILENT);
-      return within(deadlines.in(deadlineMs), async () => {
+      if (silent) throw unwritten(new Error(SILENT));
+      let sent = false;
+      return within(deadlines.in(deadlineMs), async (signal) => {
         if (attempt !== undefined) await attempt;
         const current = client;
-        if (current === undefined) throw new Error('Redis is not connected');
+        if (current === undefined || signal.aborted) throw new Error(NOT_CONNECTED);
+        sent = true;
         return current.sendCommand([...args]);
       }).catch((error: unknown) => {
         silent ||= error instanceof DeadlineError;
         // A timed-out command blocks all later ones on the connection, and a replica accepts no writes.
         if (client !== undefined && (error instanceof DeadlineError || isReadOnly(error))) lost(client);
-        throw error;
+        throw sent && !isRefusal(error) ? error : unwritten(error);
       });
     },
     async close() {
@@ -168,11 +173,11 @@ export function borrowRedis(
 
   return {
     async send(args, deadlineMs) {
-      if (closed) throw new Error('the Redis store is closed');
-      if (silent) throw new Error(SILENT);
+      if (closed) throw unwritten(new Error('the Redis store is closed'));
+      if (silent) throw unwritten(new Error(SILENT));
       return ask((signal) => sendOnce(args, signal), deadlines.in(deadlineMs)).catch((error: unknown) => {
         if (error instanceof DeadlineError) void endSilence();
-        throw error;
+        throw isRefusal(error) ? unwritten(error) : error;
       });
     },
     async close() {
@@ -188,6 +193,11 @@ export function borrowRedis(
 function rejectUnquoted(error: unknown): never {
   if (!(error instanceof Error) || 'code' in error) throw error;
   throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
+}
+
+/** Redis itself has answered, with the first word of its errors, or the command was not sent. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && (/^[A-Z]{2,20} /.test(error.message) || error.message === NOT_CONNECTED);
 }
 
 function isReadOnly(error: unknown): boolean {

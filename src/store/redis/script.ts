@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StoreOutage } from '../../errors.ts';
+import { StoreOutage, unwritten } from '../../errors.ts';
 
 /** Sends a command. */
 export type Send = (args: readonly string[]) => Promise<unknown>;
@@ -20,6 +20,6 @@ export async function evaluate(
   } catch (error) {
     // Up to Redis 7, a permission error inside a script has no name of its own.
     const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
-    throw isForbidden ? new StoreOutage('the store refuses writes (NOPERM)', { cause: error }) : error;
+    throw isForbidden ? unwritten(new StoreOutage('the store refuses writes (NOPERM)', { cause: error })) : error;
   }
 }

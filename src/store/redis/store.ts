@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { unwritten } from '../../errors.ts';
 import { diagnostics } from '../../telemetry/diagnostics.ts';
 import { timers } from '../../time/timers.ts';
 import { BEAT_MS } from '../fleet-store.ts';
@@ -313,10 +314,10 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
         return { outcome, replay: replayRecord(stored, name, value) ?? none };
       }
       case 'lost':
-        await sync();
-        throw new Error('Redis has lost changes that it had acknowledged; its state was read again');
+        await sync().catch(() => {});
+        throw unwritten(new Error('Redis has lost changes that it had acknowledged; its state is read again'));
       default:
-        throw new Error(`Redis did not reach the commit within ${deadlineMs} ms`);
+        throw unwritten(new Error(`Redis did not reach the commit within ${deadlineMs} ms`));
     }
   }
 

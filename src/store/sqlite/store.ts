@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { unwritten } from '../../errors.ts';
 import { timers } from '../../time/timers.ts';
 import { Listeners } from '../listeners.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
@@ -97,7 +98,10 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
         return applyCommit(statements, wanted, { writer, history, stored });
       },
       wanted.background === true ? IN_PASSING : {},
-    );
+    ).catch((error: unknown) => {
+      // SQLite has rolled it back.
+      throw unwritten(error);
+    });
     if (result.outcome === 'committed') written = Math.max(written, result.position?.revision ?? 0);
     // The caller applies its commit first.
     if (written > seen && timer !== undefined) timers.setImmediate(poll).unref();
