@@ -14,14 +14,7 @@ import { auditedActivation } from './activation.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
-import {
-  changesBetween,
-  expire,
-  expireActivation,
-  type Snapshot,
-  share,
-  type Transition,
-} from './transition.ts';
+import { changesBetween, expire, expireActivation, type Snapshot, share, type Transition } from './transition.ts';
 import type { Write, Writer } from './types.ts';
 
 export interface LocalControlsOptions {
@@ -132,7 +125,10 @@ export class LocalControls {
       const { temporary, by } = settings.get(category) ?? {};
       return at <= Math.max(temporary?.by?.at ?? 0, by?.at ?? 0, decided.get(category) ?? 0);
     };
-    for (const [reason, yields] of [[ANSWERED, isRepeat], [LATER, isOlder]] as const) {
+    for (const [reason, yields] of [
+      [ANSWERED, isRepeat],
+      [LATER, isOlder],
+    ] as const) {
       const categories = local.filter((category) => states.local(key).has(category) && yields(category));
       if (categories.length > 0) this.#defer(key, this.#drop(key, binding.snapshot(key), categories), reason);
     }
@@ -159,7 +155,13 @@ export class LocalControls {
     const tenantId = binding.tenantOf(key);
     for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
       const tenant = tenantId === undefined ? {} : { tenant: tenantId };
-      const page = await store.queryAudit({ limit: PAGE, since, outcome: 'success', ...tenant, ...(cursor && { cursor }) });
+      const page = await store.queryAudit({
+        limit: PAGE,
+        since,
+        outcome: 'success',
+        ...tenant,
+        ...(cursor && { cursor }),
+      });
       for (const { action, categories, timestamp: at, tenant: of, otelrdcp_activation: activation } of page.entries) {
         // Where tenants have no settings of their own, a change for everybody names the tenant of who made it.
         const isOfScope = of === undefined || binding.tenantOf(of.id) === tenantId;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unwritten } from '../../src/errors.ts';
-import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { Scope } from '../../src/control/types.ts';
+import { unwritten } from '../../src/errors.ts';
 import type { ControlRequest } from '../../src/protocol/control-request.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import { verify } from '../audit/entries.ts';
 import fc from '../support/fast-check.ts';
@@ -105,7 +105,12 @@ const MEANWHILE: readonly {
   { what: 'a later control', after: [[enable(900)]], yields: true },
   { what: 'a later permanent setting', before: [[enable(20)]], after: [[enable()]], yields: true },
   { what: 'a later change that was reset', after: [[enable()], [reset]], yields: true },
-  { what: 'a later end of what is temporary, by somebody', before: [[enable(900)]], after: [[endTemporary]], yields: true },
+  {
+    what: 'a later end of what is temporary, by somebody',
+    before: [[enable(900)]],
+    after: [[endTemporary]],
+    yields: true,
+  },
   { what: 'a later control of a part of the work', after: [[forOne]], yields: false },
   { what: 'a later control of a tenant', after: [[enable(900), inAcme]], yields: false },
   { what: 'a later control of another category', after: [[{ ...enable(900), categories: ['CACHE'] }]], yields: false },

@@ -51,9 +51,10 @@ export async function startProxy(port: number, heldMs = 0) {
     target = elsewhere;
     for (const socket of sockets) socket.destroy();
   }
-  /** From now on nothing arrives one way, although connections stay open and are accepted. */
-  function hold(way: Way): void {
+  /** From now on nothing arrives one way, although connections stay open and are accepted, until {@link release} is called. */
+  function hold(way: Way): () => void {
     held.set(way, Promise.withResolvers());
+    return release;
   }
   /** Lets pass what was held. */
   function release(): void {
