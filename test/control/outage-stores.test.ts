@@ -98,7 +98,7 @@ for (const { name, skip, start, open } of SERVERS) {
     }
 
     for (const held of ['down', 'up'] as const) {
-      test(`says that an outcome is unknown while no ${held} pass, and has one answer and one entry for it`, async (t) => {
+      test(`says that an outcome is unknown while nothing passes ${held}, and has one answer and one entry for it`, async (t) => {
         const { here, there, proxy } = await two(t);
         const pass = proxy.hold(held);
         for (const asked of ['first', 'again']) {
