@@ -234,10 +234,8 @@ export function openState(
       namedTenants: gate.namedTenants,
       budgets: {
         ...sink.budgets,
-        linesOf: ({ index, name }) => {
-          const own = index === undefined ? NO_LINES : linesOf({ index });
-          return fleet === undefined ? own : sumOfLines(own, fleet.calls.linesOf(name));
-        },
+        linesOf: ({ index, name }) =>
+          sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
       outputs: sink.outputs,
