@@ -26,6 +26,7 @@ const again = `npm run chaos -- --store ${store} --seed ${seed} --seconds ${seco
 const rounds = schedule(store as StoreName, Number(seed), Number(seconds));
 
 let slowest = 0;
+let slowestRest = 0;
 const counts = new Map<string, number>();
 const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1);
 const world = await createWorld(store as StoreName);
@@ -49,6 +50,7 @@ async function play(round: (typeof rounds)[number]): Promise<void> {
   const states = () => world.living().map(({ reports }) => reports.at(-1)?.states);
   await until('one state', () => new Set(states()).size === 1, 2 * CONVERGED_MS).catch(() => undefined);
   const took = Math.round(ownTime() - waited);
+  slowestRest = Math.max(slowestRest, took);
   judge.check('converged', took <= CONVERGED_MS, () => `${took} ms: ${states()}`);
   await sleep(WRITTEN_MS);
   const trail = await until('the trail', () => trailOf(world.living()[0]!.process).catch(() => undefined));
@@ -76,6 +78,7 @@ try {
 judge.check('ended', world.endings.length === 0, () => world.endings.join('; '));
 
 counts.set('slowest answer of a process that was not stopped, in ms', slowest);
+counts.set('slowest convergence, in ms', slowestRest);
 for (const [what, number] of [...counts].sort()) console.log(what.padEnd(60), String(number).padStart(6));
 console.log(`\n${'promise'.padEnd(60)} judged broken`);
 const broken = Object.entries(PROMISES).map(([name, promise]) => {

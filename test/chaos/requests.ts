@@ -10,7 +10,7 @@ import type { Life, World } from './world.ts';
 const PATIENCE_MS = 20_000;
 
 type Answer = ControlResponse & Partial<ErrorResponse>;
-/** `local`: in one process until the store is back. `unknown`: no answer, or one that says so. `wrong`: none of the protocol. */
+/** `local`: in one process until the store is back. `unknown`: no answer, or one that says so. `wrong`: none in time, or none of the protocol. */
 type Outcome = 'ok' | 'local' | 'failed' | 'unknown' | 'wrong';
 export type Attempt = Awaited<ReturnType<typeof attempt>>;
 export type Requested = NonNullable<Awaited<ReturnType<typeof request>>>;
@@ -39,8 +39,10 @@ async function attempt(life: Life, { key, action, seconds }: Operation, id: stri
     const answer = (await response.json()) as Answer;
     const isReplay = response.headers.get('X-RDCP-Replayed') === 'true';
     return { life, start, end: Date.now(), outcome: outcomeOf(response.status, answer), isReplay, answer };
-  } catch {
-    return { life, start, end: Date.now(), outcome: 'unknown' as const, isReplay: false };
+  } catch (error) {
+    // A process that ends meanwhile gives no answer, and any other gives one in time.
+    const outcome = error instanceof Error && error.name === 'TimeoutError' ? ('wrong' as const) : ('unknown' as const);
+    return { life, start, end: Date.now(), outcome, isReplay: false };
   }
 }
 

@@ -7,6 +7,7 @@ import { type MemberProcess, startMember } from '../fleet/processes.ts';
 import { startProxy } from '../store/proxy.ts';
 import { startRedis } from '../store/redis-server.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { type Fault, SIZE, type StoreName } from './schedule.ts';
 
 /** How long a process may take to end, in milliseconds. */
@@ -52,15 +53,25 @@ const STORES: Readonly<Record<StoreName, () => Promise<Server>>> = {
     let locker: DatabaseSync | undefined;
     return {
       url: `sqlite:${path}`,
-      kill() {
-        locker = new DatabaseSync(path, { timeout: 5000 });
-        locker.exec('BEGIN IMMEDIATE');
+      async kill() {
+        locker = new DatabaseSync(path, { timeout: 0 });
+        // A process that was stopped may have the lock.
+        await until('the lock', () => isLocked(locker), 20_000);
       },
       start: () => locker?.close(),
       close: () => rmSync(folder, { recursive: true, force: true }),
     };
   },
 };
+
+function isLocked(database: DatabaseSync | undefined): boolean {
+  try {
+    database?.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The store, and the processes that share it, each with a proxy of its own before it. */
 export async function createWorld(name: StoreName) {
