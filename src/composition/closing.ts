@@ -1,5 +1,6 @@
 import { isRdcpError } from '../errors.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
+import { isError, messageOf } from '../thrown.ts';
 import { withDeadline } from '../time/deadline.ts';
 
 /** Longest time for one part to close, in milliseconds; requests in flight get 10 s of it. */
@@ -25,6 +26,6 @@ export function diagnose(error: unknown): void {
   else
     diagnostics.error(
       `rdcp: ${error.code}: ${error.message}`,
-      ...(error.cause instanceof Error ? [error.cause.message] : []),
+      ...(isError(error.cause) ? [messageOf(error.cause)] : []),
     );
 }

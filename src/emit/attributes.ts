@@ -5,6 +5,7 @@ import { describeThrown, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
 import { buildRecordFields } from './record-fields.ts';
 import { hidesValue, NO_REDACTION, type Redaction } from './redaction.ts';
+import { attributeBytes } from './text.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';
 
 /** Attributes built from a call. */
@@ -58,7 +59,8 @@ export function withError(
 
 function failed(category: string, text: string, error: unknown): BuiltAttributes {
   const attributes = { [ATTR_CATEGORY_NAME]: category, [ATTR_ATTRIBUTES_ERROR]: text };
-  return { attributes, simple: true, bytes: text.length, failure: { error } };
+  const bytes = attributeBytes(ATTR_CATEGORY_NAME, category) + attributeBytes(ATTR_ATTRIBUTES_ERROR, text);
+  return { attributes, simple: true, bytes, failure: { error } };
 }
 
 function isThenable(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { isError, messageOf, typeOfThrown } from '../thrown.ts';
 import { MAX_VALUE_BYTES } from './limits.ts';
 import type { Redaction } from './redaction.ts';
-import { cutText, MAX_UNIT_BYTES } from './text.ts';
+import { cutText, detached, MAX_UNIT_BYTES } from './text.ts';
 import { ValueBuilder } from './value.ts';
 
 /** A message up to this length always fits, whatever its characters are. */
@@ -26,7 +26,7 @@ export class MessageTexts {
     const text = messageText(message, this.#redaction);
     if (text === message && text.length <= MAX_KEPT_LENGTH) {
       if (this.#clean.size >= MAX_KEPT) this.#clean.clear();
-      this.#clean.add(text);
+      this.#clean.add(detached(text));
     }
     return text;
   }

@@ -3,7 +3,7 @@ import { LEVEL } from '../gate/levels.ts';
 import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../gate/types.ts';
 import { timestamp } from '../protocol/time.ts';
 import { diagnostics } from '../telemetry/diagnostics.ts';
-import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../telemetry/semconv.ts';
+import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE, ATTR_TENANT_ID } from '../telemetry/semconv.ts';
 import type { Activations, ActiveCategory } from './activations.ts';
 import { buildAttributes, withError } from './attributes.ts';
 import type { Budget } from './budget.ts';
@@ -13,6 +13,7 @@ import type { Outputs } from './outputs.ts';
 import type { Call } from './record.ts';
 import type { Redaction } from './redaction.ts';
 import type { Attached, Tap } from './taps.ts';
+import { attributeBytes } from './text.ts';
 
 type Outcome = AttributeFailure | DropCode | undefined;
 
@@ -131,9 +132,10 @@ export class Pipeline {
     for (const each of recording) each.record?.(call);
     give(wanting, category, call);
     const logs = by !== undefined || wanting.some((tap) => tap.logs === true);
-    const refused = logs && !written ? this.#parts.outputs.current()(copyOf(call)) : undefined;
+    const own = logs && !written ? copyOf(call) : call;
+    const refused = own === call ? undefined : this.#parts.outputs.current()(own);
     if (by === undefined) return { activated: dropped !== undefined, dropped, failure };
-    if (refused === undefined) by.spend(call);
+    if (refused === undefined) by.spend(own);
     return { activated: true, dropped: refused, failure };
   }
 
@@ -190,7 +192,7 @@ export class Pipeline {
     const built = buildAttributes(name, plain ? given : withError(message, given), redaction);
     const text = this.#messages.of(message);
     const { attributes, simple, failure } = built;
-    const bytes = built.bytes + text.length;
+    const bytes = built.bytes + Buffer.byteLength(text) + attributeBytes(ATTR_TENANT_ID, tenantId);
     return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
   }
 }

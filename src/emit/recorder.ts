@@ -7,7 +7,8 @@ import { ATTR_RECORDED, ATTR_RECORDER_CUT, ATTR_WORK_ID, ATTR_WORK_OUTCOME } fro
 import type { Clock, Schedule } from '../time/clock.ts';
 import type { PieceOfWork, WorkOutcomes } from '../work/outcomes.ts';
 import type { Budget } from './budget.ts';
-import type { Call } from './record.ts';
+import { type Call, HELD_BYTES, keepable } from './record.ts';
+import { attributeBytes } from './text.ts';
 
 /** How much is kept of work whose outcome is not known yet: the option `recorder`. */
 export interface RecorderLimits {
@@ -140,12 +141,11 @@ export class Recorder {
     if (piece === undefined) return;
     const recording = this.#recordings.get(piece) ?? this.#recordingOf(piece);
     const span = trace.getActiveSpan()?.spanContext();
-    const at = { ...call, at: clock.now() };
-    recording.calls.push({ output, category, call: at, span, order: this.#order++ });
-    recording.bytes += call.bytes;
-    this.#bytes += call.bytes;
-    while (recording.calls.length > limits.callsPerWork || recording.bytes > limits.bytesPerWork)
-      this.#cutOldest(recording);
+    const kept = { ...keepable(call), at: clock.now() };
+    recording.calls.push({ output, category, call: kept, span, order: this.#order++ });
+    recording.bytes += heldBytes(call);
+    this.#bytes += heldBytes(call);
+    this.#cutToLimits(recording);
     while (this.#bytes > limits.bytes) this.#cutLongest();
   }
 
@@ -185,6 +185,14 @@ export class Recorder {
     this.#recordings.delete(piece);
   }
 
+  /** Cuts the oldest calls of a piece of work. Its limit is of what the lines say, that of all work is of memory. */
+  #cutToLimits(recording: Recording): void {
+    const { callsPerWork, bytesPerWork } = this.#options.limits;
+    const { calls } = recording;
+    while (calls.length > callsPerWork || recording.bytes - calls.length * HELD_BYTES > bytesPerWork)
+      this.#cutOldest(recording);
+  }
+
   /** Cuts the oldest call of the work that has taken longest. */
   #cutLongest(): void {
     for (const [piece, recording] of this.#recordings) {
@@ -200,8 +208,8 @@ export class Recorder {
   #cutOldest(recording: Recording): void {
     const { category, call } = recording.calls.shift()!;
     recording.cut += 1;
-    recording.bytes -= call.bytes;
-    this.#bytes -= call.bytes;
+    recording.bytes -= heldBytes(call);
+    this.#bytes -= heldBytes(call);
     this.#countOf(category).cut += 1;
   }
 
@@ -217,8 +225,8 @@ export class Recorder {
   #take(recording: Recording, which: (call: HeldCall) => boolean): void {
     for (const each of recording.calls) {
       if (!which(each)) continue;
-      recording.bytes -= each.call.bytes;
-      this.#bytes -= each.call.bytes;
+      recording.bytes -= heldBytes(each.call);
+      this.#bytes -= heldBytes(each.call);
       this.#countOf(each.category).forgotten += 1;
     }
     recording.calls = recording.calls.filter((each) => !which(each));
@@ -237,13 +245,12 @@ export class Recorder {
   }
 
   #join(around: PieceOfWork, { calls, bytes, cut }: Recording): void {
-    const { callsPerWork, bytesPerWork } = this.#options.limits;
     const outer = this.#recordings.get(around) ?? this.#recordingOf(around);
     outer.calls = [...outer.calls, ...calls].sort((one, other) => one.order - other.order);
     outer.bytes += bytes;
     this.#bytes += bytes;
     outer.cut += cut;
-    while (outer.calls.length > callsPerWork || outer.bytes > bytesPerWork) this.#cutOldest(outer);
+    this.#cutToLimits(outer);
   }
 
   /** Work that has failed comes out after a while although it has not ended; otherwise old calls of it are dropped. */
@@ -276,15 +283,17 @@ export class Recorder {
       .padStart(8, '0');
     const summary = piece.summary(this.#options.mask);
     const outcome = { [ATTR_RECORDED]: true, [ATTR_WORK_ID]: workId, [ATTR_WORK_OUTCOME]: summary };
+    const outcomeBytes = bytesOf(outcome);
     const failures = new Map<HeldOutput, RecordedFailure>();
     let cut = recording.cut > 0 ? { [ATTR_RECORDER_CUT]: recording.cut } : {};
     recording.cut = 0;
     for (const { output, category, call, span } of written) {
-      recording.bytes -= call.bytes;
-      this.#bytes -= call.bytes;
+      recording.bytes -= heldBytes(call);
+      this.#bytes -= heldBytes(call);
       const isWritten = hasRoom || output.budget === undefined;
       if (!isWritten) output.budget?.drop(1);
-      const own = { ...call, attributes: { ...call.attributes, ...outcome, ...cut } };
+      const bytes = call.bytes + outcomeBytes + bytesOf(cut);
+      const own = { ...call, attributes: { ...call.attributes, ...outcome, ...cut }, bytes };
       const done = isWritten && writeOne(output, category, own, span);
       if (done) cut = {};
       this.#countOf(category)[done ? 'written' : 'cut'] += 1;
@@ -295,6 +304,14 @@ export class Recorder {
     }
     for (const [output, failure] of failures) output.failed?.(failure);
   }
+}
+
+function heldBytes({ bytes }: Call): number {
+  return bytes + HELD_BYTES;
+}
+
+function bytesOf(attributes: { readonly [name: string]: string | number | boolean }): number {
+  return Object.entries(attributes).reduce((sum, [name, value]) => sum + attributeBytes(name, value), 0);
 }
 
 /** Writes a call in the span that it was made in. An output that throws fails neither the other calls nor the application. */

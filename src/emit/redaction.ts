@@ -1,5 +1,6 @@
 import { patternMatcher } from '../protocol/names.ts';
 import { maskCredentials } from './credentials.ts';
+import { detached } from './text.ts';
 
 /** Names and values that must not leave the process. */
 export interface Redaction {
@@ -70,7 +71,7 @@ export function createRedaction(patterns: readonly string[] | false): Redaction 
     const decided = decide(name);
     if (name.length <= MAX_KEPT_LENGTH) {
       if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(name, decided);
+      kept.set(detached(name), decided);
     }
     return decided;
   }

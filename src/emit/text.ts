@@ -34,13 +34,27 @@ export function cutText(
   }
   const remark = `… [cut from ${given.length} characters]`;
   const { length } = fit(text, maxBytes - Buffer.byteLength(remark));
-  return { text: detached(text, length) + remark, cut: true };
+  return { text: detached(text.slice(0, length)) + remark, cut: true };
 }
 
-/** Copies the beginning of a text. A slice would keep the whole text in memory as long as the record lives. */
-function detached(text: string, length: number): string {
-  return Buffer.from(text.slice(0, length), 'utf16le').toString('utf16le');
+/** V8 copies shorter slices. */
+const MIN_SLICE_LENGTH = 13;
+
+/**
+ * Copies a text that is kept for longer than its call. It may be a slice, which would keep the whole text in memory that it is
+ * of; there is no way to ask. V8 copies the characters to join them, in a fifth of the time that a Buffer takes.
+ */
+export function detached(text: string): string {
+  return text.length < MIN_SLICE_LENGTH ? text : ` ${text}`.slice(1);
 }
+
+/** Bytes of an attribute of ours: its name and its value in UTF-8, and what JSON writes around them. */
+export function attributeBytes(name: string, value: string | number | boolean | undefined): number {
+  return value === undefined ? 0 : Buffer.byteLength(`${name}${value}`) + SYNTAX_BYTES;
+}
+
+/** Quotes, colon and comma. */
+const SYNTAX_BYTES = 6;
 
 /** Characters of a long text in which credentials are searched: twice what is kept, so that none is cut before it is found. */
 const MAX_SEARCHED = 2 * MAX_VALUE_BYTES;

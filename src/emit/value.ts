@@ -31,6 +31,8 @@ const MAX_INNER_STACK_BYTES = 2048;
 const SHORT = 256;
 /** Replaces the omitted entries of an object. */
 const REST = '…';
+/** Size of the remark on how many were left out. */
+const REMARK_BYTES = 40;
 
 /**
  * Converts any value to plain data within a number of JSON bytes. The only application code that it runs is getters,
@@ -205,6 +207,7 @@ export class ValueBuilder {
   #leaveOut(fields: Fields, count: number): void {
     const before = typeof fields[REST] === 'string' ? Number.parseInt(fields[REST], 10) || 0 : 0;
     setField(fields, REST, `${before + count} more`);
+    this.#left -= REMARK_BYTES;
     this.cut = true;
   }
 
@@ -230,6 +233,7 @@ export class ValueBuilder {
     for (let position = 0; position < length; position++) {
       if (position === MAX_ENTRIES || this.#left <= 0) {
         values.push(`${REST} ${length - position} more`);
+        this.#left -= REMARK_BYTES;
         this.cut = true;
         break;
       }

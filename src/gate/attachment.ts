@@ -14,6 +14,15 @@ type Overrides = ReadonlyMap<number, Override>;
 
 const NO_OVERRIDES: Overrides = new Map();
 
+/** Longest id of a tenant that a request of an operator can name: RDCP 1.0, Identifier. */
+export const MAX_TENANT_LENGTH = 255;
+
+/** Cuts a tenant's id, which a client may have chosen, and which each line shows. No request can name one that was cut. */
+export function boundedTenant<T extends string | undefined>(id: T): T {
+  const isLong = typeof id === 'string' && id.length > MAX_TENANT_LENGTH;
+  return isLong ? (`${id.slice(0, MAX_TENANT_LENGTH - 1)}…` as T) : id;
+}
+
 /** Receives the changes of an attachment: the gate. */
 interface AttachmentListener {
   /** The bits of this word, or what tenants see of it, may have changed. */
@@ -161,7 +170,7 @@ export class ControllerAttachment implements Attachment {
   /** The tenant that the controller's hook returns for the current request; `undefined` without a hook or when it throws. */
   currentTenant(category: CategoryDescriptor): string | undefined {
     try {
-      return this.controller.currentTenant?.();
+      return boundedTenant(this.controller.currentTenant?.());
     } catch (error) {
       this.failed(category, error);
       return undefined;

@@ -1,4 +1,4 @@
-import { ControllerAttachment, type Override } from './attachment.ts';
+import { boundedTenant, ControllerAttachment, MAX_TENANT_LENGTH, type Override } from './attachment.ts';
 import { CAPACITY } from './bits.ts';
 import { Calls } from './calls.ts';
 import { CategoryRegistry } from './categories.ts';
@@ -10,9 +10,8 @@ import type { Attachment, CategoryDescriptor, CategoryOptions, Controller, Gate,
 import { InterestWatchers } from './watchers.ts';
 import { WorkContext } from './work.ts';
 
-/** Most tenants that are remembered, and the longest id. */
+/** Most tenants that are remembered. */
 const MAX_NAMED_TENANTS = 10_000;
-const MAX_TENANT_LENGTH = 255;
 
 export interface GateCoreOptions {
   /** @default memory that is not shared between threads */
@@ -66,7 +65,7 @@ export class GateCore implements Gate {
 
   runWithTenant<T>(tenantId: string, fn: () => T): T {
     this.#remember(tenantId);
-    return this.calls.runWithTenant(tenantId, fn);
+    return this.calls.runWithTenant(boundedTenant(tenantId), fn);
   }
 
   hasNamed(tenantId: string): boolean {

@@ -87,7 +87,7 @@ export interface RdcpConfig {
          */
         readonly bytesPerWork?: number | undefined;
         /**
-         * Bytes of all pieces of work together, from 65536 to 1073741824.
+         * Bytes of all pieces of work together, with 300 for each call, from 65536 to 1073741824.
          * @default 16777216 (16 MiB)
          */
         readonly bytes?: number | undefined;

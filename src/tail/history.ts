@@ -1,4 +1,4 @@
-import { type DebugRecord, recordOf } from '../emit/record.ts';
+import { type DebugRecord, HELD_BYTES, keepable, recordOf } from '../emit/record.ts';
 import type { Clock, Schedule } from '../time/clock.ts';
 import { LineRate } from './rate.ts';
 import { type Tapped, Tapping } from './tapping.ts';
@@ -7,8 +7,6 @@ import { type Tapped, Tapping } from './tapping.ts';
 const MAX_BYTES = 1024 * 1024;
 /** Most lines that are kept of a second. */
 const MAX_LINES_PER_SECOND = 1000;
-/** Size of a line beside its message and attributes, in bytes. */
-const LINE_BYTES = 200;
 /** Interval in which old lines are dropped, in milliseconds. */
 const TICK_MS = 1000;
 
@@ -42,7 +40,7 @@ export class History {
     this.#tapping = new Tapping(options, categories, ({ name }) => ({
       matches: () => true,
       admits: () => this.#rate.take(name),
-      take: (_category, call) => this.#keep(recordOf(call, clock.now()), call.bytes),
+      take: (_category, call) => this.#keep(recordOf(keepable(call), clock.now()), call.bytes),
     }));
     this.#stop = schedule(TICK_MS, () => {
       this.#rate.refill(TICK_MS);
@@ -65,7 +63,7 @@ export class History {
   }
 
   #keep(record: DebugRecord, callBytes: number): void {
-    const bytes = callBytes + LINE_BYTES;
+    const bytes = callBytes + HELD_BYTES;
     this.#kept.push({ record, at: this.#options.clock.monotonic(), bytes });
     this.#bytes += bytes;
     if (this.#bytes > MAX_BYTES) this.#forget();

@@ -47,7 +47,7 @@ export const ATTR_TENANT_NAME = 'rdcp.tenant.name';
 export const ATTR_RECORDED = 'rdcp.recorded';
 /** One value for the records of one piece of work. */
 export const ATTR_WORK_ID = 'rdcp.work.id';
-/** What the work was and how it ended. */
+/** What the work was and how it ended, in at most 256 characters. A path is without its query. */
 export const ATTR_WORK_OUTCOME = 'rdcp.work.outcome';
 /** Earlier calls of that work that were dropped for want of room; on the first call that is written. */
 export const ATTR_RECORDER_CUT = 'rdcp.recorder.cut';
