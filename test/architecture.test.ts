@@ -184,7 +184,7 @@ const ARROWS: Record<string, readonly string[]> = {
     'store/state-store.ts',
   ],
   client: ['protocol', 'errors.ts'],
-  console: ['client.ts', 'client', 'protocol'],
+  console: ['client.ts', 'client', 'protocol', 'time'],
   register: [
     'adopt',
     'gate/gate.ts',

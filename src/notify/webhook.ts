@@ -6,6 +6,7 @@ import type { Condition } from '../report/conditions.ts';
 import type { Reporter } from '../report/reporter.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import { withDeadline } from '../time/deadline.ts';
+import { retryDelay } from '../time/retry-delay.ts';
 import { timers } from '../time/timers.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -14,8 +15,7 @@ const MAX_EVENTS = 1000;
 const MAX_BYTES = 1024 * 1024;
 /** Longest time for one attempt, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Pause after the first failure; it doubles with each further one. */
-const FIRST_PAUSE_MS = 1000;
+/** Longest pause after a failure, in milliseconds. */
 const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A longer pause, which the receiver asked for, is reported at once. */
 const PAUSE_TO_REPORT_MS = 10_000;
@@ -219,9 +219,13 @@ export class Webhook {
     if (!refused || event.attempts < ATTEMPTS_WHEN_REFUSED) this.#enqueue(event, 'first');
     else if (event.loss === undefined) this.#drop('refused');
     if (this.#closing) return;
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(this.#failures - 1, 20));
     const asked = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
-    const wait = Math.max(asked, pause * (0.5 + random() / 2));
+    const wait = retryDelay({
+      failures: this.#failures,
+      longestMs: LONGEST_PAUSE_MS,
+      askedForMs: asked,
+      random: random(),
+    });
     this.#resumesAt = clock.now() + wait;
     this.#cancelPause = delay(wait, () => this.#resume());
     if (asked > PAUSE_TO_REPORT_MS) this.#problem = `${problem} and asks to wait ${Math.ceil(asked / 1000)} s`;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as settled } from 'node:timers/promises';
-import { Follower, type FollowerState, retryDelay } from '../../src/console/state/follower.ts';
+import { Follower, type FollowerState } from '../../src/console/state/follower.ts';
+import { retryDelay } from '../../src/time/retry-delay.ts';
 
 interface Event {
   readonly id?: string;
@@ -165,8 +166,8 @@ test('another scope begins without the position of the one before', async () => 
 });
 
 test('pauses double up to half a minute, and are spread over their second half', () => {
-  const pauses = [1, 2, 3, 6, 7, 1000].map((failures) => retryDelay({ failures }, 1));
+  const pauses = [1, 2, 3, 6, 7, 1000].map((failures) => retryDelay({ failures, longestMs: 30_000, random: 1 }));
   assert.deepEqual(pauses, [1000, 2000, 4000, 30_000, 30_000, 30_000]);
-  assert.equal(retryDelay({ failures: 3 }, 0), 2000);
-  assert.equal(retryDelay({ failures: 1, askedForMs: 9000 }, 0), 9000);
+  assert.equal(retryDelay({ failures: 3, longestMs: 30_000, random: 0 }), 2000);
+  assert.equal(retryDelay({ failures: 1, longestMs: 30_000, askedForMs: 9000, random: 0 }), 9000);
 });

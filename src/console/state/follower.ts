@@ -1,3 +1,5 @@
+import { retryDelay } from '../../time/retry-delay.ts';
+
 /** A connection that lived for this long begins with the shortest pause again, in milliseconds. */
 const STABLE_MS = 10_000;
 /** Longest pause between two attempts, in milliseconds. */
@@ -126,23 +128,14 @@ export class Follower<E extends object> {
     }
     this.#abandon();
     this.#failures += 1;
-    const delayMs = retryDelay({ failures: this.#failures, askedForMs: askedFor(error) }, random());
+    const delayMs = retryDelay({
+      failures: this.#failures,
+      longestMs: LONGEST_MS,
+      askedForMs: askedFor(error),
+      random: random(),
+    });
     this.#waiting = true;
     this.#cancelTimer = after(delayMs, () => void this.#connect());
     changed({ state: 'lost', error, delayMs });
   }
-}
-
-/**
- * The pause before the next attempt, in milliseconds: doubled with each failure, and spread, so that not all pages come back
- * at once.
- * @param failure `failures` in a row, from 1; `askedForMs` is the server's `Retry-After`, as time from now
- * @param random between 0 and 1
- */
-export function retryDelay(
-  { failures, askedForMs = 0 }: { readonly failures: number; readonly askedForMs?: number | undefined },
-  random: number,
-): number {
-  const doubled = Math.min(LONGEST_MS, 500 * 2 ** Math.min(failures, 16));
-  return Math.max(askedForMs, doubled * (0.5 + random / 2));
 }
