@@ -17,7 +17,7 @@ const OWN_SECRET_PREFIX = 'rdcp_';
 export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
   return {
     verify: async (token, sender) => {
-      if (jwt !== undefined && (opaque === undefined || (await jwt.isFromKnownIssuer(token)))) return jwt.verify(token);
+      if (jwt !== undefined && (opaque === undefined || jwt.isFromKnownIssuer(token))) return jwt.verify(token);
       if (opaque === undefined || token.startsWith(OWN_SECRET_PREFIX)) throw refusal('bearer');
       return opaque.verify(token, sender);
     },

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { JWSHeaderParameters } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { isRdcpError } from '../errors.ts';
 import type { JwtIssuerOptions } from '../options/options.ts';
@@ -7,6 +6,7 @@ import { type Conditions, UNWATCHED } from '../report/conditions.ts';
 import type { Clock, Delay } from '../time/clock.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { loadJose } from './jose.ts';
+import { readClaims, readHeader } from './jws.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
@@ -33,7 +33,7 @@ export interface JwtVerifierOptions {
 /** Verifies JWTs of known issuers. */
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether the unverified `iss` of a token is a known issuer. */
-  isFromKnownIssuer(token: string): Promise<boolean>;
+  isFromKnownIssuer(token: string): boolean;
   /** Fetches published keys, to detect an outage before the first token. */
   checkIssuers(): void;
 }
@@ -82,7 +82,7 @@ export function createJwtVerifier({
         ? admit(known.principal, known.issuer)
         : verifyUncached(token, digest);
     },
-    isFromKnownIssuer: async (token) => token.includes('.') && trusted.has(await claimedIssuer(token)),
+    isFromKnownIssuer: (token) => trusted.has(claimedIssuer(token)),
     checkIssuers: () => {
       for (const issuer of trusted.values()) void issuer.check?.();
     },
@@ -103,8 +103,10 @@ function admit(principal: Principal, issuer: TrustedIssuer): Principal | Promise
 }
 
 async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>, now: number) {
-  const header = await readHeader(token);
-  const issuer = trusted.get(await claimedIssuer(token));
+  const header = readHeader(token);
+  if (header === undefined) throw new Error('not a signed token with an acceptable header');
+  if (header.typ !== undefined && !isAccessTokenType(header.typ)) throw new Error('not the type of an access token');
+  const issuer = trusted.get(claimedIssuer(token));
   if (issuer === undefined) throw new Error('unknown issuer');
   // Checked before the key is fetched: a wrong algorithm must not cause a request.
   if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
@@ -122,44 +124,13 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
 }
 
 /** Returns the unverified `iss`, or `''`. */
-async function claimedIssuer(token: string): Promise<string> {
-  const { decodeJwt } = await loadJose();
-  try {
-    const { iss } = decodeJwt(token);
-    return typeof iss === 'string' ? iss : '';
-  } catch {
-    return '';
-  }
+function claimedIssuer(token: string): string {
+  const iss = readClaims(token)?.iss;
+  return typeof iss === 'string' ? iss : '';
 }
 
-/** Three base64url parts. An encrypted token has five; an unsigned one has an empty last part. */
-export const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-/** Visible ASCII. A key id is only compared, never used in a path or query. */
-const KEY_ID = /^[\x21-\x7e]{1,256}$/;
 /** RFC 9068, section 2.1, and RFC 7519, section 5.1. Case-insensitive, without `application/`. */
 const TYPES = ['jwt', 'at+jwt'];
-/**
- * Parameters that contain or reference a key (RFC 7515, sections 4.1.2 to 4.1.6), change how the token is parsed (`crit`,
- * `b64` of RFC 7797, `cty` of a nested token), or belong to encryption. Access tokens of known issuers have none of them.
- */
-export const REFUSED_PARAMETERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'cty', 'enc', 'zip'];
-
-/**
- * Returns the header of an access token. The signature is not verified.
- * @throws {Error} if it is not the header of an access token
- */
-async function readHeader(token: string): Promise<JWSHeaderParameters> {
-  if (!COMPACT.test(token)) throw new Error('not a signed token in compact form');
-  const { decodeProtectedHeader } = await loadJose();
-  const header = decodeProtectedHeader(token);
-  const refused = REFUSED_PARAMETERS.find((name) => Object.hasOwn(header, name));
-  if (refused !== undefined) throw new Error(`the header holds ${refused}`);
-  if (header.kid !== undefined && !(typeof header.kid === 'string' && KEY_ID.test(header.kid))) {
-    throw new Error('the key id is malformed');
-  }
-  if (header.typ !== undefined && !isAccessTokenType(header.typ)) throw new Error('not the type of an access token');
-  return header;
-}
 
 function isAccessTokenType(typ: unknown): boolean {
   return typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, ''));

@@ -1,7 +1,8 @@
+import type { Json } from '../auth/jws.ts';
 import { type ControlRequest, controlRequestSchema } from '../protocol/control-request.ts';
 import { isIdentifier, PRINTABLE_NAME } from '../protocol/names.ts';
 import { DOCUMENT_TYPE, SIGNED_OPTIONS } from './issue.ts';
-import { checkHeader, checkTimes, type Json, type TicketRefusal, type TicketRules } from './verify.ts';
+import { checkHeader, checkTimes, type TicketRefusal, type TicketRules } from './verify.ts';
 
 /** Most controls of a document. */
 const MAX_CONTROLS = 16;

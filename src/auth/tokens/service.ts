@@ -2,7 +2,7 @@ import { isRdcpError } from '../../errors.ts';
 import type { TokenGrant } from '../../protocol/oauth-messages.ts';
 import type { Sender } from '../authenticator.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
-import { loadJose } from '../jose.ts';
+import { readClaims } from '../jws.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCall } from './call.ts';
 import {
@@ -71,7 +71,7 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
     const { clientId = subject.clientId } = client ?? {};
     const principal = clientId === undefined ? subject : { ...subject, clientId };
     call.identified(principal);
-    const parent = principal.method === 'bearer' && (await isFromUs(token)) ? principal.sessionId : undefined;
+    const parent = principal.method === 'bearer' && isFromUs(token) ? principal.sessionId : undefined;
     if (parent !== undefined && isTooDeep(parent)) {
       throw badRequest('invalid_request', 'The subject_token was exchanged too often');
     }
@@ -87,14 +87,7 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
   }
 
   /** Whether the unverified `iss` of a token is this server. */
-  async function isFromUs(token: string): Promise<boolean> {
-    const { decodeJwt } = await loadJose();
-    try {
-      return decodeJwt(token).iss === issuer;
-    } catch {
-      return false;
-    }
-  }
+  const isFromUs = (token: string) => readClaims(token)?.iss === issuer;
 
   /** Returns the principal of a bearer token, or `undefined` if it is not valid. */
   async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {
@@ -108,7 +101,7 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
 
   /** Returns the principal of a valid token of this server, else `undefined`. */
   async function holderOf(token: string, sender: Sender | undefined): Promise<Principal | undefined> {
-    if (await isFromUs(token)) return verified(token);
+    if (isFromUs(token)) return verified(token);
     const holder = await sessions.holder(token);
     // Not a silent success: this server would continue to accept the token.
     if (holder === undefined && (await verified(token, sender)) !== undefined) {
