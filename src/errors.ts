@@ -123,17 +123,6 @@ export function failureCode(error: unknown): string {
 }
 
 /**
- * What a setting names cannot be used. The message follows the name of the setting; it has no path and no address, and quotes
- * nothing of what was read.
- */
-export class SettingFault extends Error {}
-
-/** Describes why what a setting names cannot be used, to follow its name. */
-export function settingProblem(error: unknown): string {
-  return error instanceof SettingFault ? error.message : `cannot be used${failureCode(error)}`;
-}
-
-/**
  * Marks the error of a commit that has written nothing: it was refused, or never sent. After any other error of a commit, but an
  * {@link RdcpError}, that is not known: the answer may have been lost.
  */
@@ -171,4 +160,15 @@ export function storeProblem(error: unknown): string {
   if (isError(error) && error instanceof StoreOutage) return error.message;
   const code = failureCode(error);
   return `the store ${REFUSED_WRITES.includes(code) ? 'refuses writes' : 'cannot be reached'}${code}`;
+}
+
+/**
+ * What a setting names cannot be used. The message follows the name of the setting; it has no path and no address, and quotes
+ * nothing of what was read.
+ */
+export class SettingFault extends Error {}
+
+/** Describes why what a setting names cannot be used, to follow its name. */
+export function settingProblem(error: unknown): string {
+  return error instanceof SettingFault ? error.message : `cannot be used${failureCode(error)}`;
 }

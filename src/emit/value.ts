@@ -7,6 +7,8 @@ import {
   isRegExp,
   isSet,
   isUint8Array,
+  isWeakMap,
+  isWeakSet,
 } from 'node:util/types';
 import { describeThrown, errorFields, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
@@ -310,7 +312,9 @@ const BUILT_IN: readonly ((value: object) => boolean)[] = [
   ArrayBuffer.isView,
   isAnyArrayBuffer,
   isPromise,
-  (value) => value instanceof URLSearchParams,
+  isWeakMap,
+  isWeakSet,
+  (value) => value instanceof WeakRef || value instanceof URLSearchParams,
 ];
 
 /** Whether the object consists of its own fields. */
