@@ -1,16 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { diagnostics } from '../../telemetry/diagnostics.ts';
-import { timers } from '../../time/timers.ts';
-import { DeadlineError, Deadlines, within } from '../deadline.ts';
+import { Reconnecting } from '../reconnecting.ts';
 import type { Connected } from './client.ts';
 import { isRefusal, isStale, mayRepeat, postgresProblem } from './problem.ts';
 
-/** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its database. */
-const MAX_RETRY_MS = 500;
 /** How many deadlines a new connection may take to be prepared: the first one makes the schema. */
 const PREPARATION_DEADLINES = 5;
-
-const CLOSED = 'the PostgreSQL store is closed';
 
 /** The connection broke before the answer: the statement may have been run. */
 export class BrokenConnection extends Error {}
@@ -40,78 +33,22 @@ export interface ConnectionOptions {
 
 /** Statements run one after another: `pg` no longer queues them itself, and none overtakes another. */
 export function connectPostgres({ open, deadlineMs, established }: ConnectionOptions): PostgresConnection {
-  let live: Connected | undefined;
-  /** The attempt in progress; statements wait for it. */
-  let attempt: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let failures = 0;
-  let failure: unknown = new Error('PostgreSQL is not connected');
-  /** Set after a timeout, until the server answers again. */
-  let silent = false;
-  let closed = false;
   let turn: Promise<unknown> = Promise.resolve();
-  const deadlines = new Deadlines();
-
-  function begin(waitMs = 0): void {
-    attempt = connect(waitMs).finally(() => {
-      attempt = undefined;
-    });
-    attempt.catch(() => {});
-  }
-
-  async function connect(waitMs: number): Promise<void> {
-    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
-    if (closed) throw new Error(CLOSED);
-    let connected: Connected | undefined;
-    try {
-      const timeoutMs = deadlines.in(deadlineMs);
-      connected = await within(timeoutMs, async (signal) => {
-        const made = await open(timeoutMs);
-        if (!signal.aborted && !closed) return made;
-        made.close();
-        throw new Error('PostgreSQL was connected too late');
-      });
-      await prepare(connected);
-      failures = 0;
-      silent = false;
-      deadlines.answered();
-    } catch (error) {
-      silent ||= error instanceof DeadlineError;
-      failure = postgresProblem(error);
-      lost(connected);
-      throw failure;
-    }
-  }
-
-  async function prepare(connected: Connected): Promise<void> {
-    live = connected;
-    connected.on('error', () => lost(connected));
-    connected.on('end', () => lost(connected));
-    await within(deadlineMs * PREPARATION_DEADLINES, () =>
-      established(connected, (text, values) => run(connected, text, values)),
-    );
-  }
-
-  function lost(which: Connected | undefined): void {
-    if (live !== which || closed) return;
-    live = undefined;
-    which?.close();
-    // Full jitter, so that a fleet does not reconnect all at once.
-    const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
-    failures += 1;
-    if (failures > 1) timer = timers.setTimeout(begin, wait).unref();
-    else {
-      diagnostics.warn('rdcp: the connection to PostgreSQL was lost');
-      // Statements wait for the first attempt: mostly it succeeds.
-      begin(wait);
-    }
-  }
+  const connection = new Reconnecting<Connected>({
+    to: 'PostgreSQL',
+    deadlineMs,
+    open,
+    prepare: (connected) => established(connected, (text, values) => run(connected, text, values)),
+    preparationMs: deadlineMs * PREPARATION_DEADLINES,
+    close: (connected) => connected.close(),
+    isStale,
+  });
 
   /** In turn, on the connection that it was meant for. */
   function inTurn(connected: Connected, text: string, values: readonly unknown[], signal: AbortSignal) {
     const done = turn.then(async () => {
       for (;;) {
-        if (signal.aborted || live !== connected) throw new Error('PostgreSQL is not connected');
+        if (signal.aborted || !connection.isLive(connected)) throw new Error('PostgreSQL is not connected');
         try {
           return await run(connected, text, values);
         } catch (error) {
@@ -124,27 +61,14 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
     return done;
   }
 
-  begin();
   return {
-    async query(text, values = []) {
-      if (closed) throw new Error(CLOSED);
-      if (silent) throw new Error('PostgreSQL does not answer');
-      return within(deadlines.in(deadlineMs), async (signal) => {
-        await attempt;
-        if (live === undefined) throw failure;
-        return inTurn(live, text, values, signal);
-      }).catch((error: unknown) => {
-        silent ||= error instanceof DeadlineError;
-        if (live !== undefined && (error instanceof DeadlineError || isStale(error))) lost(live);
-        throw postgresProblem(error);
-      });
-    },
-    close() {
-      closed = true;
-      timers.clearTimeout(timer);
-      live?.close();
-      live = undefined;
-    },
+    query: (text, values = []) =>
+      connection
+        .use(deadlineMs, (connected, signal) => inTurn(connected, text, values, signal))
+        .catch((error: unknown) => {
+          throw postgresProblem(error);
+        }),
+    close: () => connection.close(),
   };
 }
 

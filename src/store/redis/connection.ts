@@ -1,14 +1,7 @@
 import { unwritten } from '../../errors.ts';
-import { diagnostics } from '../../telemetry/diagnostics.ts';
-import { timers } from '../../time/timers.ts';
 import { DeadlineError, Deadlines, within } from '../deadline.ts';
+import { Reconnecting } from '../reconnecting.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './client.ts';
-
-/** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its Redis. */
-const MAX_RETRY_MS = 500;
-
-const SILENT = 'Redis does not answer';
-const NOT_CONNECTED = 'Redis is not connected';
 
 /** A connection to Redis that reconnects until it is closed. */
 export interface RedisConnection {
@@ -24,8 +17,7 @@ export interface RedisConnection {
 }
 
 /**
- * A client is discarded at its first fault, and a new one is created. The client's own reconnecting and `pingInterval`
- * are not used: their timers would keep the application's process alive while Redis is down.
+ * A connection of our own.
  * @param established called with every client that became ready, before any other command
  */
 export function connectRedis(
@@ -33,87 +25,29 @@ export function connectRedis(
   connectDeadlineMs: number,
   established: (client: OwnRedisNode) => Promise<unknown>,
 ): RedisConnection {
-  let client: OwnRedisNode | undefined;
-  /** The attempt in progress; commands wait for it. */
-  let attempt: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let failures = 0;
-  /** Set after a command or a connection attempt timed out, until Redis answers again. */
-  let silent = false;
-  let closed = false;
-  const deadlines = new Deadlines();
-
-  function begin(): void {
-    attempt = connect().finally(() => {
-      attempt = undefined;
-    });
-    attempt.catch(() => {});
-  }
-
-  async function connect(): Promise<void> {
-    let next: OwnRedisNode | undefined;
-    try {
-      await within(deadlines.in(connectDeadlineMs), async (signal) => {
-        const made = await makeClient();
-        if (signal.aborted || closed) return;
-        // An `error` event without a listener would end the application's process.
-        made.on('error', () => lost(made));
-        made.on('end', () => lost(made));
-        client = next = made;
-        made.unref();
-        await made.connect().catch(rejectUnquoted);
-        // A client destroyed while connecting may connect all the same.
-        if (client !== made) {
-          made.destroy();
-          throw new Error(NOT_CONNECTED);
-        }
-        await established(made);
-      });
-      failures = 0;
-      silent = false;
-      deadlines.answered();
-    } catch (error) {
-      silent ||= error instanceof DeadlineError;
-      lost(next);
-      throw error;
-    }
-  }
-
-  function lost(which: OwnRedisNode | undefined): void {
-    if (client !== which) return;
-    client = undefined;
-    which?.destroy();
-    if (closed) return;
-    // Full jitter, so that a fleet does not reconnect all at once.
-    const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** failures);
-    failures += 1;
-    if (failures === 1) diagnostics.warn('rdcp: the connection to Redis was lost');
-    timer = timers.setTimeout(begin, wait).unref();
-  }
-
-  begin();
+  const connection = new Reconnecting<OwnRedisNode>({
+    to: 'Redis',
+    deadlineMs: connectDeadlineMs,
+    async open(_, signal) {
+      const made = await makeClient();
+      signal.throwIfAborted();
+      signal.addEventListener('abort', () => made.destroy());
+      // An `error` event without a listener would end the application's process.
+      made.on('error', () => {});
+      made.unref();
+      await made.connect().catch(rejectUnquoted);
+      return made;
+    },
+    prepare: established,
+    close: (client) => client.destroy(),
+    isStale: isReadOnly,
+  });
   return {
-    async send(args, deadlineMs) {
-      if (silent) throw unwritten(new Error(SILENT));
-      let sent = false;
-      return within(deadlines.in(deadlineMs), async (signal) => {
-        if (attempt !== undefined) await attempt;
-        const current = client;
-        if (current === undefined || signal.aborted) throw new Error(NOT_CONNECTED);
-        sent = true;
-        return current.sendCommand([...args]);
-      }).catch((error: unknown) => {
-        silent ||= error instanceof DeadlineError;
-        // A timed-out command blocks all later ones on the connection, and a replica accepts no writes.
-        if (client !== undefined && (error instanceof DeadlineError || isReadOnly(error))) lost(client);
-        throw sent && !isRefusal(error) ? error : unwritten(error);
-      });
-    },
-    async close() {
-      closed = true;
-      timers.clearTimeout(timer);
-      if (client !== undefined) lost(client);
-    },
+    send: (args, deadlineMs) =>
+      connection.use(deadlineMs, (client) => client.sendCommand([...args])).catch((error: unknown) => {
+        throw isRefusal(error) ? unwritten(error) : error;
+      }),
+    close: async () => connection.close(),
   };
 }
 
@@ -174,7 +108,7 @@ export function borrowRedis(
   return {
     async send(args, deadlineMs) {
       if (closed) throw unwritten(new Error('the Redis store is closed'));
-      if (silent) throw unwritten(new Error(SILENT));
+      if (silent) throw unwritten(new Error('Redis does not answer'));
       return ask((signal) => sendOnce(args, signal), deadlines.in(deadlineMs)).catch((error: unknown) => {
         if (error instanceof DeadlineError) void endSilence();
         throw isRefusal(error) ? unwritten(error) : error;
@@ -195,9 +129,9 @@ function rejectUnquoted(error: unknown): never {
   throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
 }
 
-/** Redis itself has answered, with the first word of its errors, or the command was not sent. */
+/** Redis itself has answered, with the first word of its errors. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && (/^[A-Z]{2,20} /.test(error.message) || error.message === NOT_CONNECTED);
+  return error instanceof Error && /^[A-Z]{2,20} /.test(error.message);
 }
 
 function isReadOnly(error: unknown): boolean {

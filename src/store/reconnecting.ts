@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { unwritten } from '../errors.ts';
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import { timers } from '../time/timers.ts';
+import { DeadlineError, Deadlines, within } from './deadline.ts';
+
+/** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its store. */
+const MAX_RETRY_MS = 500;
+
+interface Link {
+  on(event: 'error' | 'end', listener: () => void): unknown;
+}
+
+export interface ReconnectingOptions<L extends Link> {
+  /** The server, for messages. */
+  readonly to: 'Redis' | 'PostgreSQL';
+  readonly deadlineMs: number;
+  /** @param signal aborts when the connection is not wanted any more */
+  readonly open: (timeoutMs: number, signal: AbortSignal) => Promise<L>;
+  /** Prepares every new connection, before any other work. */
+  readonly prepare: (link: L) => Promise<unknown>;
+  /** @default that of opening */
+  readonly preparationMs?: number;
+  readonly close: (link: L) => void;
+  /** Whether an error says that the connection leads to the wrong server. */
+  readonly isStale: (error: unknown) => boolean;
+}
+
+/**
+ * One connection, which is discarded at its first fault, and opened again until it is closed. The clients' own reconnecting is
+ * not used: its timers would keep the application's process alive while the server is down.
+ */
+export class Reconnecting<L extends Link> {
+  readonly #options: ReconnectingOptions<L>;
+  readonly #deadlines = new Deadlines();
+  #live: L | undefined;
+  /** The attempt in progress; work waits for it. */
+  #attempt: Promise<void> | undefined;
+  #opening: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #failure: unknown;
+  /** Set after a timeout, until the server answers again. */
+  #silent = false;
+  #closed = false;
+
+  constructor(options: ReconnectingOptions<L>) {
+    this.#options = options;
+    this.#failure = new Error(`${options.to} is not connected`);
+    this.#begin();
+  }
+
+  isLive(link: L): boolean {
+    return this.#live === link;
+  }
+
+  /**
+   * Rejects when the server does not answer within the deadline, or is not connected. After one timeout, further work is
+   * rejected at once until the server answers again. The error says by {@link unwritten} where the work was not begun; it never is
+   * then.
+   */
+  async use<T>(deadlineMs: number, work: (link: L, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { to, isStale } = this.#options;
+    if (this.#closed) throw unwritten(new Error(`the ${to} store is closed`));
+    if (this.#silent) throw unwritten(new Error(`${to} does not answer`));
+    let isBegun = false;
+    try {
+      return await within(this.#deadlines.in(deadlineMs), async (signal) => {
+        await this.#attempt;
+        if (this.#live === undefined || signal.aborted) throw this.#failure;
+        isBegun = true;
+        return work(this.#live, signal);
+      });
+    } catch (error) {
+      const isLate = error instanceof DeadlineError;
+      this.#silent ||= isLate;
+      // Late work blocks all that comes later on the connection.
+      if (this.#live !== undefined && (isLate || isStale(error))) this.#lost(this.#live);
+      throw isBegun ? error : unwritten(error);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    timers.clearTimeout(this.#timer);
+    this.#opening?.abort();
+    if (this.#live !== undefined) this.#options.close(this.#live);
+    this.#live = undefined;
+  }
+
+  #begin(waitMs = 0): void {
+    this.#attempt = this.#connect(waitMs).finally(() => {
+      this.#attempt = undefined;
+    });
+    this.#attempt.catch(() => {});
+  }
+
+  async #connect(waitMs: number): Promise<void> {
+    const { prepare, deadlineMs } = this.#options;
+    const opening = new AbortController();
+    this.#opening = opening;
+    let link: L | undefined;
+    try {
+      if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
+      const timeoutMs = this.#deadlines.in(deadlineMs);
+      const opened = await this.#open(timeoutMs, opening.signal);
+      link = opened;
+      this.#live = link;
+      link.on('error', () => this.#lost(opened));
+      link.on('end', () => this.#lost(opened));
+      await within(this.#options.preparationMs ?? timeoutMs, () => prepare(opened));
+      this.#failures = 0;
+      this.#silent = false;
+      this.#deadlines.answered();
+    } catch (error) {
+      opening.abort();
+      this.#silent ||= error instanceof DeadlineError;
+      this.#failure = error;
+      this.#lost(link);
+      throw error;
+    }
+  }
+
+  #open(timeoutMs: number, opening: AbortSignal): Promise<L> {
+    const { to, open, close } = this.#options;
+    return within(timeoutMs, async (signal) => {
+      if (this.#closed) throw new Error(`the ${to} store is closed`);
+      const opened = await open(timeoutMs, opening);
+      if (!signal.aborted && !opening.aborted) return opened;
+      close(opened);
+      throw new Error(`${to} was connected too late`);
+    });
+  }
+
+  #lost(which: L | undefined): void {
+    if (this.#live !== which || this.#closed) return;
+    this.#live = undefined;
+    if (which !== undefined) this.#options.close(which);
+    // Full jitter, so that a fleet does not reconnect all at once.
+    const wait = Math.random() * Math.min(MAX_RETRY_MS, 20 * 2 ** this.#failures);
+    this.#failures += 1;
+    if (this.#failures > 1) this.#timer = timers.setTimeout(() => this.#begin(), wait).unref();
+    else {
+      diagnostics.warn(`rdcp: the connection to ${this.#options.to} was lost`);
+      // Work waits for the first attempt: mostly it succeeds.
+      this.#begin(wait);
+    }
+  }
+}
