@@ -349,8 +349,8 @@ export interface ControlsOptions {
    */
   readonly maxDuration?: number | string | undefined;
   /**
-   * Most temporary controls that may be active at once, for each tenant and for all tenants together. A further one is
-   * refused.
+   * Most temporary controls that may be active at once, for each tenant and for all tenants together, and as many of alerts. A
+   * further one is refused.
    * @default 100
    */
   readonly maxTemporaryPerTenant?: number | undefined;
