@@ -304,6 +304,7 @@ test('a message of any type with anything in it neither throws nor reaches the r
   );
   assert.ok(texts.length > 10, `${texts.length} well-formed lines`);
   for (const text of texts) assert.doesNotMatch(text, /\p{Cc}|\u2028/u);
+  assert.ok(measuring.answers.length > 10, `${measuring.answers.length} well-formed measurements`);
   for (const { seconds, categories } of measuring.answers) {
     assert.ok(Number.isFinite(Object.values(categories).reduce((sum, { bytes }) => sum + bytes / seconds, 0)));
   }
