@@ -105,9 +105,10 @@ export class Judge {
     this.check('answer', agrees && attempts.every(({ outcome }) => outcome !== 'wrong'), say);
     const ok = attempts.filter(({ outcome }) => outcome === 'ok');
     const answers = new Set(ok.map(({ answer }) => JSON.stringify([answer?.timestamp, answer?.changes])));
-    // A process that is cut off cannot know an earlier answer: the trail then has both.
+    // A process that is cut off cannot know what became of the request elsewhere: the trail then has both.
     const locals = attempts.filter(({ outcome }) => outcome === 'local').length;
-    this.check('once', answers.size <= 1 && entries.length <= Math.max(1, locals + answers.size), say);
+    const most = locals + Number(attempts.length > locals);
+    this.check('once', answers.size <= 1 && entries.length <= most, say);
   }
 
   /** What an answer says of the fleet. */
@@ -125,7 +126,8 @@ export class Judge {
         other.happened !== 'not' &&
         ((other.to + LATE_MS > start && other.from < until) || (other.ends > start - END_MS && other.ends < until)),
     );
-    const lost = this.#world.losses.some((at) => at > start - 5000 && at < until);
+    // The list of processes is lost with the rest, so that nobody knows of one that is cut off at that time.
+    const lost = this.#world.losses.some((at) => Math.abs(at - start) < 10_000);
     if (answer.status !== 'success' || meanwhile || lost || ends < until) return;
     const alive = this.#world.lives.filter(({ from, to }) => from < start && to > until);
     const not = alive.filter((life) => isOn(life, key, until) !== enables).map(({ slot }) => slot);
