@@ -113,7 +113,8 @@ export class TailNotes {
       this.#lines += 1;
       this.#speaking.add(data.instance);
     } else if (event === 'dropped') {
-      if (this.#dropped === 0) note('Lines over the rate (--rate N), and lines that are read too slowly, are dropped.');
+      if (this.#dropped === 0)
+        note('Lines over the rate (--rate N), read too slowly, or lost while the store was away, are dropped.');
       this.#dropped += data.count;
       this.#sayDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);

@@ -68,7 +68,7 @@ test('a tail with lines has no note about silence', () => {
     '2 lines from 1 process, 0 dropped.',
   ]);
   assert.deepEqual(said([open(1, 'SQL'), instance('a', 'joined'), dropped(1), 20, dropped(7)]), [
-    'Lines over the rate (--rate N), and lines that are read too slowly, are dropped.',
+    'Lines over the rate (--rate N), read too slowly, or lost while the store was away, are dropped.',
     '1 line was dropped.',
     '7 lines were dropped.',
     '0 lines from 0 processes, 8 dropped.',
@@ -106,7 +106,7 @@ test('of many categories some are named, and before the beginning there is nothi
 test('dropped lines are counted at most once in ten seconds', () => {
   const notes = said([open(1, 'SQL'), instance('a', 'joined'), line, dropped(1), 1, dropped(2), 1, dropped(3), 12]);
   assert.deepEqual(notes, [
-    'Lines over the rate (--rate N), and lines that are read too slowly, are dropped.',
+    'Lines over the rate (--rate N), read too slowly, or lost while the store was away, are dropped.',
     '1 line was dropped.',
     '5 lines were dropped.',
     '1 line from 1 process, 6 dropped.',

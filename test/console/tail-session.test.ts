@@ -179,7 +179,10 @@ test('it knows processes, dropped lines, and whether lines come slowly enough to
   await settled();
   assert.equal(session.dropped, 7);
   assert.deepEqual([...session.processes], [['p1', false]]);
-  assert.deepEqual(notes().slice(1, 3), ['web:p1 joined', '7 lines dropped: over the rate, or too fast for this page']);
+  assert.deepEqual(notes().slice(1, 3), [
+    'web:p1 joined',
+    '7 lines dropped: over the rate, too fast for this page, or lost while the store was away',
+  ]);
   assert.equal(session.isQuiet, true);
   await served.time.pass(2000);
   assert.deepEqual([...session.processes], [['p1', true]]);

@@ -167,7 +167,10 @@ export class TailSession {
     if (event === 'line') this.#line(data);
     else if (event === 'dropped') {
       this.dropped += data.count;
-      this.#note(`${counted(data.count, 'line', 'lines')} dropped: over the rate, or too fast for this page`, true);
+      this.#note(
+        `${counted(data.count, 'line', 'lines')} dropped: over the rate, too fast for this page, or lost while the store was away`,
+        true,
+      );
     } else if (event === 'instance') {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
