@@ -5,7 +5,7 @@ import { describeThrown, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
 import { buildRecordFields } from './record-fields.ts';
 import { hidesValue, NO_REDACTION, type Redaction } from './redaction.ts';
-import { attributeBytes } from './text.ts';
+import { bytesOf } from './text.ts';
 import { type Fields, hasFields, isPlain } from './value.ts';
 
 /** Attributes built from a call. */
@@ -59,8 +59,7 @@ export function withError(
 
 function failed(category: string, text: string, error: unknown): BuiltAttributes {
   const attributes = { [ATTR_CATEGORY_NAME]: category, [ATTR_ATTRIBUTES_ERROR]: text };
-  const bytes = attributeBytes(ATTR_CATEGORY_NAME, category) + attributeBytes(ATTR_ATTRIBUTES_ERROR, text);
-  return { attributes, simple: true, bytes, failure: { error } };
+  return { attributes, simple: true, bytes: bytesOf(attributes), failure: { error } };
 }
 
 function isThenable(value: unknown): boolean {

@@ -3,7 +3,7 @@ import { ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../telemetry/semconv.ts';
 import { type Logger, SEVERITY } from '../telemetry/telemetry.ts';
 import { laneDrops } from './debug-lane.ts';
 import type { Call, Output } from './record.ts';
-import { attributeBytes } from './text.ts';
+import { bytesOf } from './text.ts';
 import { type Fields, setField, type Value } from './value.ts';
 
 /**
@@ -12,7 +12,7 @@ import { type Fields, setField, type Value } from './value.ts';
  */
 export function otelOutput(logger: Logger, instanceId: string | undefined, dropped: () => DropCode): Output {
   const lanes = laneDrops();
-  const instanceBytes = attributeBytes(ATTR_INSTANCE_ID, instanceId);
+  const instanceBytes = bytesOf({ [ATTR_INSTANCE_ID]: instanceId });
   return (call: Call) => {
     const { severity, message, attributes, simple, tenantId, at } = call;
     call.bytes += instanceBytes;

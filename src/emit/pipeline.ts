@@ -13,7 +13,7 @@ import type { Outputs } from './outputs.ts';
 import type { Call } from './record.ts';
 import type { Redaction } from './redaction.ts';
 import type { Attached, Tap } from './taps.ts';
-import { attributeBytes } from './text.ts';
+import { bytesOf } from './text.ts';
 
 type Outcome = AttributeFailure | DropCode | undefined;
 
@@ -192,7 +192,8 @@ export class Pipeline {
     const built = buildAttributes(name, plain ? given : withError(message, given), redaction);
     const text = this.#messages.of(message);
     const { attributes, simple, failure } = built;
-    const bytes = built.bytes + Buffer.byteLength(text) + attributeBytes(ATTR_TENANT_ID, tenantId);
+    const tenantBytes = tenantId === undefined ? 0 : bytesOf({ [ATTR_TENANT_ID]: tenantId });
+    const bytes = built.bytes + Buffer.byteLength(text) + tenantBytes;
     return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
   }
 }

@@ -9,7 +9,7 @@ import { errorFields, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
 import { hiddenIn, type Redaction } from './redaction.ts';
-import { attributeBytes, cutText } from './text.ts';
+import { bytesOf, cutText } from './text.ts';
 import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, ValueBuilder } from './value.ts';
 
 /** Bytes of a record reserved for the message and our own fields. */
@@ -92,7 +92,7 @@ class RecordBuilder {
   constructor(category: string, given: object, redaction: Redaction) {
     this.#redaction = redaction;
     this.#fields = { [ATTR_CATEGORY_NAME]: category };
-    this.#left -= attributeBytes(ATTR_CATEGORY_NAME, category);
+    this.#left -= bytesOf(this.#fields);
     this.#given = given;
   }
 
@@ -131,10 +131,8 @@ class RecordBuilder {
     if (this.truncated.size === 0) return { fields: this.#fields, bytes };
     const names = [...this.truncated].map((name) => cutText(name, MAX_TRUNCATED_NAME_BYTES).text);
     const listed = names.length > MAX_TRUNCATED ? names.slice(0, MAX_TRUNCATED).concat('…') : names;
-    return {
-      fields: { ...this.#fields, [ATTR_ATTRIBUTES_TRUNCATED]: listed },
-      bytes: bytes + attributeBytes(ATTR_ATTRIBUTES_TRUNCATED, JSON.stringify(listed)),
-    };
+    const own = { [ATTR_ATTRIBUTES_TRUNCATED]: listed };
+    return { fields: { ...this.#fields, ...own }, bytes: bytes + bytesOf(own) };
   }
 
   #kept(name: string): string {

@@ -4,7 +4,7 @@ import { timestamp } from '../protocol/time.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../telemetry/semconv.ts';
 import type { ExportedRecord } from './log-exports.ts';
 import { detached } from './text.ts';
-import { type Fields, setField, type Value } from './value.ts';
+import type { Fields, Value } from './value.ts';
 
 export type { Value as RecordValue } from './value.ts';
 
@@ -64,8 +64,8 @@ function keepableValue(value: Value): Value {
   if (typeof value === 'string') return detached(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(keepableValue);
-  const kept: Record<string, Value> = {};
-  for (const [name, each] of Object.entries(value)) setField(kept, name, keepableValue(each));
+  const kept: Fields = { ...(value as Fields) };
+  for (const name in kept) kept[name] = keepableValue(kept[name]!);
   return kept;
 }
 

@@ -8,7 +8,7 @@ import type { Clock, Schedule } from '../time/clock.ts';
 import type { PieceOfWork, WorkOutcomes } from '../work/outcomes.ts';
 import type { Budget } from './budget.ts';
 import { type Call, HELD_BYTES, keepable } from './record.ts';
-import { attributeBytes } from './text.ts';
+import { bytesOf } from './text.ts';
 
 /** How much is kept of work whose outcome is not known yet: the option `recorder`. */
 export interface RecorderLimits {
@@ -308,10 +308,6 @@ export class Recorder {
 
 function heldBytes({ bytes }: Call): number {
   return bytes + HELD_BYTES;
-}
-
-function bytesOf(attributes: { readonly [name: string]: string | number | boolean }): number {
-  return Object.entries(attributes).reduce((sum, [name, value]) => sum + attributeBytes(name, value), 0);
 }
 
 /** Writes a call in the span that it was made in. An output that throws fails neither the other calls nor the application. */

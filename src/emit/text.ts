@@ -48,13 +48,10 @@ export function detached(text: string): string {
   return text.length < MIN_SLICE_LENGTH ? text : ` ${text}`.slice(1);
 }
 
-/** Bytes of an attribute of ours: its name and its value in UTF-8, and what JSON writes around them. */
-export function attributeBytes(name: string, value: string | number | boolean | undefined): number {
-  return value === undefined ? 0 : Buffer.byteLength(`${name}${value}`) + SYNTAX_BYTES;
+/** Bytes of attributes of ours, as JSON. */
+export function bytesOf(attributes: object): number {
+  return Buffer.byteLength(JSON.stringify(attributes));
 }
-
-/** Quotes, colon and comma. */
-const SYNTAX_BYTES = 6;
 
 /** Characters of a long text in which credentials are searched: twice what is kept, so that none is cut before it is found. */
 const MAX_SEARCHED = 2 * MAX_VALUE_BYTES;

@@ -10,7 +10,7 @@ import {
   isWeakMap,
   isWeakSet,
 } from 'node:util/types';
-import { describeThrown, errorFields, isError } from '../thrown.ts';
+import { describeThrown, errorFields, fieldOf, isError } from '../thrown.ts';
 import { REDACTED } from './credentials.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
 import { hiddenIn, isHiddenEntry, type Redaction } from './redaction.ts';
@@ -371,6 +371,6 @@ function classOf(value: object): string | undefined {
 }
 
 function nameOf(named: object): string | undefined {
-  const name = readField(named, 'name', () => {});
+  const name = fieldOf(named, 'name');
   return typeof name === 'string' && name !== '' ? name.slice(0, 100) : undefined;
 }

@@ -17,31 +17,29 @@ export function endWhenSettled<T>(fn: () => T, ending: Ending): T {
 }
 
 function endWith<T>(result: T, ending: Ending): T {
-  if (isPromise(result)) return endWithPromise(result, ending);
-  if (!endWithThenable(result, ending)) ending.succeeded();
+  try {
+    if (isPromise(result)) return endWithPromise(result, ending);
+    if (!endWithThenable(result, ending)) ending.succeeded();
+  } catch {
+    // A promise whose class cannot be read, or be made as a promise is.
+    ending.succeeded();
+  }
   return result;
 }
 
 function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
-  let settled: Promise<unknown>;
-  try {
-    // Uses the intrinsic `then`: a subclass, such as a lazy database query, may start its work when its own is called.
-    settled = Promise.prototype.then.call(
-      promise,
-      (value) => {
-        ending.succeeded();
-        return value;
-      },
-      (error) => {
-        ending.failed(error);
-        throw error;
-      },
-    );
-  } catch {
-    // Its class cannot be read, or made without the arguments of its own.
-    ending.succeeded();
-    return promise;
-  }
+  // Uses the intrinsic `then`: a subclass, such as a lazy database query, may start its work when its own is called.
+  const settled = Promise.prototype.then.call(
+    promise,
+    (value) => {
+      ending.succeeded();
+      return value;
+    },
+    (error) => {
+      ending.failed(error);
+      throw error;
+    },
+  );
   // A plain promise is replaced by its continuation, so that unhandled rejections are still reported: observing the
   // promise itself would count as handling. A promise with methods of its own is returned unchanged.
   if (isPlain(promise)) return settled as T;

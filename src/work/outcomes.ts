@@ -112,11 +112,9 @@ export class PieceOfWork implements FollowedWork {
     const name = this.#name ?? (request && `${request.method} ${request.route ?? pathOf(request.target)}`) ?? 'work';
     const state = this.#state ?? (this.failure === undefined ? 'done' : 'failed');
     const thrown = this.failure?.error;
-    const type = isError(thrown) ? `, ${mask(typeOfThrown(thrown))}` : '';
+    const type = isError(thrown) ? `, ${cut(mask(typeOfThrown(thrown)), MAX_SUMMARY / 2)}` : '';
     const end = ` ${state} after ${tookText(this.milliseconds)}${type}`;
-    const shown = mask(name.slice(0, MAX_SEARCHED));
-    const room = MAX_SUMMARY - end.length;
-    return (shown.length > room ? `${shown.slice(0, room - 1)}…` : shown).toWellFormed() + end;
+    return cut(mask(name.slice(0, MAX_SEARCHED)), MAX_SUMMARY - end.length) + end;
   }
 
   #end(): void {
@@ -127,6 +125,10 @@ export class PieceOfWork implements FollowedWork {
     this.#milliseconds = this.milliseconds;
     this.#whenEnded(this);
   }
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…`.toWellFormed() : text;
 }
 
 function tookText(milliseconds: number): string {
