@@ -1,9 +1,7 @@
-import { diagnostics } from '../../telemetry/diagnostics.ts';
 import { timers } from '../../time/timers.ts';
-import type { Position } from '../fleet-store.ts';
-import { Listeners } from '../listeners.ts';
+import { Following, type Lineage, type Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
-import type { ScopeKey, ScopeState, StoreReset } from '../state-store.ts';
+import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Query, Row } from './connection.ts';
 
@@ -11,14 +9,6 @@ import type { Query, Row } from './connection.ts';
 const LOADED_AT_ONCE = 500;
 /** Later than every change: reads the lineage alone. */
 const NO_CHANGES = Number.MAX_SAFE_INTEGER;
-
-/** The last point of the store's history that this handle saw. */
-export interface Lineage {
-  readonly history: string;
-  readonly version: number;
-  /** Id of the audit entry of the last change. */
-  readonly head: string;
-}
 
 export interface ChangesOptions {
   readonly query: Query;
@@ -45,12 +35,7 @@ export interface Before {
 export type Changes = ReturnType<typeof createChanges>;
 
 export function createChanges({ query, schema, stored, pollMs, aside }: ChangesOptions) {
-  const subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
-  const resets = new Listeners<[StoreReset]>('resets');
-  const moved = new Listeners<[]>('positions');
-  let known: Lineage | undefined;
-  /** The newest change when {@link load} last answered. */
-  let loaded: Lineage | undefined;
+  const following = new Following('PostgreSQL');
   let secret = '';
   /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
   let clockOffset: number | undefined;
@@ -87,7 +72,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     };
   }
 
-  async function readAll() {
+  async function readAll(): Promise<Reading & { readonly cause: 'empty' | 'rollback' }> {
     const { lineage, cause } = await read(NO_CHANGES);
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let last = ''; ; ) {
@@ -96,24 +81,23 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
         [last],
       );
       for (const row of rows) scopes.set(String(row.key), stateOf(stored, row));
-      if (rows.length < LOADED_AT_ONCE) return { lineage, cause, scopes };
+      if (rows.length < LOADED_AT_ONCE) return { how: 'all', lineage, cause, scopes };
       last = String(rows.at(-1)?.key);
     }
   }
 
   /** Reads what changed, and passes it on. */
   async function synchronize(before?: Before): Promise<void> {
-    const since = known;
+    const since = following.lineage;
     const { lineage, headThen, scopes } = await read(since?.version ?? NO_CHANGES, before);
     if (since === undefined) {
-      if (subscribers.size > 0) pass(await readAll());
+      if (following.isHeard) following.take(await readAll(), since);
       return;
     }
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
-      // Reads overlap, and another one may have been faster.
-    } else if (known?.history === lineage.history && known.version < lineage.version) pass({ lineage, scopes });
+    } else following.take({ how: 'changes', lineage, scopes }, since);
   }
 
   /** A store that lost changes but kept its history takes a new one: all who still hold the lost changes hear of it. */
@@ -123,19 +107,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
       await query(renew, [history]);
     }
     const found = await readAll();
-    if (closed || known !== since) return;
-    diagnostics.warn(`rdcp: PostgreSQL has lost changes that it had acknowledged (${found.cause})`);
-    known = found.lineage;
-    resets.call({ reason: found.cause, history: found.lineage.history });
-    pass(found);
-  }
-
-  function pass({ lineage, scopes }: { lineage: Lineage; scopes: ReadonlyMap<ScopeKey, ScopeState> }): void {
-    if (closed) return;
-    const hasMoved = known?.history !== lineage.history || known.version !== lineage.version;
-    known = lineage;
-    for (const [scope, state] of scopes) subscribers.call(scope, state);
-    if (hasMoved) moved.call();
+    following.take({ ...found, how: found.cause }, since);
   }
 
   /** Includes everything that was committed before this call. */
@@ -146,16 +118,16 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   );
 
   return {
-    moved,
-    resets,
+    moved: following.moved,
+    resets: following.resets,
+    position: following.position,
+    /** The lineage that commits build on. */
+    lineage: () => following.lineage,
     sync,
     resync,
     /** Runs other statements together with a read of the changes. */
     after: synchronize,
 
-    /** The lineage that commits build on. */
-    lineage: () => known,
-    position: (): Position | undefined => known && { history: known.history, revision: known.version },
     /** The secret that the store holds; empty while unknown. */
     secret: () => secret,
     /** The server's time, in milliseconds; `undefined` while unknown. */
@@ -163,26 +135,16 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
 
     async load() {
       const { lineage, scopes } = await readAll();
-      // When a lineage is known already, the next read still compares it and notifies subscribers.
-      known ??= lineage;
-      loaded = lineage;
+      following.loaded(lineage);
       return scopes;
     },
 
-    subscribe(listener: (scope: ScopeKey, state: ScopeState) => void) {
-      if (closed) return () => {};
-      if (subscribers.size === 0 && loaded !== undefined) {
-        // Changes between the load and this call were announced to no subscriber.
-        known = loaded;
-        resync();
-      }
-      return subscribers.add(listener);
-    },
+    subscribe: (listener: (scope: ScopeKey, state: ScopeState) => void) => following.subscribe(listener, resync),
 
     close() {
       closed = true;
       timers.clearTimeout(timer);
-      for (const listeners of [subscribers, resets, moved]) listeners.clear();
+      following.close();
     },
   };
 }

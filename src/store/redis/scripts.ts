@@ -28,45 +28,46 @@ import { SIGN } from './signature.ts';
  */
 const HEADS = 10_000;
 
-/** ARGV 1 to 3: epoch, version and head that the caller saw last; the epoch is empty when it saw none. */
+/** The argument is JSON; its `since` has the history, version and head that the caller saw last, if it saw any. */
 const LINEAGE = `
+local given = cjson.decode(ARGV[1])
+local since = given.since
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'version', 'head', 'secret')
 local epoch, version, head, secret = meta[1], tonumber(meta[2] or '0'), meta[3] or '', meta[4] or ''
 local lost = false
-if ARGV[1] ~= '' then
-  local seen = tonumber(ARGV[2])
-  if not epoch or epoch ~= ARGV[1] or version < seen then
+if since then
+  if not epoch or epoch ~= since.history or version < since.version then
     lost = true
-  elseif seen > 0 then
-    local operation = redis.call('HGET', KEYS[4], string.format('%d', seen))
-    lost = operation and operation ~= ARGV[3]
+  elseif since.version > 0 then
+    local operation = redis.call('HGET', KEYS[4], string.format('%d', since.version))
+    lost = operation and operation ~= since.head
   end
 end
 `;
 
 /**
- * KEYS: meta scopes changes heads. ARGV: lineage, a fresh epoch, a fresh secret. Returns `reset` with its cause, `all`
+ * KEYS: meta scopes changes heads. The argument has `since` and `fresh`: an epoch and a secret. Returns the cause of a reset, `all`
  * with every scope, or `changes` with the scopes changed since; then epoch, version, head, secret, server time in ms,
  * and scope, value, …
  */
 export const SYNC = `${LINEAGE}
 local how = lost and (epoch and 'rollback' or 'empty') or 'changes'
-if lost and epoch and epoch ~= ARGV[1] then
+if lost and epoch and epoch ~= since.history then
   how = redis.call('HGET', KEYS[1], 'cause') or 'empty'
 elseif lost or not epoch then
   -- A store that lost changes but kept its epoch takes a new one: those that still hold the lost changes all hear of it.
   local cause = epoch and 'rollback' or 'empty'
-  epoch = ARGV[4]
-  if secret == '' then secret = ARGV[5] end
+  epoch = given.fresh.epoch
+  if secret == '' then secret = given.fresh.secret end
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'version', version, 'cause', cause, 'secret', secret)
 end
 local time = redis.call('TIME')
 local reply = { how, epoch, string.format('%d', version), head, secret, time[1] .. string.format('%03d', math.floor(time[2] / 1000)) }
-if lost or ARGV[1] == '' then
+if lost or not since then
   if not lost then reply[1] = 'all' end
   for _, item in ipairs(redis.call('HGETALL', KEYS[2])) do reply[#reply + 1] = item end
 else
-  for _, scope in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[2], '+inf')) do
+  for _, scope in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], string.format('(%d', since.version), '+inf')) do
     reply[#reply + 1] = scope
     reply[#reply + 1] = redis.call('HGET', KEYS[2], scope) or ''
   end
@@ -74,56 +75,68 @@ end
 return reply
 `;
 
+/** The argument of {@link COMMIT}, beside `since` and `fresh`. */
+export interface CommitArgument {
+  readonly operation: string;
+  /** Server time after which it must not run. */
+  readonly latest?: number | undefined;
+  readonly audit: string;
+  readonly state?: { readonly scope: string; readonly expected: number; readonly settings: string } | undefined;
+  /** Wall time; as text, because it is kept as it is. */
+  readonly now: string;
+  /** The value to keep, and its life in ms. */
+  readonly replay?: { readonly value: string; readonly life: number } | undefined;
+  readonly channel: string;
+}
+
 /**
- * KEYS: meta scopes changes heads audit op replay. ARGV: lineage; 4 operation; 5 server time after which it must not
- * run; 6 audit entry; 7 scope; 8 expected revision, empty when no state is written; 9 wall time; 10 settings; 11 replay
- * value, empty for none; 12 its life in ms; 13 a fresh epoch; 14 channel; 15 a fresh secret. Returns `committed` with
- * "<revision> <epoch> <version>", or with nothing when no state was written, `conflict` and the scope's value,
- * `replayed` and the replay value, `late` or `lost`.
+ * KEYS: meta scopes changes heads audit op replay. Returns `committed` with "<revision> <epoch> <version>", or with nothing when
+ * no state was written, `conflict` and the scope's value, `replayed` and the replay value, `late` or `lost`.
  */
 export const COMMIT = `${LINEAGE}${SIGN}-- The same operation again: it was sent twice, and took effect the first time.
 local done = redis.call('GET', KEYS[6])
 if done then return { 'committed', done } end
+local operation, state, replay = given.operation, given.state, given.replay
 -- The caller has given up waiting and reported a failure.
 local time = redis.call('TIME')
-if ARGV[5] ~= '' and time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[5]) then return { 'late' } end
+if given.latest and time[1] * 1000 + math.floor(time[2] / 1000) > given.latest then return { 'late' } end
 if lost then return { 'lost' } end
-if ARGV[11] ~= '' then
+if replay then
   local kept = redis.call('GET', KEYS[7])
-  if kept and tonumber(string.match(kept, '^%-?%d+') or '0') > tonumber(ARGV[9]) then return { 'replayed', kept } end
+  if kept and tonumber(string.match(kept, '^%-?%d+') or '0') > tonumber(given.now) then return { 'replayed', kept } end
 end
 local revision = ''
-if ARGV[8] ~= '' then
-  local current = redis.call('HGET', KEYS[2], ARGV[7]) or ''
+if state then
+  local current = redis.call('HGET', KEYS[2], state.scope) or ''
   -- More digits than a double holds, or none, count as 0, as in values.ts.
   local digits = string.match(current, '^%d+') or '0'
-  if (#digits > 15 and 0 or tonumber(digits)) ~= tonumber(ARGV[8]) then return { 'conflict', current } end
-  revision = string.format('%d', tonumber(ARGV[8]) + 1)
+  if (#digits > 15 and 0 or tonumber(digits)) ~= state.expected then return { 'conflict', current } end
+  revision = string.format('%d', state.expected + 1)
 end
-redis.call('XADD', KEYS[5], '*', 'entry', ARGV[6])
-if ARGV[11] ~= '' then redis.call('SET', KEYS[7], ARGV[11], 'PX', ARGV[12]) end
-if revision == '' then
+redis.call('XADD', KEYS[5], '*', 'entry', given.audit)
+if replay then redis.call('SET', KEYS[7], replay.value, 'PX', string.format('%d', replay.life)) end
+if not state then
   redis.call('SET', KEYS[6], '', 'PX', 60000)
   return { 'committed', '' }
 end
 if not epoch then
-  epoch = ARGV[13]
-  secret = ARGV[15]
+  epoch = given.fresh.epoch
+  secret = given.fresh.secret
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'cause', 'empty', 'secret', secret)
 end
 version = version + 1
 local outcome = revision .. ' ' .. epoch .. ' ' .. string.format('%d', version)
 redis.call('SET', KEYS[6], outcome, 'PX', 60000)
-local value = revision .. ' ' .. ARGV[9] .. ' ' .. ARGV[4] .. '\\n' .. ARGV[10]
-redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'head', ARGV[4])
-redis.call('HSET', KEYS[2], ARGV[7], value)
-redis.call('ZADD', KEYS[3], version, ARGV[7])
-redis.call('HSET', KEYS[4], string.format('%d', version), ARGV[4])
+local value = revision .. ' ' .. given.now .. ' ' .. operation .. '\\n' .. state.settings
+redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'head', operation)
+redis.call('HSET', KEYS[2], state.scope, value)
+redis.call('ZADD', KEYS[3], version, state.scope)
+redis.call('HSET', KEYS[4], string.format('%d', version), operation)
 redis.call('HDEL', KEYS[4], string.format('%d', version - ${HEADS}))
-local message = { epoch, string.format('%d', version), ARGV[4], head, ARGV[7] }
+local message = { epoch, string.format('%d', version), operation, head, state.scope }
 -- A larger one costs every subscriber more than asking for it.
 if #value <= 65536 then message[6] = value end
-redis.call('PUBLISH', ARGV[14], signed(secret, message))
+redis.call('PUBLISH', given.channel, signed(secret, message))
 return { 'committed', outcome }
 `;
 

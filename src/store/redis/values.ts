@@ -14,12 +14,19 @@ const change = z.tuple([z.string(), whole, z.string(), z.string(), z.string(), z
 
 /** Decodes a message of the commit script; `undefined` for anything else. */
 export function publishedChange(stored: StoredValues, values: readonly unknown[]) {
-  const [epoch, version, head, previous, scope, value] = change.safeParse(values).data ?? [];
-  if (epoch === undefined || version === undefined || head === undefined || scope === undefined) {
+  const [history, version, head, previous, scope, value] = change.safeParse(values).data ?? [];
+  if (history === undefined || version === undefined || head === undefined || scope === undefined) {
     stored.malformed.call('message');
     return undefined;
   }
-  return { epoch, version, head, previous, scope, state: value === undefined ? undefined : scopeState(stored, value) };
+  return {
+    history,
+    version,
+    head,
+    previous,
+    scope,
+    state: value === undefined ? undefined : scopeState(stored, value),
+  };
 }
 
 /** `<revision> <epoch> <version>`. */

@@ -1,0 +1,115 @@
+import { diagnostics } from '../telemetry/diagnostics.ts';
+import type { Position } from './fleet-store.ts';
+import { Listeners } from './listeners.ts';
+import type { ScopeKey, ScopeState, StoreReset } from './state-store.ts';
+
+/** A point of a shared store's history. A store that was restored from an old copy has another head under the same version. */
+export interface Lineage {
+  readonly history: string;
+  readonly version: number;
+  /** Identifies the last change. */
+  readonly head: string;
+}
+
+/** A read of a shared store. */
+export interface Reading {
+  /** Whether it has every scope, those that changed since the last reading, or every scope of a store that lost changes. */
+  readonly how: 'all' | 'changes' | StoreReset['reason'];
+  readonly lineage: Lineage;
+  readonly scopes: ReadonlyMap<ScopeKey, ScopeState>;
+}
+
+/** Follows the history of a shared store, and tells subscribers what changed, and that the store lost changes. */
+export class Following {
+  readonly resets = new Listeners<[StoreReset]>('resets');
+  readonly moved = new Listeners<[]>('positions');
+  readonly #subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
+  readonly #store: string;
+  #known: Lineage | undefined;
+  /** The newest change when the store was loaded last. */
+  #loaded: Lineage | undefined;
+  /** Revisions known from answers to commits, whose messages are still on their way. */
+  readonly #ahead = new Map<ScopeKey, number>();
+  #closed = false;
+
+  /** @param store for messages */
+  constructor(store: string) {
+    this.#store = store;
+  }
+
+  /** The last point that this handle saw. */
+  get lineage(): Lineage | undefined {
+    return this.#known;
+  }
+
+  get isHeard(): boolean {
+    return this.#subscribers.size > 0;
+  }
+
+  readonly position = (): Position | undefined =>
+    this.#known && { history: this.#known.history, revision: this.#known.version };
+
+  /** @param since the lineage that the reading began at */
+  take({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
+    const before = this.#known;
+    if (this.#closed) return;
+    // A new subscription began meanwhile, further back than this reading.
+    if (how === 'changes' && (before?.version ?? 0) < (since?.version ?? 0)) return;
+    // A message or another reading was faster.
+    if (how === 'changes' ? this.has(lineage) : before?.history === lineage.history && before.version > lineage.version)
+      return;
+    this.#known = lineage;
+    if ((how === 'empty' || how === 'rollback') && before?.history !== lineage.history) {
+      this.#ahead.clear();
+      diagnostics.warn(`rdcp: ${this.#store} has lost changes that it had acknowledged (${how})`);
+      this.resets.call({ reason: how, history: lineage.history });
+    }
+    for (const [scope, state] of scopes) this.#notify(scope, state);
+    if (before?.history !== lineage.history || before.version !== lineage.version) this.moved.call();
+  }
+
+  /** Whether a change was taken already. */
+  has({ history, version }: Lineage): boolean {
+    return this.#known?.history === history && version <= this.#known.version;
+  }
+
+  /** Whether a change comes right after the last one, whose head it names. */
+  isNext({ history, version }: Lineage, previous: string | undefined): boolean {
+    const known = this.#known;
+    return known?.history === history && known.version + 1 === version && known.head === previous;
+  }
+
+  /** Notes the revision of a scope in an answer: older states of it, which arrive later, are not announced. */
+  answered(scope: ScopeKey | undefined, revision: number): void {
+    if (scope !== undefined) this.#ahead.set(scope, Math.max(revision, this.#ahead.get(scope) ?? 0));
+  }
+
+  /** Notes a load. When a lineage is known already, the next reading still compares it, and notifies subscribers. */
+  loaded(lineage: Lineage): void {
+    this.#known ??= lineage;
+    this.#loaded = lineage;
+  }
+
+  /** @param read reads what changed */
+  subscribe(listener: (scope: ScopeKey, state: ScopeState) => void, read: () => void): () => void {
+    if (this.#closed) return () => {};
+    if (!this.isHeard && this.#loaded !== undefined) {
+      // Changes between the load and this call were announced to no subscriber.
+      this.#known = this.#loaded;
+      read();
+    }
+    return this.#subscribers.add(listener);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const listeners of [this.#subscribers, this.resets, this.moved]) listeners.clear();
+  }
+
+  #notify(scope: ScopeKey, state: ScopeState): void {
+    const answered = this.#ahead.get(scope);
+    if (answered !== undefined && state.revision < answered) return;
+    this.#ahead.delete(scope);
+    this.#subscribers.call(scope, state);
+  }
+}

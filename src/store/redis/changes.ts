@@ -1,0 +1,130 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { timers } from '../../time/timers.ts';
+import { Following, type Lineage, type Reading } from '../lineage.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
+import type { ScopeKey, ScopeState } from '../state-store.ts';
+import type { StoredValues } from '../stored-values.ts';
+import { evaluate, type Send } from './script.ts';
+import { SYNC } from './scripts.ts';
+import { openSigned } from './signature.ts';
+import { operationOf, publishedChange, scopeState } from './values.ts';
+
+/** Over how long the processes of a large fleet spread a read that all of them have to make. */
+const SPREAD_MS = 1000;
+
+export interface RedisChangesOptions {
+  readonly key: (name: string) => string;
+  readonly send: Send;
+  readonly stored: StoredValues;
+  /** Notes the operation of a change, whose author waits until it is applied here. */
+  readonly changedBy: (operation: string) => void;
+  /** Whether the fleet is so large that its processes must not all read at the same moment. */
+  readonly isLarge: () => boolean;
+}
+
+/** Follows the changes of all processes, by messages and by reads. */
+export function createRedisChanges({ key, send, stored, changedBy, isLarge }: RedisChangesOptions) {
+  const following = new Following('Redis');
+  /** The secret that Redis signs messages with; empty before its first change. */
+  let secret = '';
+  /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
+  let clockOffset: number | undefined;
+  /** Until this process reads what a message did not carry. */
+  let turn: NodeJS.Timeout | undefined;
+  /** Includes everything that was committed before this call. */
+  const sync = oneAtATime(() => synchronize(send));
+  const resync = () => void sync().catch(() => {});
+
+  function noteTime(time: number, sentAt: number): void {
+    clockOffset = time - (sentAt + performance.now()) / 2;
+  }
+
+  async function read(through: Send, since: Lineage | undefined): Promise<Reading> {
+    const keys = ['meta', 'scopes', 'changes', 'heads'].map(key);
+    const sentAt = performance.now();
+    const reply = (await evaluate(through, SYNC, keys, [JSON.stringify({ since, fresh: fresh() })])) as unknown[];
+    const [how, history = '', version, head = '', signsWith = '', time, ...pairs] = reply.map(String);
+    secret = signsWith;
+    noteTime(Number(time), sentAt);
+    const scopes = new Map<ScopeKey, ScopeState>();
+    for (let index = 0; index < pairs.length; index += 2) {
+      const value = String(pairs[index + 1]);
+      scopes.set(String(pairs[index]), scopeState(stored, value));
+      if (how === 'changes') changedBy(operationOf(value));
+    }
+    return { how: how as Reading['how'], lineage: { history, version: Number(version), head }, scopes };
+  }
+
+  /** Reads what changed, and passes it on. */
+  async function synchronize(through: Send): Promise<void> {
+    const since = following.lineage;
+    following.take(await read(through, since), since);
+  }
+
+  /** Reads what a message did not carry. In a large fleet all have to at the same moment, and a Redis sends one after the other. */
+  function resyncInTurn(): void {
+    if (!isLarge()) {
+      resync();
+      return;
+    }
+    turn ??= timers
+      .setTimeout(() => {
+        turn = undefined;
+        resync();
+      }, Math.random() * SPREAD_MS)
+      .unref();
+  }
+
+  return {
+    following,
+    sync,
+    resync,
+    synchronize,
+    noteTime,
+
+    secret: () => secret,
+    /** The time of Redis, in milliseconds; `undefined` while unknown. */
+    time: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
+
+    /**
+     * Applies a message that Redis has signed and that follows the known state without a gap. One that leaves a gap
+     * triggers a read.
+     */
+    hear(message: string): void {
+      const values = openSigned(message, secret);
+      // The next poll reads what a message says that is signed with a secret not known yet.
+      const change = values && publishedChange(stored, values);
+      if (change === undefined) return;
+      const { scope, state, previous, ...lineage } = change;
+      if (following.has(lineage)) return;
+      if (state === undefined || !following.isNext(lineage, previous)) {
+        resyncInTurn();
+        return;
+      }
+      changedBy(lineage.head);
+      following.take({ how: 'changes', lineage, scopes: new Map([[scope, state]]) }, following.lineage);
+    },
+
+    /** Compares history, version and head in Redis with what is known. */
+    compare([history, version, head]: readonly unknown[]): void {
+      const known = following.lineage;
+      const isKnown =
+        known?.history === history && known?.version === Number(version ?? 0) && known.head === (head ?? '');
+      if (!isKnown) resync();
+    },
+
+    async load(patient: Send): Promise<ReadonlyMap<ScopeKey, ScopeState>> {
+      const { lineage, scopes } = await read(patient, undefined);
+      following.loaded(lineage);
+      return scopes;
+    },
+
+    close(): void {
+      timers.clearTimeout(turn);
+      following.close();
+    },
+  };
+}
+
+/** What a store takes that is found empty or old. */
+export const fresh = () => ({ epoch: randomUUID(), secret: randomBytes(32).toString('hex') });
