@@ -23,6 +23,7 @@ export async function join(url: string, id: string, categories: readonly ListedC
     self: () => ({ id, host: 'benchmark', pid: process.pid, service: 'shop', startedAt: STARTED_AT }),
     categories: () => categories,
     calls: () => ({ figures: [] }),
+    controlsEnd: () => undefined,
     sourceOf: () => undefined,
     malformed: () => undefined,
     others: () => undefined,

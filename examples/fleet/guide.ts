@@ -39,7 +39,7 @@ Who is there, and how far is each?
 Stop one: the answer names it. Let it go on: it catches up by itself.
   kill -STOP ${stopped}; ${rdcp} toggle CACHE; kill -CONT ${stopped}; sleep 2; ${rdcp} fleet
 
-Kill one: it is missed for four seconds, and then the fleet is ${pids.length - 1}.
+Kill one: it is waited for at first, then not heard of, and counts for five minutes: it could be cut off and go on.
   kill -KILL ${killed}; ${rdcp} toggle CACHE; sleep 4; ${rdcp} toggle CACHE
 
 Who switched what, from ${pids.length} processes, and is that trail whole?

@@ -7,7 +7,7 @@ import { openAuthentication } from '../auth/configured.ts';
 import { discoveryProblem } from '../auth/tokens/issuer-url.ts';
 import { Approvals } from '../control/approvals.ts';
 import { createControlPlane } from '../control/plane.ts';
-import type { ControlPlane } from '../control/types.ts';
+import type { CategoryView, ControlPlane } from '../control/types.ts';
 import { RdcpError, storeProblem } from '../errors.ts';
 import { Choosing } from '../fleet/choosing.ts';
 import { createFleet } from '../fleet/fleet.ts';
@@ -17,6 +17,7 @@ import { announcedCalls } from '../metrics/called.ts';
 import { addCalls } from '../metrics/shared.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { NO_LINES, sumOfLines } from '../protocol/member-calls.ts';
+import { LATEST_INSTANT } from '../protocol/time.ts';
 import type { ConditionName, Conditions } from '../report/conditions.ts';
 import { type DeferredApp, deferApp } from '../server/deferred.ts';
 import { OpenStreams } from '../server/streams/open-streams.ts';
@@ -155,6 +156,7 @@ export function openState(
       self: host.instance,
       categories: () => plane.categories(),
       calls: (most) => announcedCalls({ gate, own: host.measurements, linesOf }, most),
+      controlsEnd: () => lastEnd(plane.view(GLOBAL)),
       sourceOf: (name) => host.adoption.sourceOf(name),
       malformed: () => malformed('list'),
       others: (categories) => plane.setOthers(categories),
@@ -261,6 +263,18 @@ export function openState(
   fleet?.start();
 
   return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
+}
+
+/** Wall time at which the last temporary control ends; of tenants that the views do not list, that is not known. */
+function lastEnd(views: readonly CategoryView[]): number | undefined {
+  const ends = views.flatMap(({ expiresAt = 0, activations = [], tenants }) => [
+    expiresAt,
+    ...activations.map(({ activation }) => activation.expiresAt),
+    ...(tenants?.tenants.map((each) => Date.parse(each.expiresAt ?? '') || 0) ?? []),
+    tenants !== undefined && tenants.more > 0 && tenants.temporary > 0 ? LATEST_INSTANT : 0,
+  ]);
+  const last = ends.reduce((latest, end) => Math.max(latest, end), 0);
+  return last === 0 ? undefined : last;
 }
 
 /** @returns a function that reports what a dropped value was meant to be */

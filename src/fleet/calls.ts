@@ -25,8 +25,11 @@ export class AnnouncedCalls {
     this.#clock = clock;
   }
 
-  /** @param entries of the whole fleet; a process that does not announce its calls is not counted */
-  read(entries: readonly Entry[], self: string): void {
+  /**
+   * @param entries of the processes that are heard of; one that does not announce its calls is not counted
+   * @param silent number of the other ones
+   */
+  read(entries: readonly Entry[], self: string, silent = 0): void {
     const others = entries.filter(({ instance }) => instance.id !== self);
     const sums = new Map<string, Sums>();
     const lines = new Map<string, LineCounts>();
@@ -54,7 +57,11 @@ export class AnnouncedCalls {
     this.#sums = sums;
     this.#lines = lines;
     this.#before = read;
-    this.#instances = { of: others.length + 1, counted: [...read.values()].filter(({ cut }) => !cut).length + 1 };
+    this.#instances = {
+      of: others.length + 1 + silent,
+      counted: [...read.values()].filter(({ cut }) => !cut).length + 1,
+      ...(silent > 0 && { silent }),
+    };
     this.#until = this.#clock.monotonic() + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
   }
 

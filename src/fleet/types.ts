@@ -15,11 +15,11 @@ export interface Member extends Omit<Instance, 'categoryDigest'> {
 }
 
 export interface Members {
-  /** The store's newest revision. */
-  readonly revision: number;
+  /** Who has applied the store's newest revision. */
+  readonly summary: FleetSummary;
   /** Sorted by host, then process id. */
   readonly members: readonly Member[];
-  /** Those that stopped without withdrawing, up to five minutes ago; sorted likewise. */
+  /** Those that are not heard of, did not withdraw, and may still run; sorted likewise. */
   readonly lost: readonly Member[];
 }
 
@@ -28,8 +28,8 @@ export interface Fleet {
   /** Starts announcing this process. */
   start(): void;
   /**
-   * Waits until every process has applied a change, up to the configured timeout. Resolves with `undefined` if the store is
-   * unreachable.
+   * Waits until every process that is heard of has applied a change, up to the configured timeout. Resolves with `undefined` if
+   * who has applied it is not known.
    * @param position of the change. @default the newest change
    * @param meant the ids of the processes that count. @default all
    */

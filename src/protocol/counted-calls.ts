@@ -12,8 +12,8 @@ export function isCounted({
   return enabled || isOnForTenants || activations.some(({ when }) => when === undefined);
 }
 
-/** Whose calls figures are, where that is not the whole fleet: `of 2 of 3 processes`. */
+/** Whose calls figures are, where that is not the whole fleet: `of 2 of 3 processes, 1 not heard of`. */
 export function partOfFleet(instances: CountedInstances | undefined): string | undefined {
-  const { of, counted } = instances ?? { of: 0, counted: 0 };
-  return counted < of ? `of ${counted} of ${of} processes` : undefined;
+  const { of, counted, silent } = instances ?? { of: 0, counted: 0 };
+  return counted < of ? `of ${counted} of ${of} processes${silent ? `, ${silent} not heard of` : ''}` : undefined;
 }

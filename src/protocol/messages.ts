@@ -276,6 +276,8 @@ export interface CountedInstances {
   readonly of: number;
   /** Number of those whose calls were all counted: an older release does not announce them. */
   readonly counted: number;
+  /** Number of those that are not heard of; absent if there is none. */
+  readonly silent?: number;
 }
 
 /** Calls of all categories, and by category where there are any. */
@@ -333,14 +335,16 @@ export interface ChangeRecord {
 export interface FleetSummary {
   /** The revision of the change, or the store's newest. */
   readonly revision: number;
-  /** Number of running processes, including the responding one. */
+  /** Number of processes, including the responding one, that have not shut down and may still run. */
   readonly instances: number;
   /** Number of processes that have applied the revision. */
   readonly applied: number;
-  /** Ids of the processes that have not; empty if they cannot be read. */
+  /** Ids of the others. */
   readonly pending: readonly string[];
+  /** When those of `pending` that are not heard of announced themselves last, by id; absent if there is none. */
+  readonly lastSeen?: Readonly<Record<string, Timestamp>>;
   /**
-   * Seconds after which a process that stopped without saying so is no longer counted. Grows with the size of a fleet on Redis.
+   * Seconds of silence after which a process is not heard of, and nothing waits for it. Grows with the size of a fleet on Redis.
    * @default 3.5
    */
   readonly goneAfterSeconds?: number;
@@ -456,7 +460,7 @@ export interface FleetResponse extends RdcpAnswer {
   readonly revision: number;
   /** Sorted by host, then process id. */
   readonly instances: readonly FleetMember[];
-  /** Processes that stopped answering up to five minutes ago, and did not shut down; absent if there is none. */
+  /** Processes that are not heard of, did not shut down, and may still run; absent if there is none. */
   readonly lost?: readonly FleetMember[];
 }
 

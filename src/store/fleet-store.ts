@@ -32,6 +32,8 @@ export interface Instance {
 export interface Announcement extends Instance {
   /** Its calls; absent where its release does not say. */
   readonly calls?: MemberCalls | undefined;
+  /** Wall time at which the last of its temporary controls ends, milliseconds since the epoch; absent if there is none. */
+  readonly controlsEnd?: number;
 }
 
 /** An instance as the store lists it. */
@@ -40,7 +42,7 @@ export interface AnnouncedInstance extends Announcement {
   readonly applied?: Position;
   /** Milliseconds since its last announcement. */
   readonly silentFor: number;
-  /** Milliseconds of silence after which it counts as gone. @default 3500 */
+  /** Milliseconds of silence after which it is not heard of. @default 3500 */
   readonly goneAfter?: number;
 }
 
@@ -48,7 +50,7 @@ export interface AnnouncedInstance extends Announcement {
 export interface FleetView {
   /** The store's own position. */
   readonly current: Position;
-  /** The instances that announced themselves in the last five minutes and have not withdrawn. */
+  /** The instances that announced themselves within a day and have not withdrawn, each once. */
   readonly instances: readonly AnnouncedInstance[];
 }
 
@@ -56,11 +58,13 @@ export interface FleetView {
 export interface FleetCount {
   /** The store's own position. */
   readonly current: Position;
-  /** Number of the other instances that are there. */
+  /** Number of the other instances that are heard of. */
   readonly instances: number;
   /** How many of them have applied the change. */
   readonly applied: number;
-  /** Milliseconds of silence after which an instance counts as gone. */
+  /** Number of the other instances that are not heard of and have not withdrawn; they are in none of the other numbers. */
+  readonly silent: number;
+  /** Milliseconds of silence after which an instance is not heard of. */
   readonly goneAfter: number;
 }
 
@@ -82,7 +86,7 @@ export interface FleetStore {
   beatMs?(): number;
   /** Removes an instance that shuts down from the list, and its categories. */
   withdraw(id: string): Promise<void>;
-  /** Reads the store itself; drops instances that were silent for longer than five minutes. */
+  /** Reads the store itself. May drop instances that were silent for a day: the fleet withdraws them earlier. */
   look(): Promise<FleetView>;
   /**
    * Counts who has applied a change, without reading who they are. Without it, `look` is used.
@@ -95,6 +99,8 @@ export interface FleetStore {
    * wrong. Returns a function that unsubscribes.
    */
   onAnnounced(listener: () => void): () => void;
+  /** Whether an instance that is not heard of has certainly ended. @default not known */
+  hasEnded?(instance: Instance): boolean;
   /**
    * Keeps which categories the instances have. Without it the endpoint of a process knows the categories of that process
    * alone.
@@ -112,9 +118,9 @@ export interface CategoryLists {
 
 /** Milliseconds between two announcements of an instance, unless the store says otherwise. */
 export const BEAT_MS = 1000;
-/** Milliseconds of silence after which an instance counts as gone: three missed announcements, plus a margin. */
+/** Milliseconds of silence after which an instance is not heard of: three missed announcements, plus a margin. */
 export const goneAfter = (beatMs: number): number => 3 * beatMs + 500;
 /** The same for an instance that announces itself each second. */
 export const GONE_MS = goneAfter(BEAT_MS);
-/** Milliseconds for which an instance that is gone, and did not withdraw, is still listed as lost. */
-export const LOST_MS = 5 * 60_000;
+/** Milliseconds after which a store drops an instance that did not withdraw. */
+export const FORGOTTEN_MS = 24 * 3_600_000;

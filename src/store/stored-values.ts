@@ -71,6 +71,7 @@ const instance: z.ZodType<Omit<Announcement, 'id'>> = z.object({
   serviceInstanceId: z.string().exactOptional(),
   startedAt: instant,
   categoryDigest: z.string().max(64).exactOptional(),
+  controlsEnd: instant.exactOptional(),
   // A process whose figures cannot be read is not counted; it is still there.
   calls: z
     .custom<MemberCalls>(isMemberCalls)

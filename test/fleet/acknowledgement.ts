@@ -101,32 +101,36 @@ export function acknowledges(name: keyof typeof STORES): void {
       for (const process of processes) assert.equal(await process.enabled('QUEUE'), on);
     });
 
-    inFull('a process that is stopped is named until it is gone, and converges by itself when it goes on', async () => {
-      const before = await revision();
-      await first().control({ action: 'reset' });
-      const stopped = processes[2] as MemberProcess;
-      const id = await stopped.id();
-      stopped.signal('SIGSTOP');
-      const { body } = await hasty().control(enable('DATABASE'), 'request-1');
-      assert.equal(body.status, 'partial');
-      assert.match(body.message, /; 1 of 3 processes has not applied it yet$/);
-      assert.deepEqual(body.otelrdcp_fleet, { revision: before + 2, instances: 3, applied: 2, pending: [id] });
-      assert.deepEqual(await fleetOf(hasty()), body.otelrdcp_fleet);
+    inFull(
+      'a process that is stopped is named, not waited for once it is silent, and converges when it goes on',
+      async () => {
+        const before = await revision();
+        await first().control({ action: 'reset' });
+        const stopped = processes[2] as MemberProcess;
+        const id = await stopped.id();
+        stopped.signal('SIGSTOP');
+        const { body } = await hasty().control(enable('DATABASE'), 'request-1');
+        assert.equal(body.status, 'partial');
+        assert.match(body.message, /; 1 of 3 processes has not applied it yet$/);
+        assert.deepEqual(body.otelrdcp_fleet, { revision: before + 2, instances: 3, applied: 2, pending: [id] });
+        assert.deepEqual(await fleetOf(hasty()), body.otelrdcp_fleet);
 
-      await eventually('the silent process to leave the list', async () => (await fleetOf(first()))?.instances === 2);
-      assert.equal((await first().control(enable('HTTP'))).body.status, 'success');
+        await eventually('silence', async () => (await fleetOf(first()))?.lastSeen?.[id] !== undefined);
+        const { body: later } = await first().control(enable('HTTP'));
+        assert.match(later.message, /; 1 of 3 processes has not been heard of since /);
 
-      stopped.signal('SIGCONT');
-      await together(first(), 3);
-      assert.deepEqual([await stopped.enabled('DATABASE'), await stopped.enabled('HTTP')], [true, true]);
-      assert.equal(await checkOf(stopped, 'fleet'), 'pass');
+        stopped.signal('SIGCONT');
+        await together(first(), 3);
+        assert.deepEqual([await stopped.enabled('DATABASE'), await stopped.enabled('HTTP')], [true, true]);
+        assert.equal(await checkOf(stopped, 'fleet'), 'pass');
 
-      const repeat = await hasty().control(enable('DATABASE'), 'request-1');
-      assert.equal(repeat.replayed, true);
-      assert.equal(repeat.body.status, 'success');
-      assert.deepEqual(repeat.body.otelrdcp_fleet, { revision: before + 3, instances: 3, applied: 3, pending: [] });
-      assert.deepEqual(repeat.body.changes, body.changes);
-    });
+        const repeat = await hasty().control(enable('DATABASE'), 'request-1');
+        assert.equal(repeat.replayed, true);
+        assert.equal(repeat.body.status, 'success');
+        assert.deepEqual(repeat.body.otelrdcp_fleet, { revision: before + 3, instances: 3, applied: 3, pending: [] });
+        assert.deepEqual(repeat.body.changes, body.changes);
+      },
+    );
 
     inFull('one that joins late is counted, and has what was changed before', async () => {
       await first().control(enable('DATABASE'));
@@ -138,18 +142,20 @@ export function acknowledges(name: keyof typeof STORES): void {
     });
 
     inFull(
-      'a process that was killed is pending at first and leaves the list; one that ends leaves it at once',
+      'a process that was killed is pending, on one host until its silence is noticed; one that ends leaves the list at once',
       async () => {
         const [, ended, killed] = processes as [MemberProcess, MemberProcess, MemberProcess];
         const id = await killed.id();
         await killed.kill();
         const { body } = await hasty().control(enable('DATABASE'));
         assert.deepEqual([body.status, body.otelrdcp_fleet?.pending], ['partial', [id]]);
-        await together(first(), 3);
+        // On one host, a process that has ended is known to have.
+        const isKnown = name === 'SQLite';
+        if (isKnown) await together(first(), 3);
 
         await ended.end();
         const { otelrdcp_fleet } = (await first().control(enable('HTTP'))).body;
-        assert.deepEqual([otelrdcp_fleet?.instances, otelrdcp_fleet?.pending], [2, []]);
+        assert.deepEqual([otelrdcp_fleet?.instances, otelrdcp_fleet?.pending], isKnown ? [2, []] : [3, [id]]);
       },
     );
   });

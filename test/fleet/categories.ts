@@ -139,8 +139,8 @@ export function knowsCategoriesOfOthers(name: keyof typeof STORES): void {
         );
       }
       other.child.kill('SIGKILL');
-      await until('it is gone', async () => (await asked.client.discovery()).otelrdcp_instances?.of === 1);
-      assert.deepEqual((await asked.client.metrics()).metrics.callsTotal?.value, 0, 'of one that has left');
+      await until('it is not counted', async () => (await asked.client.discovery()).otelrdcp_instances?.counted === 1);
+      assert.deepEqual((await asked.client.metrics()).metrics.callsTotal?.value, 0, 'of one that is not heard of');
     }
 
     test('a category that is registered later becomes known, also to watchers, and goes with the last process that has it', async (t) => {

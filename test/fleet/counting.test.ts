@@ -9,9 +9,9 @@ const self: Instance = { id: 'self', host: 'h', pid: 1, service: 's', startedAt:
 const at = (revision: number, history = 'one'): Position => ({ history, revision });
 
 /** A process of a fleet whose store counts, as the test sets it. */
-function start({ named = [] }: { named?: readonly { id: string; applied: Position }[] } = {}) {
+function start(named: readonly { id: string; applied: Position; silentFor?: number }[] = []) {
   const time = virtualTime();
-  const state = { current: at(1), instances: 3, applied: 0, goneAfter: 3500, beatMs: 1000, fails: false };
+  const state = { current: at(1), instances: 3, applied: 0, silent: 0, goneAfter: 3500, beatMs: 1000, fails: false };
   const seen = { announced: 0, counted: 0, looked: 0 };
   let announced = () => {};
   const store: FleetStore = {
@@ -29,7 +29,8 @@ function start({ named = [] }: { named?: readonly { id: string; applied: Positio
     },
     look: async () => {
       seen.looked += 1;
-      return { current: state.current, instances: named.map((each) => ({ ...self, ...each, silentFor: 0 })) };
+      if (state.fails) throw new Error('away');
+      return { current: state.current, instances: named.map((each) => ({ ...self, silentFor: 0, ...each })) };
     },
     onAnnounced: (listener) => {
       announced = listener;
@@ -41,6 +42,7 @@ function start({ named = [] }: { named?: readonly { id: string; applied: Positio
     self: () => self,
     categories: () => [],
     calls: () => ({ figures: [] }),
+    controlsEnd: () => undefined,
     sourceOf: () => undefined,
     malformed: () => {},
     others: () => {},
@@ -65,15 +67,47 @@ test('a change is acknowledged once all are counted, and who they are is not rea
   assert.deepEqual([seen.counted, seen.looked], [before + 1, 0]);
 });
 
-test('a message that all have applied it is not believed', async () => {
-  const { time, fleet, announced } = start({ named: [{ id: 'late', applied: at(0) }] });
+test('the numbers of an answer are those of the names, whatever was counted before', async () => {
+  const { time, fleet, announced } = start([
+    { id: 'late', applied: at(0) },
+    { id: 'done', applied: at(1) },
+  ]);
   await settled();
   const answer = fleet.acknowledged(at(1));
   for (let passed = 0; passed < TIMEOUT_MS; passed += 100) {
     await time.pass(100);
+    // Nobody believes that all have applied it.
     announced();
   }
-  assert.deepEqual(await answer, { revision: 1, instances: 4, applied: 1, pending: ['late'] });
+  assert.deepEqual(await answer, { revision: 1, instances: 3, applied: 2, pending: ['late'] });
+});
+
+test('names that cannot be read are not known, and are no reason for numbers alone', async () => {
+  const { time, state, fleet } = start();
+  await settled();
+  const answer = fleet.acknowledged(at(1));
+  await time.pass(TIMEOUT_MS - 100);
+  state.fails = true;
+  await time.pass(100);
+  assert.equal(await answer, undefined);
+});
+
+test('a process that is not heard of is named at once, and is not waited for', async () => {
+  const { time, state, fleet } = start([
+    { id: 'done', applied: at(1) },
+    { id: 'silent', applied: at(1), silentFor: 10_000 },
+  ]);
+  Object.assign(state, { instances: 1, applied: 1, silent: 1 });
+  await settled();
+  const answer = fleet.acknowledged(at(1));
+  await time.pass(11);
+  assert.deepEqual(await answer, {
+    revision: 1,
+    instances: 3,
+    applied: 2,
+    pending: ['silent'],
+    lastSeen: { silent: '2025-12-31T23:59:50.000Z' },
+  });
 });
 
 test('a store that lost its list has not made the change acknowledged', async () => {
@@ -82,7 +116,7 @@ test('a store that lost its list has not made the change acknowledged', async ()
   Object.assign(state, { current: at(1, 'two'), instances: 1, applied: 1 });
   const early = fleet.acknowledged(at(1, 'two'));
   await time.pass(TIMEOUT_MS);
-  assert.deepEqual(await early, { revision: 1, instances: 4, applied: 2, pending: [] });
+  assert.equal(await early, undefined);
   await time.pass(state.goneAfter);
   const later = fleet.acknowledged(at(1, 'two'));
   await time.pass(100);

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRoster } from '../../src/fleet/roster.ts';
-import { GONE_MS, type Instance, LOST_MS, type Position } from '../../src/store/fleet-store.ts';
+import { Roster } from '../../src/fleet/roster.ts';
+import {
+  type AnnouncedInstance,
+  type FleetView,
+  GONE_MS,
+  type Instance,
+  type Position,
+} from '../../src/store/fleet-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
-const instance = (id: string): Instance => ({ id, host: 'h', pid: 1, service: 's', startedAt: 0 });
+const MINUTE_MS = 60_000;
+const instance = (id: string): Instance => ({ id, host: 'h', pid: id.charCodeAt(0), service: 's', startedAt: 0 });
 const at = (revision: number, history = 'one'): Position => ({ history, revision });
-const announced = (id: string, applied?: Position, silentFor = 0) => ({
+const announced = (id: string, applied?: Position, silentFor = 0): AnnouncedInstance => ({
   ...instance(id),
   silentFor,
   ...(applied && { applied }),
@@ -14,79 +21,136 @@ const announced = (id: string, applied?: Position, silentFor = 0) => ({
 
 function start(own: Position | null = at(5)) {
   const time = virtualTime();
-  const roster = createRoster({ self: () => instance('self'), applied: () => own ?? undefined, clock: time.clock });
-  return { time, roster };
+  const withdrawn: string[] = [];
+  const ended = new Set<string>();
+  let view: FleetView = { current: at(5), instances: [] };
+  const roster = new Roster({
+    store: {
+      look: async () => view,
+      withdraw: async (id) => void withdrawn.push(id),
+      hasEnded: ({ id }) => ended.has(id),
+    },
+    self: () => instance('self'),
+    applied: () => own ?? undefined,
+    failed: () => {},
+    clock: time.clock,
+  });
+  const saw = async (next: FleetView) => {
+    view = next;
+    await roster.look();
+  };
+  const silent = () => roster.silent().map((entry) => entry.instance.id);
+  return { time, roster, saw, silent, withdrawn, ended };
 }
 
-test('this process counts although the store does not list it, by what it knows of itself', () => {
-  const { roster } = start(at(5));
+test('this process counts although the store does not list it, by what it knows of itself', async () => {
+  const { roster, saw } = start(at(5));
   assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
-  roster.saw({ current: at(5), instances: [announced('self', at(2))] });
+  await saw({ current: at(5), instances: [announced('self', at(2))] });
   assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
   assert.deepEqual(start(null).roster.summary(at(0)).pending, ['self']);
 });
 
-test('who has not applied the revision is pending, and so is who has applied nothing', () => {
-  const { roster } = start();
-  roster.saw({ current: at(5), instances: [announced('c', at(4)), announced('b'), announced('a', at(6))] });
+test('who has not applied the revision is pending, and so is who has applied nothing', async () => {
+  const { roster, saw } = start();
+  await saw({ current: at(5), instances: [announced('c', at(4)), announced('b'), announced('a', at(6))] });
   assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 4, applied: 2, pending: ['b', 'c'] });
 });
 
-test('a position of another history is none, however high', () => {
-  const { roster } = start(at(9, 'lost'));
-  roster.saw({ current: at(5), instances: [announced('a', at(9, 'lost'))] });
+test('a position of another history is none, however high', async () => {
+  const { roster, saw } = start(at(9, 'lost'));
+  await saw({ current: at(5), instances: [announced('a', at(9, 'lost'))] });
   assert.deepEqual(roster.summary(at(5)).pending, ['a', 'self']);
 });
 
-test('an instance is there until it was silent for too long, or a look misses it', async () => {
-  const { roster, time } = start();
-  roster.saw({ current: at(5), instances: [announced('a', at(5), 1_000), announced('b', at(5))] });
+test('an instance that falls silent stays pending, with when it was heard of, whatever it had applied', async () => {
+  const { roster, saw, silent, time } = start();
+  await saw({ current: at(5), instances: [announced('a', at(5), 1_000), announced('b', at(5))] });
   await time.pass(GONE_MS - 1_000);
-  assert.equal(roster.summary(at(5)).instances, 3);
+  assert.deepEqual([roster.summary(at(5)).applied, silent()], [3, []]);
   await time.pass(1);
-  assert.equal(roster.summary(at(5)).instances, 2);
-  roster.saw({ current: at(5), instances: [] });
-  assert.equal(roster.summary(at(5)).instances, 1);
+  assert.deepEqual(roster.summary(at(5)), {
+    revision: 5,
+    instances: 3,
+    applied: 2,
+    pending: ['a'],
+    lastSeen: { a: '2025-12-31T23:59:59.000Z' },
+  });
+  assert.equal(roster.summary(at(5), ['b', 'self']).instances, 2);
+  await saw({ current: at(6), instances: [announced('a', at(6)), announced('b', at(6))] });
+  assert.deepEqual([roster.summary(at(5)).applied, silent()], [3, []], 'it is back');
+  await saw({ current: at(6), instances: [announced('b', at(6))] });
+  assert.equal(roster.summary(at(5)).instances, 2, 'it has withdrawn');
 });
 
-test('an instance that announces itself less often is there for longer, which the summary says', async () => {
-  const { roster, time } = start();
+test('an instance that announces itself less often is waited for longer, which the summary says', async () => {
+  const { roster, saw, silent, time } = start();
   const seldom = { ...announced('a', at(5)), goneAfter: 60_500 };
-  roster.saw({ current: at(5), instances: [seldom, announced('b', at(5))] });
+  await saw({ current: at(5), instances: [seldom, announced('b', at(5))] });
   await time.pass(60_500);
-  const { instances, goneAfterSeconds } = roster.summary(at(5));
-  assert.deepEqual([instances, goneAfterSeconds], [2, 61]);
+  assert.deepEqual([roster.summary(at(5)).goneAfterSeconds, silent()], [61, ['b']]);
   await time.pass(1);
-  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
-  roster.saw({ current: at(5), instances: [{ ...seldom, silentFor: 60_501 }] });
-  assert.deepEqual(
-    roster.lost().map(({ instance: { id } }) => id),
-    ['a'],
-  );
+  assert.deepEqual(silent(), ['a', 'b']);
 });
 
-test('an instance that was silent for too long is lost, does not count, and returns when it announces itself', () => {
-  const { roster } = start();
-  roster.saw({ current: at(5), instances: [announced('a', at(4), GONE_MS + 1), announced('b', at(5), LOST_MS)] });
-  assert.deepEqual(roster.summary(at(5)), { revision: 5, instances: 1, applied: 1, pending: [] });
-  assert.deepEqual(
-    roster.lost().map(({ instance: { id } }) => id),
-    ['a', 'b'],
-  );
-  roster.saw({ current: at(6, 'two'), instances: [announced('a', at(5))] });
-  assert.deepEqual([roster.summary(at(5)).instances, roster.lost()], [2, []]);
+test('an instance that is silent counts for five minutes, or until the controls that it knew have ended', async () => {
+  const { saw, silent, withdrawn, time } = start();
+  const { now } = time.clock;
+  const controlled = { ...announced('b', at(5)), controlsEnd: now() + 60 * MINUTE_MS };
+  const looks: readonly (readonly [afterMs: number, silent: string[], withdrawn: string[]])[] = [
+    [GONE_MS + 5 * MINUTE_MS, ['a', 'b'], []],
+    [GONE_MS + 5 * MINUTE_MS + 1, ['b'], ['a']],
+    [60 * MINUTE_MS, ['b'], ['a']],
+    [60 * MINUTE_MS + 1, [], ['a', 'b']],
+  ];
+  for (const [silentFor, ...expected] of looks) {
+    withdrawn.length = 0;
+    await time.pass(silentFor - (now() - Date.UTC(2026, 0, 1)));
+    await saw({
+      current: at(5),
+      instances: [
+        { ...announced('a', at(5)), silentFor },
+        { ...controlled, silentFor },
+      ],
+    });
+    assert.deepEqual([silent(), withdrawn], expected, `${silentFor} ms`);
+  }
 });
 
-test('after the store lost its list with its history, processes stay listed until they could announce themselves', async () => {
-  const { roster, time } = start(at(0, 'two'));
-  roster.saw({ current: at(5), instances: [announced('a', at(5)), announced('b', at(5))] });
-  await time.pass(60_000);
-  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
-  assert.deepEqual(roster.summary(at(0, 'two')), { revision: 0, instances: 3, applied: 2, pending: ['b'] });
+test('an instance that has certainly ended counts no more', async () => {
+  const { saw, silent, withdrawn, ended } = start();
+  const gone = (id: string) => announced(id, at(5), GONE_MS + 1);
+  const restarted = { ...announced('a2', at(5)), pid: instance('a').pid, startedAt: 1 };
+  ended.add('b').add('d');
+  await saw({ current: at(5), instances: [gone('a'), restarted, gone('b'), gone('c'), announced('d', at(5))] });
+  assert.deepEqual([silent(), withdrawn], [['c'], ['a', 'b']]);
+});
+
+test('an instance that is listed twice is the one that was heard of last', async () => {
+  const { saw, silent } = start();
+  const twice = [announced('a', at(5)), announced('a', at(4), GONE_MS + 1)];
+  for (const instances of [twice, twice.toReversed()]) {
+    await saw({ current: at(5), instances });
+    assert.deepEqual(silent(), []);
+  }
+});
+
+test('after the store lost its list with its history, who was on it counts as before', async () => {
+  const { roster, saw, silent, time } = start(at(0, 'two'));
+  const gone = announced('c', at(5), GONE_MS + 1);
+  await saw({ current: at(5), instances: [announced('a', at(5)), announced('b', at(5)), gone] });
+  await time.pass(MINUTE_MS);
+  const emptied = { current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] };
+  await saw(emptied);
+  assert.deepEqual(roster.summary(at(0, 'two')).pending, ['b', 'c']);
+  assert.deepEqual(silent(), ['c']);
   await time.pass(GONE_MS);
-  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
-  assert.equal(roster.summary(at(0, 'two')).instances, 3, 'it has just as long as any other');
+  await saw(emptied);
+  assert.deepEqual(silent(), ['c'], 'b has just as long as any other');
   await time.pass(1);
-  roster.saw({ current: at(0, 'two'), instances: [announced('a', at(0, 'two'))] });
-  assert.equal(roster.summary(at(0, 'two')).instances, 2);
+  await saw(emptied);
+  assert.deepEqual(silent(), ['b', 'c']);
+  await time.pass(5 * MINUTE_MS + GONE_MS);
+  await saw(emptied);
+  assert.deepEqual(roster.summary(at(0, 'two')).instances, 2);
 });

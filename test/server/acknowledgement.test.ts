@@ -16,15 +16,22 @@ const answer = async (summary: unknown, given: ControlOutcome = outcome) => {
 };
 
 test('a change is partial until every process has applied it, and names how many have not', async () => {
-  assert.equal(await answer({ instances: 3, applied: 3 }), 'success: DATABASE is on');
-  assert.equal(
-    await answer({ instances: 3, applied: 2 }),
-    'partial: DATABASE is on; 1 of 3 processes has not applied it yet',
-  );
-  assert.equal(
-    await answer({ instances: 3, applied: 1 }),
-    'partial: DATABASE is on; 2 of 3 processes have not applied it yet',
-  );
+  const [a, b] = ['2026-11-28T10:00:07.000Z', '2026-11-28T10:00:05.000Z'];
+  const cases = [
+    [[], {}, 'success: DATABASE is on'],
+    [['a'], {}, 'partial: DATABASE is on; 1 of 3 processes has not applied it yet'],
+    [['a', 'b'], {}, 'partial: DATABASE is on; 2 of 3 processes have not applied it yet'],
+    [['a'], { a }, 'partial: DATABASE is on; 1 of 3 processes has not been heard of since 10:00:07 UTC'],
+    [['a', 'b'], { a, b }, 'partial: DATABASE is on; 2 of 3 processes have not been heard of since 10:00:05 UTC'],
+    [
+      ['a', 'b', 'c'],
+      { a, b },
+      'partial: DATABASE is on; 1 of 3 processes has not applied it yet, 2 of 3 processes have not been heard of since 10:00:05 UTC',
+    ],
+  ] as const;
+  for (const [pending, lastSeen, expected] of cases) {
+    assert.equal(await answer({ instances: 3, applied: 3 - pending.length, pending, lastSeen }), expected);
+  }
 });
 
 test('while the store is away a change is partial, because it is unknown which process has it', async () => {

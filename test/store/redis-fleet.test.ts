@@ -132,16 +132,31 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     assert.ok(took >= 590, `after ${took} ms`);
   });
 
-  test('one that was silent for too long counts no more, is listed as lost, and later forgotten with its categories', async () => {
+  test('one that was silent for too long is counted apart and listed once, also when it is back; after a day it is forgotten', async () => {
     const { store, fleet } = await open();
     await store.commit(change('acme', 0, {}));
-    await fleet.announce(instance('a'), fleet.position());
+    const announce = () => fleet.announce(instance('a'), fleet.position());
+    const fallSilent = () => server.command('ZADD', key('seen'), String(now() - 1000), 'a');
+    const counts = async (self: string) => {
+      const { instances, silent } = await fleet.count!(self);
+      const listed = (await fleet.look()).instances;
+      return [instances, silent, listed.map(({ silentFor, goneAfter = 0 }) => silentFor > goneAfter)];
+    };
+    await announce();
     await fleet.categories!.publish('a', 'list');
-    server.command('ZADD', key('seen'), String(now() - 1000), 'a');
-    assert.deepEqual((await fleet.count!('nobody')).instances, 0);
-    const [lost] = (await fleet.look()).instances;
-    assert.ok(lost !== undefined && lost.silentFor > (lost.goneAfter ?? 0), JSON.stringify(lost));
-    server.command('ZADD', key('lost'), String(now() - 6 * 60_000), 'a');
+    fallSilent();
+    assert.deepEqual(
+      [await counts('nobody'), await counts('a')],
+      [
+        [0, 1, [true]],
+        [0, 0, [true]],
+      ],
+    );
+    await announce();
+    assert.deepEqual(await counts('nobody'), [1, 0, [false]]);
+    fallSilent();
+    await counts('nobody');
+    server.command('ZADD', key('lost'), String(now() - 25 * 3_600_000), 'a');
     assert.deepEqual((await fleet.look()).instances, []);
     assert.equal((await fleet.categories!.read(['a'])).size, 0);
   });

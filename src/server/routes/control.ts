@@ -137,15 +137,23 @@ export async function acknowledged(
   if (fleet === undefined) return meant?.().length === 0 ? partial(response, NOT_RUNNING) : named();
   const summary = await fleet.acknowledged(position, meant);
   if (summary === undefined) {
-    return partial(response, 'who has applied it is not known: the store does not answer');
+    return partial(
+      response,
+      'who has applied it is not known: the store does not answer, or has lost its list of processes',
+    );
   }
   const answer = { ...named(), otelrdcp_fleet: summary };
-  const { instances: number, applied } = summary;
-  const pending = number - applied;
+  const { instances: number, pending, lastSeen = {} } = summary;
   if (number === 0) return partial(answer, NOT_RUNNING);
-  if (pending === 0) return answer;
-  const have = pending === 1 ? 'has' : 'have';
-  return partial(answer, `${pending} of ${number} processes ${have} not applied it yet`);
+  if (pending.length === 0) return answer;
+  const seen = Object.values(lastSeen).sort();
+  const late = pending.length - seen.length;
+  const have = (count: number) => `${count} of ${number} processes ${count === 1 ? 'has' : 'have'} not`;
+  const why = [
+    ...(late > 0 ? [`${have(late)} applied it yet`] : []),
+    ...(seen.length > 0 ? [`${have(seen.length)} been heard of since ${seen[0]?.slice(11, 19)} UTC`] : []),
+  ];
+  return partial(answer, why.join(', '));
 }
 
 /** Most chosen processes that an answer names. */

@@ -193,15 +193,11 @@ class EventsReader implements Watcher {
 
   #visibleFleet(): EventsFleet | undefined {
     if (this.#members === undefined) return undefined;
-    const { revision, members } = this.#members;
-    const pending = members.filter((member) => member.pending).map(({ id }) => id);
+    const { summary, members, lost } = this.#members;
     return {
-      revision,
-      instances: members.length,
-      applied: members.length - pending.length,
-      pending,
+      ...summary,
       ...(!this.#isTenant && {
-        members: members.map((member) => {
+        members: [...members, ...lost].map((member) => {
           const { lastSeenAt: _, ...rest } = shown(member, 0);
           return rest;
         }),

@@ -156,11 +156,11 @@ export function fleetMembers({ fleet }: StateParts, clock: Clock): Handler {
     if (required(ctx, 'principal').tenantId !== undefined) throw notForTenants(ctx, 'The list of processes');
     if (fleet === undefined)
       throw new RdcpError('RDCP_NOT_FOUND', 'This server shares its state with no other process');
-    const { revision, members, lost } = await fleet.members();
+    const { summary, members, lost } = await fleet.members();
     const now = clock.now();
     const body: FleetResponse = {
       ...opening(ctx, clock),
-      revision,
+      revision: summary.revision,
       instances: members.map((member) => shown(member, now)),
       ...(lost.length > 0 && { lost: lost.map((member) => shown(member, now)) }),
     };

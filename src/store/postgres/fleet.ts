@@ -1,4 +1,4 @@
-import { type AnnouncedInstance, type FleetStore, LOST_MS } from '../fleet-store.ts';
+import { type AnnouncedInstance, type FleetStore, FORGOTTEN_MS } from '../fleet-store.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Changes } from './changes.ts';
 import type { Query } from './connection.ts';
@@ -50,7 +50,7 @@ export function createPostgresFleet({ query, schema, stored, changes, polls }: P
          ), lists AS (DELETE FROM ${schema}.category_list WHERE id IN (SELECT id FROM gone))
          SELECT h.id AS current, h.version AS newest, s.*
          FROM ${schema}.history h LEFT JOIN silent s ON s.silent_for <= $1`,
-        [LOST_MS],
+        [FORGOTTEN_MS],
       );
       const current = { history: String(rows[0]?.current), revision: Number(rows[0]?.newest) };
       const { history, revision } = changes.position() ?? {};

@@ -82,13 +82,14 @@ export function createRedisFleet({
   /** Says again what Redis already has, and the calls that are new; false if it has forgotten it. */
   async function repeat(id: string, now: number, changed: string | undefined): Promise<boolean> {
     const silence = goneAfter(beatMs);
-    const [added, meta] = await Promise.all([
-      send(['ZADD', key('seen'), String(Math.ceil(now + silence)), id]),
+    const [raised, meta] = await Promise.all([
+      // One that is gone is not added: it is lost as well, until it announces itself as a whole.
+      send(['ZADD', key('seen'), 'XX', 'CH', String(now + silence), id]),
       send(['HMGET', key('meta'), 'epoch', 'version', 'head']) as Promise<unknown[]>,
       changed !== undefined && send(['HSET', key('fleet'), id, `${silence}\n${changed}`]),
     ]);
     compare(meta, beatMs);
-    return Number(added) === 0;
+    return Number(raised) === 1;
   }
 
   /** Says what was applied since; false if Redis has forgotten the instance. */
@@ -124,8 +125,10 @@ export function createRedisFleet({
       const before = last;
       const now = redisTime();
       last = undefined;
-      if (before?.id === id && before.json === json && before.repeats < WHOLE_EVERY - 1 && now !== undefined) {
-        const hasMoved = before.position.join() !== position.join();
+      const hasMoved = before?.position.join() !== position.join();
+      // An acknowledgement does not wait for what else is new, which follows with the next announcement.
+      const isShort = before?.id === id && (hasMoved || before.json === json) && before.repeats < WHOLE_EVERY - 1;
+      if (isShort && now !== undefined) {
         const isCalled = !hasMoved && before.calls !== calls && before.repeats % 2 === 1;
         const isKept = hasMoved
           ? await acknowledge(id, position, channels)
@@ -155,11 +158,12 @@ export function createRedisFleet({
     async count(self, target) {
       const asked = [self, target?.history ?? '', target === undefined ? '' : String(target.revision)];
       const reply = (await evaluate(send, COUNT, keysOf('meta', 'categories'), asked)) as unknown[];
-      const [history, revision, instances, applied, silence] = reply;
+      const [history, revision, instances, applied, silent, silence] = reply;
       return {
         current: { history: String(history), revision: Number(revision) },
         instances: Number(instances),
         applied: Number(applied),
+        silent: Number(silent),
         goneAfter: Number(silence),
       };
     },

@@ -1,4 +1,4 @@
-import { BEAT_MS, LOST_MS } from '../fleet-store.ts';
+import { BEAT_MS, FORGOTTEN_MS } from '../fleet-store.ts';
 import { SIGN } from './signature.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
@@ -13,7 +13,7 @@ import { SIGN } from './signature.ts';
 //   fleet    hash: instance -> "<milliseconds of silence after which it is gone>\n<instance>"
 //   seen     sorted set: running instance -> the time at which it is gone, unless it announces itself, ms
 //   applied  sorted set: running instance -> the version that it has applied, of the epoch `counted` in meta
-//   lost     sorted set: instance that is gone and did not withdraw -> since when, ms
+//   lost     sorted set: instance that is not heard of and did not withdraw -> since when, ms
 //   categories  hash: instance -> its list of categories
 //   replay   an answer kept for retries
 //   check:…  one key of each of these types, written to check that writes are accepted
@@ -219,7 +219,7 @@ for index = 1, #silent, 2 do
   redis.call('ZREM', KEYS[3], silent[index])
   redis.call('ZADD', KEYS[4], silent[index + 1], silent[index])
 end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now - ${LOST_MS})) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now - ${FORGOTTEN_MS})) do
   redis.call('ZREM', KEYS[4], id)
   redis.call('HDEL', KEYS[1], id)
   redis.call('HDEL', KEYS[6], id)
@@ -228,8 +228,8 @@ end
 
 /**
  * KEYS: fleet seen applied lost meta categories. ARGV: the instance that asks; epoch and version of a change, empty for the newest.
- * Returns epoch, version, how many other instances there are, how many of them have applied the change, and the milliseconds of
- * silence after which one is gone.
+ * Returns epoch, version, how many other instances there are, how many of them have applied the change, how many more are lost, and
+ * the milliseconds of silence after which one is.
  */
 export const COUNT = `${EXPIRE}
 local target = tonumber(ARGV[3] == '' and (meta[2] or '0') or ARGV[3])
@@ -239,7 +239,9 @@ local applied = isCounted and redis.call('ZCOUNT', KEYS[3], target, '+inf') or 0
 if redis.call('ZSCORE', KEYS[2], ARGV[1]) then others = others - 1 end
 local own = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if isCounted and own and tonumber(own) >= target then applied = applied - 1 end
-return { meta[1] or '', meta[2] or '0', others, applied, gone }
+local silent = redis.call('ZCARD', KEYS[4])
+if redis.call('ZSCORE', KEYS[4], ARGV[1]) then silent = silent - 1 end
+return { meta[1] or '', meta[2] or '0', others, applied, silent, gone }
 `;
 
 /**

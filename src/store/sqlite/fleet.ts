@@ -1,5 +1,12 @@
+import { hostname } from 'node:os';
 import type { DatabaseSync } from 'node:sqlite';
-import { type AnnouncedInstance, type FleetStore, type FleetView, LOST_MS, type Position } from '../fleet-store.ts';
+import {
+  type AnnouncedInstance,
+  type FleetStore,
+  type FleetView,
+  FORGOTTEN_MS,
+  type Position,
+} from '../fleet-store.ts';
 import type { Listeners } from '../listeners.ts';
 import type { StoredValues } from '../stored-values.ts';
 import { prepareRead } from './file.ts';
@@ -28,6 +35,14 @@ export function prepareFleet(database: DatabaseSync) {
   };
 }
 
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
 /** The processes of one host that share a file. */
 export function createSqliteFleet(
   { read, write }: SqliteHandle<FleetStatements>,
@@ -44,7 +59,7 @@ export function createSqliteFleet(
       write(({ fleet }) => {
         const now = hostTime();
         fleet.write.run(id, JSON.stringify(instance), applied?.revision ?? null, now);
-        fleet.drop.run(now, LOST_MS);
+        fleet.drop.run(now, FORGOTTEN_MS);
       }, IN_PASSING),
 
     withdraw: (id) =>
@@ -57,7 +72,7 @@ export function createSqliteFleet(
       read(({ fleet }): FleetView => {
         const now = hostTime();
         const { history } = current();
-        const instances = fleet.read.all(now, LOST_MS).flatMap((row): AnnouncedInstance[] => {
+        const instances = fleet.read.all(now, FORGOTTEN_MS).flatMap((row): AnnouncedInstance[] => {
           const instance = stored.instance(String(row.instance));
           if (instance === undefined) return [];
           const applied = row.applied === null ? undefined : stored.position(history, Number(row.applied));
@@ -69,6 +84,9 @@ export function createSqliteFleet(
 
     // A file sends no messages; waiting processes poll.
     onAnnounced: () => () => {},
+
+    // The processes of a file are those of its host. A container has a host name of its own.
+    hasEnded: ({ host, pid }) => host === hostname() && !isRunning(pid),
 
     categories: {
       publish: (id, list) =>

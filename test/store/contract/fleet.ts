@@ -155,7 +155,8 @@ export function fleetStoreContract(add: AddCase): void {
   test('a store that counts counts those of the list, without the one that asks', async ({ store, fleet, follow }) => {
     if (fleet.count === undefined) return;
     const count = async (self: string, target?: Position) => {
-      const { instances, applied, current } = await fleet.count!(self, target);
+      const { instances, applied, silent, current } = await fleet.count!(self, target);
+      assert.equal(silent, 0);
       return [instances, applied, current.revision];
     };
     assert.deepEqual(await count('a'), [0, 0, 0]);
