@@ -1,13 +1,24 @@
 import type { RdcpClient } from '../client/client.ts';
-import type { FleetCalls } from '../protocol/messages.ts';
+import type { FleetCalls, FleetResponse } from '../protocol/messages.ts';
 import { escapeUnprintable } from '../protocol/printable.ts';
 import type { Terminal } from './terminal.ts';
+import { clockTime } from './times.ts';
 
-/** Processes by id as people know them, `host:pid`; by id where the service does not list them. Safe to print. */
-export async function processNames(client: Pick<RdcpClient, 'fleet'>, ids: readonly string[]): Promise<string[]> {
+/**
+ * Processes by id as people know them, `host:pid`, with since when one is not heard of; by id where the service does not list them.
+ * Safe to print.
+ */
+export async function processNames(
+  client: Pick<RdcpClient, 'fleet'>,
+  ids: readonly string[],
+  now: number,
+): Promise<string[]> {
   if (ids.length === 0) return [];
-  const fleet = await client.fleet().catch(() => undefined);
-  const names = new Map(fleet?.instances?.map(({ id, host, pid }) => [id, `${host}:${pid}`]));
+  const { instances = [], lost = [] }: Partial<FleetResponse> = (await client.fleet().catch(() => undefined)) ?? {};
+  const names = new Map(instances.map(({ id, host, pid }) => [id, `${host}:${pid}`]));
+  for (const { id, host, pid, lastSeenAt } of lost) {
+    names.set(id, `${host}:${pid} (not heard of since ${clockTime(lastSeenAt, now)})`);
+  }
   return ids.map((id) => escapeUnprintable(names.get(id) ?? id));
 }
 

@@ -178,7 +178,7 @@ const TABLE: readonly Shown[] = [
     ],
   },
   {
-    what: 'a process that fell silent without a goodbye, which does not count',
+    what: 'a process that is not heard of as silent, which counts',
     args: ['fleet'],
     answer: {
       revision: 4,
@@ -188,7 +188,7 @@ const TABLE: readonly Shown[] = [
       ],
       lost: [{ id: 'p2', host: 'h', pid: 3, service: 's', applied: 3, pending: true, lastSeenAt: NOW }],
     },
-    stdout: [/^p2 +h +3 +s +- +3 +no goodbye +0\.0 s ago$/m, /applied by 2 of 2 processes/],
+    stdout: [/^p2 +h +3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
   },
   {
     what: 'the categories of a process that not all have, and of a fleet of one no count',
@@ -224,8 +224,10 @@ const TABLE: readonly Shown[] = [
           otelrdcp_instances: { having: 1, of: 3 },
         },
       ],
+      otelrdcp_instances: { of: 3, counted: 2, silent: 1 },
     },
     stdout: [/^CATEGORY.* PROCESSES /m, /^A +on .* 1 of 3$/m],
+    stderr: [/^CALLS of 2 of 3 processes, 1 not heard of: see 'rdcp fleet'$/m],
   },
   {
     what: 'a change in a process without a shared store, which reached that process alone',

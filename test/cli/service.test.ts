@@ -362,17 +362,18 @@ test('a change in a fleet is shown with how many processes have applied it, and 
   assert.match(stdout, /\napplied by 2 of 3 processes; still pending: two\\u001b\[2J\n$/);
 });
 
-test('a process that has not applied a change is named by its host and process id', async (t) => {
+test('a process that has not applied a change is named by its host and process id, and by since when it is not heard of', async (t) => {
   const change = { category: 'SQL', previousState: false, newState: true, temporary: false };
   const fleet = { revision: 3, instances: 3, applied: 1, pending: ['one', 'two'] };
-  const instances = [
-    { id: 'one', host: 'east-1', pid: 7 },
-    { id: 'two', host: 'east\u001b[2J', pid: 8 },
-  ];
-  const answer = { status: 'success', message: '', changes: [change], otelrdcp_fleet: fleet, instances };
+  const instances = [{ id: 'one', host: 'east-1', pid: 7 }];
+  const lost = [{ id: 'two', host: 'east\u001b[2J', pid: 8, lastSeenAt: '2026-01-31T14:05:12.000Z' }];
+  const answer = { status: 'success', message: '', changes: [change], otelrdcp_fleet: fleet, instances, lost };
   const { url } = await service(t, answer);
   const { stdout } = await rdcp(['disable', 'SQL', '--url', url], { env });
-  assert.match(stdout, /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8\n/);
+  assert.match(
+    stdout,
+    /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8 \(not heard of since [\d: -]+\)\n/,
+  );
   const json = JSON.parse((await rdcp(['disable', 'SQL', '--url', url, '-o', 'json'], { env })).stdout);
   assert.deepEqual(json.otelrdcp_fleet.pending, ['one', 'two'], 'programs get ids');
 });

@@ -9,7 +9,7 @@ import { enable, rowOf, signIn, waitForState } from './drive.ts';
 import { browserTest, openPage } from './support.ts';
 
 browserTest(
-  'of a fleet of three one process is stopped: the receipt names it, and it follows once it is back',
+  'of a fleet of three one process is stopped: receipt, banner and list name it, and it follows once it is back',
   async (t, browser) => {
     const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-fleet-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,21 +26,20 @@ browserTest(
     assert.match(receipt, /2 of 3/);
     assert.match(receipt, new RegExp(`Behind: .*:${third.pid}`));
     await waitForState(page, 'HTTP', 'On');
-    third.signal('SIGCONT');
-    await shows([third], true, 'HTTP');
-
-    await third.kill();
-    // Asked before the page is looked at: its list may still be the one from while the third was silent.
-    await together(first, 2, 15_000);
+    await page.getByText(/^Not every process is heard of: applied by 2 of 3/).waitFor();
     await page.getByRole('link', { name: 'Fleet' }).first().click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     const listed = (pid: number) => page.locator('.fleet-row').getByText(String(pid));
     await listed(first.pid).waitFor();
     await page
       .locator('.fleet-row', { hasText: String(third.pid) })
-      .getByText('no goodbye')
+      .getByText('not heard of')
       .waitFor();
-    await page.getByText('2 processes').waitFor();
+    await page.getByText('3 processes').waitFor();
+    third.signal('SIGCONT');
+    await shows([third], true, 'HTTP');
+    await third.kill();
+    await together(first, 2, 15_000);
     await page.getByRole('link', { name: 'Categories' }).first().click();
     await rowOf(page, 'QUEUE').waitFor();
     assert.match(await enable(page, 'QUEUE', 'the other two'), /2 of 2/);

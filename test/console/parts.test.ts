@@ -62,6 +62,11 @@ test('a receipt names the new state, and for whom', () => {
     title: 'Partial. On for everybody: A',
     detail: 'Applied by 7 of 8. Behind: p-8.',
   });
+  const silent = { ...behind, lastSeen: { 'p-8': '2026-01-31T14:05:12.000Z' } };
+  assert.match(
+    receiptOf(answer({ status: 'partial', otelrdcp_fleet: silent }), 'for everybody').detail,
+    /^Applied by 7 of 8\. Not heard of: p-8 since [\d: -]+\.$/,
+  );
   assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet, otelrdcp_tenantKnown: false }), 'for acmee'), {
     tone: 'warning',
     title: 'Unknown tenant. On for acmee: A',

@@ -9,8 +9,7 @@ export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
   options: CONNECTION_OPTIONS,
   notes: [
-    'BEHIND says no goodbye for a process that fell silent up to five minutes ago without leaving: it was killed or hangs, or',
-    'with Redis or PostgreSQL its handler of SIGTERM exits at once.',
+    'BEHIND says silent for a process that is not heard of and did not shut down: it may be cut off, and go on as it was.',
     '-o wide adds the categories that not all processes have.',
   ],
   examples: ['rdcp fleet'],
@@ -27,7 +26,7 @@ export const fleet: Command = ofServices({
       terminal.table(header, rows);
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
-      const { length } = instances;
+      const length = instances.length + lost.length;
       const progress = length === 1 && applied === 1 ? '' : `, applied by ${applied} of ${length} processes`;
       terminal.out(`\nrevision ${revision}${progress}`);
     });
@@ -50,7 +49,7 @@ function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse, isLo
     version ?? '-',
     applied === undefined ? '-' : String(applied),
     // Without an applied revision the distance is unknown.
-    isLost ? 'no goodbye' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
+    isLost ? 'silent' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
     `${silent.toFixed(1)} s ago`,
   ];
 }

@@ -55,7 +55,8 @@ export const list: Command = ofServices({
       if (hidden > 0) terminal.note(`${hidden} more: rdcp list --all`);
       else if (folded > 0) terminal.note(`${folded} more of Node.js and libraries: rdcp list --all`);
       const counted = partOfFleet(answer.otelrdcp_instances);
-      if (counted !== undefined) terminal.note(`CALLS ${counted}: the others do not announce theirs`);
+      const why = answer.otelrdcp_instances?.silent ? "see 'rdcp fleet'" : 'the others do not announce theirs';
+      if (counted !== undefined) terminal.note(`CALLS ${counted}: ${why}`);
       if (measured !== undefined) noteGaps(terminal, measured);
     });
     return measured !== undefined && measured.instances.answered < measured.instances.asked ? EXIT.partial : EXIT.done;

@@ -94,7 +94,7 @@ export const request: Command = {
     const ticket = answer.otelrdcp_request;
     if (ticket === undefined) throw new Error('the service returned no ticket');
     const header = `baggage: ${ticket.baggage}`;
-    const running = await processNames(client, answer.otelrdcp_chosen ?? []);
+    const running = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
       terminal.out(shellWords('curl', '-H', header, 'URL'));
       terminal.note(

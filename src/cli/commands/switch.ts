@@ -163,8 +163,8 @@ function switching(
         ...(Object.keys(settings).length > 0 && { options: settings }),
       };
       const answer = await suggesting(client, () => client.control(command));
-      const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? []);
-      const chosen = await processNames(client, answer.otelrdcp_chosen ?? []);
+      const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? [], terminal.now());
+      const chosen = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
       show(terminal, values, answer, { pending, chosen });
       if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
       else await noteStillOn(terminal, client, { verb, categories }, answer);

@@ -59,7 +59,7 @@ export const wait: Command = {
     }
     if (lost !== undefined) throw lost;
     const behind = lagging(answer, revision);
-    const { length } = answer.instances;
+    const length = numberOf(answer);
     present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>
       terminal.out(progress(answer, revision)),
     );
@@ -68,7 +68,7 @@ export const wait: Command = {
     terminal.note(
       revision > newest
         ? `The newest revision of this service is ${newest}: is ${revision} of another one?`
-        : `Still pending: ${(await processNames(client, behind)).join(', ')}.`,
+        : `Still pending: ${(await processNames(client, behind, terminal.now())).join(', ')}.`,
     );
     return EXIT.partial;
   },
@@ -96,12 +96,18 @@ async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal):
 }
 
 function progress(answer: FleetResponse, revision: number): string {
-  const { length } = answer.instances;
+  const length = numberOf(answer);
   const applied = length - lagging(answer, revision).length;
   if (length === 1 && applied === 1) return `revision ${revision} is applied`;
   return `revision ${revision} applied by ${applied} of ${length} processes`;
 }
 
-function lagging({ instances }: FleetResponse, revision: number): string[] {
-  return instances.filter(({ applied }) => applied === undefined || applied < revision).map(({ id }) => id);
+function numberOf({ instances, lost = [] }: FleetResponse): number {
+  return instances.length + lost.length;
+}
+
+/** Those that are not heard of may have lost what they had applied. */
+function lagging({ instances, lost = [] }: FleetResponse, revision: number): string[] {
+  const behind = instances.filter(({ applied }) => applied === undefined || applied < revision);
+  return [...behind, ...lost].map(({ id }) => id);
 }

@@ -125,15 +125,18 @@ interface Change {
 /** Shows what is on at first, then what changes. */
 function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
+  let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
   const mark = (category: DiscoveredCategory) => {
     const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
     return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
   };
   return {
-    show: (categories, who) => {
+    show: (categories, who, counted) => {
       if (lost) terminal.note('The service answers again.');
       lost = false;
+      if (counted !== undefined && counted !== partly) terminal.note(`CALLS/S ${counted}.`);
+      partly = counted;
       for (const category of categories) {
         const changed = before === undefined ? isOn(category) : before.get(category.name) !== mark(category);
         if (changed) print({ category, who: who.get(category.name) ?? '' });

@@ -1,8 +1,8 @@
 import { randomId } from '../../client/random-id.ts';
 import type { ControlCommand } from '../../client.ts';
-import type { ControlBudget, ControlResponse, DiscoveredCategory } from '../../protocol/messages.ts';
+import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../protocol/messages.ts';
 import { formatDuration, parseDuration } from '../../protocol/time.ts';
-import { someOf } from '../parts/format.ts';
+import { clockTime, someOf } from '../parts/format.ts';
 import type { ReadPart } from './part.ts';
 import { activationText } from './reach.ts';
 import type { Receipt } from './state.ts';
@@ -64,9 +64,10 @@ export function receiptOf(
   if (activation !== undefined && action === 'enable') {
     parts.push(`On for ${activationText(activation)}: ${someOf(categories)}`);
   }
-  const behind = fleet?.pending.length ? ` Behind: ${someOf(fleet.pending.map(processName))}.` : '';
-  const some = fleet !== undefined && (fleet.instances > 1 || behind !== '');
-  const applied = some ? `Applied by ${fleet.applied} of ${fleet.instances}.${behind}` : '';
+  const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
+  const applied = some
+    ? `Applied by ${fleet.applied} of ${fleet.instances}. ${behindText(fleet, processName)}`.trimEnd()
+    : '';
   const reach = shared === false ? 'In this process alone: its store is not shared with other processes.' : applied;
   const unknown = known === false ? 'Unknown tenant. ' : '';
   const whole = status === 'success';
@@ -80,6 +81,19 @@ export function receiptOf(
     title: `${unknown}${whole ? '' : status === 'failed' ? 'Failed. ' : 'Partial. '}${parts.join('. ') || message}`,
     detail: `${off}${whole || fleet ? reach : message}`,
   } satisfies Omit<Receipt, 'id'>;
+}
+
+/** The processes that have not applied a change, and since when they are not heard of. */
+export function behindText(
+  { pending, lastSeen = {} }: Pick<FleetSummary, 'pending' | 'lastSeen'>,
+  processName: (id: string) => string,
+): string {
+  const late = pending.filter((id) => lastSeen[id] === undefined).map(processName);
+  const silent = Object.entries(lastSeen).map(([id, at]) => `${processName(id)} since ${clockTime(new Date(at))}`);
+  return [
+    ...(late.length > 0 ? [`Behind: ${someOf(late)}.`] : []),
+    ...(silent.length > 0 ? [`Not heard of: ${someOf(silent)}.`] : []),
+  ].join(' ');
 }
 
 /**

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { connection, now, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { someOf } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
+import { behindText } from '../state/change.ts';
 import { href } from '../state/route.ts';
 import type { Receipt } from '../state/state.ts';
 import { tailOf } from './tail/running-tail.ts';
@@ -73,13 +73,14 @@ function Behind() {
   const fleet = state.fleet.value;
   const behind = useLasting(fleet !== undefined && fleet.pending.length > 0);
   if (!behind || fleet === undefined) return null;
+  const silent = fleet.lastSeen !== undefined;
   return (
     <div class="banner warning" role="status">
       <strong>
-        A change is not everywhere yet: applied by {fleet.applied} of {fleet.instances}.
+        {silent ? 'Not every process is heard of' : 'A change is not everywhere yet'}: applied by {fleet.applied} of{' '}
+        {fleet.instances}.
       </strong>{' '}
-      Behind: <Text value={someOf(fleet.pending.map((id) => connection.processName(id)))} />.{' '}
-      <a href={href('fleet')}>Fleet</a>
+      <Text value={behindText(fleet, (id) => connection.processName(id))} /> <a href={href('fleet')}>Fleet</a>
     </div>
   );
 }

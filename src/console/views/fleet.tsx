@@ -43,11 +43,11 @@ export function FleetView() {
   return (
     <div class="stack" aria-busy={isLoading}>
       <div class="bar">
-        {lost.length > 0 && <Badge tone="error">{lost.length} without a goodbye</Badge>}
+        {lost.length > 0 && <Badge tone="error">{lost.length} not heard of</Badge>}
         {(pending > 0 || lost.length === 0) && (
           <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         )}
-        <span>{counted(total, 'process', 'processes')}</span>
+        <span>{counted(all, 'process', 'processes')}</span>
         <span>revision {revision}</span>
         <span class="bar">
           {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (
@@ -107,7 +107,7 @@ function MemberRow({
         <span title={`${service}, ${id}`}>{pid}</span>,
         <Text value={version} most={40} />,
         <>
-          {applied ?? 'none'} {isLost && <Badge tone="error">no goodbye</Badge>}
+          {applied ?? 'none'} {isLost && <Badge tone="error">not heard of</Badge>}
           {pending && !isLost && (
             <Badge tone="warning">{lacks === undefined ? 'has applied none' : `behind by ${lacks}`}</Badge>
           )}
