@@ -23,13 +23,16 @@ interface Setup {
   close(): Promise<void>;
 }
 
-/** Nothing reaches the server; its answers do arrive, and no connection is closed. */
+/** Nothing arrives, and no connection is closed: one way alone, Redis could still tell the process what was changed. */
 async function behindProxy(url: string, port: number) {
   const proxy = await startProxy(port);
   return {
     url,
     cutUrl: url.replace(`:${port}`, `:${proxy.port}`),
-    cutOff: () => proxy.hold('up'),
+    cutOff() {
+      proxy.hold('up');
+      proxy.hold('down');
+    },
     reconnect: () => proxy.release(),
     close: () => proxy.close(),
   };
@@ -109,11 +112,9 @@ for (const [name, { skip, start }] of Object.entries(STORES)) {
         setup.age(id);
         return isSilent();
       });
-      const began = performance.now();
       const { status, message, counts } = await change('disable');
       assert.deepEqual([status, counts], ['partial', [2, 1, [id], [id]]]);
       assert.match(message, /; 1 of 2 processes has not been heard of since \d\d:\d\d:\d\d UTC$/);
-      assert.ok(performance.now() - began < 2000, 'nothing waits for it');
       if (name !== 'SQLite') assert.equal(await cut.enabled(), true, 'it goes on');
 
       setup.reconnect(cut);
