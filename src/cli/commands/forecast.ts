@@ -37,7 +37,7 @@ export const forecast: Command = ofServices({
     const answer = await whileMeasuring(terminal, time, () =>
       suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
     );
-    const chosen = await processNames(client, answer.chosen ?? []);
+    const chosen = await processNames(client, answer.chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
       showForecast(terminal, answer);
       if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);

@@ -44,9 +44,11 @@ export function connectRedis(
   });
   return {
     send: (args, deadlineMs) =>
-      connection.use(deadlineMs, (client) => client.sendCommand([...args])).catch((error: unknown) => {
-        throw isRefusal(error) ? unwritten(error) : error;
-      }),
+      connection
+        .use(deadlineMs, (client) => client.sendCommand([...args]))
+        .catch((error: unknown) => {
+          throw isRefusal(error) ? unwritten(error) : error;
+        }),
     close: async () => connection.close(),
   };
 }
