@@ -15,8 +15,10 @@ function taken(what: string): number {
 
 it('slices of long texts do not keep these', () => {
   // 1,000 slices of 1 MiB each.
-  for (const what of ['recorder', 'recorder, nested', 'history', 'names and messages'])
-    assert.ok(taken(what) < 40 * MIB, `${what}: ${taken(what) / MIB} MiB`);
+  for (const what of ['recorder', 'recorder, nested', 'history', 'names and messages']) {
+    const bytes = taken(what);
+    assert.ok(bytes < 40 * MIB, `${what}: ${bytes / MIB} MiB`);
+  }
 });
 
 it('600,000 short lines take no more memory than the limit of the recorder says', () => {
