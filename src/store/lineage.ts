@@ -53,19 +53,19 @@ export class Following {
   take({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
     const before = this.#known;
     if (this.#closed) return;
-    // A new subscription began meanwhile, further back than this reading.
-    if (how === 'changes' && (before?.version ?? 0) < (since?.version ?? 0)) return;
+    const isSame = before?.history === lineage.history;
+    // A reset, or a new subscription further back, came meanwhile.
+    if (how === 'changes' && (!isSame || before.version < (since?.version ?? 0))) return;
     // A message or another reading was faster.
-    if (how === 'changes' ? this.has(lineage) : before?.history === lineage.history && before.version > lineage.version)
-      return;
+    if (isSame && (how === 'changes' ? before.version >= lineage.version : before.version > lineage.version)) return;
     this.#known = lineage;
-    if ((how === 'empty' || how === 'rollback') && before?.history !== lineage.history) {
+    if ((how === 'empty' || how === 'rollback') && !isSame) {
       this.#ahead.clear();
       diagnostics.warn(`rdcp: ${this.#store} has lost changes that it had acknowledged (${how})`);
       this.resets.call({ reason: how, history: lineage.history });
     }
     for (const [scope, state] of scopes) this.#notify(scope, state);
-    if (before?.history !== lineage.history || before.version !== lineage.version) this.moved.call();
+    if (!isSame || before.version !== lineage.version) this.moved.call();
   }
 
   /** Whether a change was taken already. */
