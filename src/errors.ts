@@ -145,7 +145,7 @@ export function outcomeUnknown(cause?: unknown): RdcpError {
   });
 }
 
-export function isOutcomeUnknown(error: unknown): error is RdcpError {
+export function isOutcomeUnknown(error: unknown): boolean {
   return isRdcpError(error) && error.details?.outcome === 'unknown';
 }
 

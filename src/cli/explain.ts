@@ -1,5 +1,5 @@
 import { RdcpResponseError } from '../client/response-error.ts';
-import { isRdcpError, type RdcpError } from '../errors.ts';
+import { isOutcomeUnknown, isRdcpError, type RdcpError } from '../errors.ts';
 import { HEADERS } from '../protocol/constants.ts';
 import { messageOf } from '../thrown.ts';
 import { EXIT, type Terminal, UsageError } from './command.ts';
@@ -13,6 +13,7 @@ export function failureOf(error: unknown, sources?: Sources): { readonly text: s
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
 export function explain(error: RdcpError, sources: Sources = {}): string {
+  if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
   const details: string[] = Object.entries(error.details ?? {})
     .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
@@ -43,6 +44,7 @@ function isAboutCredential({ code }: RdcpError, credential: string): boolean {
 }
 
 export function exitCodeOf(error: RdcpError): number {
+  if (isOutcomeUnknown(error)) return EXIT.partial;
   return isUnreachable(error) ? EXIT.unreachable : EXIT.refused;
 }
 
@@ -80,6 +82,8 @@ function adviceFor(error: RdcpError, cause: string | undefined): string | undefi
   return ADVICE.get(error.details?.error) ?? ADVICE.get(error.details?.field) ?? ADVICE.get(error.code);
 }
 
+const OUTCOME_UNKNOWN =
+  "it is not known whether the change was made, because the service's store did not answer: 'rdcp status' shows what is on; look there before you repeat the command";
 const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
 const WRONG_ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
 const OTHER_VERSION = 'use the rdcp command of the version that the service has';

@@ -103,7 +103,8 @@ export interface RdcpClient {
   discovery(options?: RequestOptions): Promise<DiscoveryResponse>;
   /**
    * Switches categories. If the connection breaks, the request is retried once with the same request id, so that it takes
-   * effect only once.
+   * effect only once. An error whose `details.outcome` is `unknown` says that the change was made, or not: the same command
+   * with the `requestId` of the error is answered for good.
    */
   control(command: ControlCommand, options?: RequestOptions): Promise<ControlResponse>;
   /** Switches categories on. Needs the scope `control`, as {@link RdcpClient.control} does. */

@@ -257,7 +257,6 @@ export class Commands implements Writer {
     for (const key of new Set([GLOBAL_SCOPE, scope])) {
       if (states.unsettled.has(key)) {
         await this.local.reconcile(key).catch((error: unknown) => {
-          this.#options.follower.failed();
           // Whatever became of that, the command itself was not sent.
           throw storeFailure(isOutcomeUnknown(error) ? undefined : error);
         });

@@ -1,4 +1,5 @@
 import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
+import { unavailable } from '../errors.ts';
 import { timestamp } from '../protocol/time.ts';
 import {
   type Activation,
@@ -111,12 +112,15 @@ export class LocalControls {
 
   /** Removes the local controls that yield: to a later decision, or to the first answer to the same request. */
   async #yield(key: ScopeKey): Promise<void> {
-    const { states, binding } = this.#options;
+    const { states, binding, follower } = this.#options;
     const decisions = this.#decisions.get(key) ?? new Map<string, Decision>();
     const [answered, decided] = await Promise.all([
       this.#answeredElsewhere([...decisions.values()]),
       this.#decidedSince(key, [...decisions.values()]),
-    ]);
+    ]).catch((error: unknown) => {
+      follower.failed();
+      throw unavailable('The store is unavailable, so nothing was changed', error);
+    });
     const { settings } = states.stored(key);
     const local = [...states.local(key).keys()].sort();
     const isRepeat = (category: string) => answered.has(decisions.get(category)?.replay);
@@ -153,15 +157,14 @@ export class LocalControls {
     if (decisions.every((decision) => decision.revision === revision)) return decided;
     const since = Math.min(...decisions.map(({ at }) => at));
     const tenantId = binding.tenantOf(key);
-    for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
-      const tenant = tenantId === undefined ? {} : { tenant: tenantId };
-      const page = await store.queryAudit({
-        limit: PAGE,
-        since,
-        outcome: 'success',
-        ...tenant,
-        ...(cursor && { cursor }),
-      });
+    const query = {
+      limit: PAGE,
+      since,
+      outcome: 'success',
+      ...(tenantId !== undefined && { tenant: tenantId }),
+    } as const;
+    for (let cursor: string | undefined, isLast = false; !isLast; ) {
+      const page = await store.queryAudit({ ...query, ...(cursor && { cursor }) });
       for (const { action, categories, timestamp: at, tenant: of, otelrdcp_activation: activation } of page.entries) {
         // Where tenants have no settings of their own, a change for everybody names the tenant of who made it.
         const isOfScope = of === undefined || binding.tenantOf(of.id) === tenantId;
@@ -169,6 +172,8 @@ export class LocalControls {
         for (const name of categories) decided.set(name, Math.max(Date.parse(at), decided.get(name) ?? 0));
       }
       cursor = page.next;
+      // A store without an index goes on through the whole trail.
+      isLast = cursor === undefined || page.entries.length === 0;
     }
     return decided;
   }

@@ -219,6 +219,17 @@ test('a certificate that has expired, is for another name or is no certificate s
   );
 });
 
+test('a change whose outcome is unknown is said to be neither made nor undone, with the exit code of a part', async (t) => {
+  const body = JSON.stringify({
+    error: { code: 'RDCP_UNAVAILABLE', message: 'not known', details: { outcome: 'unknown' }, protocol: 'rdcp/1.0' },
+  });
+  const unsure = createServer((_request, response) => void response.writeHead(503, { 'Retry-After': '5' }).end(body));
+  const url = `http://127.0.0.1:${await portOf(t, unsure)}`;
+  const { code, stdout, stderr } = await rdcp(['enable', 'DATABASE', '--url', url]);
+  assert.deepEqual([code, stdout], [EXIT.partial, '']);
+  assert.match(stderr, /not known whether the change was made, .*'rdcp status' shows what is on; .* before you repeat/);
+});
+
 test('an event that is not JSON, and an answer that lacks what a table shows, are reported as such', async (t) => {
   const events: RequestListener = (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: start\ndata: {nonsense\n\n');

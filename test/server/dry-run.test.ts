@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unwritten } from '../../src/errors.ts';
 import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
 import { PATHS } from '../../src/protocol/constants.ts';
 import type { ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
@@ -80,7 +81,7 @@ test('the request id of a dry run is free for the change itself', async (t) => {
 
 test('while the store cannot be reached a dry run changes nothing in this process either', async (t) => {
   const server = await startServer(t, {
-    store: { ...createMemoryStore(), commit: () => Promise.reject(new Error('gone')) },
+    store: { ...createMemoryStore(), commit: () => Promise.reject(unwritten(new Error('gone'))) },
   });
   await server.request(PATHS.control, request({ otelrdcp_dryRun: false, duration: '1m' }));
   const gate = () => server.gate.category('X-CUSTOM').enabled;

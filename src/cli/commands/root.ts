@@ -65,7 +65,7 @@ export const root: Group = {
     ...SOURCES,
     'To check a server of any maker against RDCP 1.0: rdcp-conformance, in test/conformance of the repository.',
     'Several services: -s shop,cart, -s @group of the file of profiles, or --all-services.',
-    'Exit codes: 0 done, 1 refused, 2 usage error, 3 applied in part or by some services, 4 unreachable.',
+    'Exit codes: 0 done, 1 refused, 2 usage error, 3 in part, by some services or not known, 4 unreachable.',
     "Run 'rdcp <command> --help' for its options.",
   ],
 };
