@@ -236,7 +236,10 @@ const EXIT_MEANINGS = [
   ['done', 'Done.'],
   ['refused', 'The service refused, or a check failed.'],
   ['usage', 'The command was used wrongly; nothing was sent.'],
-  ['partial', 'Applied, but not by every process, or not kept by the store; or done by some of several services; or it is not known whether it was.'],
+  [
+    'partial',
+    'Applied, but not by every process, or not kept by the store; or done by some of several services; or it is not known whether it was.',
+  ],
   ['unreachable', 'No service answered.'],
 ] as const satisfies (readonly [keyof typeof EXIT, string])[];
 

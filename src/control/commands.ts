@@ -106,14 +106,20 @@ export class Commands implements Writer {
     if (isKept && kept.response !== UNKNOWN) return repeat(context, kept);
     if (!follower.reachable) throw isKept ? outcomeUnknown() : storeFailure(undefined);
     const end = clock.monotonic() + DEADLINE_MS;
-    try {
-      return await this.#untilDone(request, context, end);
-    } catch (error) {
-      if (!isOutcomeUnknown(error) || context.replay === undefined) throw error;
-      this.#noteUnknown(context.replay);
-      // The same again: the store tells its answer if it was carried out, and carries it out otherwise.
-      if (!(await this.#answersAgain(end))) throw error;
-      return await this.#untilDone(request, context, end);
+    for (let repeats = isKept ? 1 : 0; ; repeats++) {
+      try {
+        return await this.#untilDone(request, context, end);
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) {
+          // Whatever fails of a repeat, that of the first is not known yet.
+          const isOpen = repeats > 0 && isRdcpError(error) && error.status >= 500;
+          throw isOpen ? outcomeUnknown(error) : error;
+        }
+        if (context.replay === undefined) throw error;
+        this.#noteUnknown(context.replay);
+        // The same again: the store tells its answer if it was carried out, and carries it out otherwise.
+        if (repeats > 0 || !(await this.#answersAgain(end))) throw error;
+      }
     }
   }
 

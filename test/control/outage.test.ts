@@ -260,6 +260,26 @@ for (const made of [true, false]) {
   });
 }
 
+test('a repeat that is refused leaves unknown what became of the first', async () => {
+  const shared = breakableStore();
+  const { control, database, time } = await startPlane({ store: shared.store });
+  const { commit } = shared.store;
+  const lose = async () => {
+    shared.store.commit = () => Promise.reject(unwritten(new Error('no space left on device')));
+    throw new Error('the connection was lost');
+  };
+  shared.store.commit = lose;
+  for (const _asked of ['first', 'again']) {
+    const error: unknown = await control(TEMPORARY, { replay: REPLAY }).catch((thrown: unknown) => thrown);
+    assert.ok(isRdcpError(error));
+    assert.deepEqual([error.details, database.enabled], [{ outcome: 'unknown' }, false]);
+    await settled();
+  }
+  shared.store.commit = commit;
+  await time.pass(1000);
+  assert.equal((await control(TEMPORARY, { replay: REPLAY })).response.status, 'success');
+});
+
 test('a change that others overtake again and again is refused when its time is over', async () => {
   const shared = breakableStore();
   const { control, time } = await startPlane({ store: shared.store });
