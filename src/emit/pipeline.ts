@@ -193,7 +193,7 @@ export class Pipeline {
     const text = this.#messages.of(message);
     const { attributes, simple, failure } = built;
     const tenantBytes = tenantId === undefined ? 0 : bytesOf({ [ATTR_TENANT_ID]: tenantId });
-    const bytes = built.bytes + Buffer.byteLength(text) + tenantBytes;
+    const bytes = built.bytes + text.length + tenantBytes;
     return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
   }
 }
