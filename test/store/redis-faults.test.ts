@@ -242,7 +242,7 @@ describe('the Redis store', { skip: missing }, () => {
   }
 });
 
-breakingConnections({ processes: 3, toggles: 14 });
+breakingConnections({ processes: 3, toggles: 24 });
 
 test('a change arrives by polling alone where messages are lost', { skip: missing }, async (t) => {
   const server = await startRedis('--rename-command', 'SUBSCRIBE', '');
