@@ -17,7 +17,7 @@ const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres'];
 const PARTS = ['loading/ends-on-old-node', 'loading/throws-on-old-node', 'register/process', 'register/thread'];
 /** The command, and the demo that `npx` runs. */
 const PROGRAMS = {
-  'cli/main': 'src/cli/main.ts',
+  'cli/main': 'src/tools/cli/main.ts',
   'demo/main': 'examples/demo/main.ts',
   'demo/control': 'examples/demo/control.ts',
   'demo/shop': 'examples/shop/main.ts',
@@ -39,13 +39,13 @@ const OUTPUT: OutputOptions = { chunkFileNames: 'chunks/[name].js', comments: fa
 
 /** The page that the endpoint serves, for browsers. */
 const PAGE: BuildOptions = {
-  input: { console: 'src/console/main.tsx' },
+  input: { console: 'src/tools/console/main.tsx' },
   platform: 'browser',
-  tsconfig: 'src/console/tsconfig.json',
+  tsconfig: 'src/tools/console/tsconfig.json',
   transform: { target: 'es2022' },
   output: { dir: 'dist/console', minify: true, comments: false },
 };
-const STYLE_SHEETS = ['src/console/console.css', 'src/console/views.css'];
+const STYLE_SHEETS = ['src/tools/console/console.css', 'src/tools/console/views.css'];
 
 const sources = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
 
@@ -95,7 +95,7 @@ for (const folder of ['dist', 'benchmarks/built']) rmSync(folder, { recursive: t
 const outputs = [await build(modules), await build(commonJs), await build(PAGE)];
 writeFileSync('dist/cjs/package.json', '{ "type": "commonjs" }\n');
 await declare();
-for (const file of ['index.html', 'icon.svg']) copyFileSync(`src/console/${file}`, `dist/console/${file}`);
+for (const file of ['index.html', 'icon.svg']) copyFileSync(`src/tools/console/${file}`, `dist/console/${file}`);
 writeFileSync('dist/console/console.css', STYLE_SHEETS.map((file) => readFileSync(file, 'utf8')).join('\n'));
 for (const command of ['cli/main', 'demo/main']) chmodSync(`dist/${command}.js`, 0o755);
 writeFileSync('dist/openapi.json', JSON.stringify(openApiDocument()));

@@ -51,7 +51,7 @@ function release(): void {
   };
   replaced('test/conformance/package.json', /(?<="version": ")[^"]+/);
   replaced('package-lock.json', /(?<="name": ?"rdcp-conformance",\s*"version": ?")[^"]+/);
-  replaced('src/version.ts', /(?<=VERSION = ')[^']+/);
+  replaced('src/wire/version.ts', /(?<=VERSION = ')[^']+/);
   replaced('.github/opentelemetry-registry.yml', /(?<=^ {2}version: ).*$/m);
   writeFileSync('CHANGELOG.md', changelog);
   run('git', 'commit', '--all', '--message', `chore(release): ${version}`);
@@ -62,7 +62,7 @@ function release(): void {
 function notes(tag: string): void {
   const { version } = JSON.parse(read('package.json')) as { version: string };
   if (tag !== `v${version}`) throw new Error(`the tag ${tag} is not the version of package.json, ${version}`);
-  if (!read('src/version.ts').includes(`'${version}'`)) throw new Error(`src/version.ts is not ${version}`);
+  if (!read('src/wire/version.ts').includes(`'${version}'`)) throw new Error(`src/wire/version.ts is not ${version}`);
   const commits = cliff('--latest', '--strip', 'all');
   console.log(`${notesOf(read('CHANGELOG.md'), version)}\n\n## Commits\n\n${commits}`);
 }

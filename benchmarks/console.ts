@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { launchChromium } from '../test/support/chromium.ts';
 import { storeWithFleet } from '../test/support/made-up-fleet.ts';
 import { built, internals, median, percentile, publish, timing, verdict } from './measurement.ts';

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ListedCategory } from '../src/protocol/category-list.ts';
+import type { ListedCategory } from '../src/wire/category-list.ts';
 import { internals } from './measurement.ts';
 
 const { createFleet, openStore, systemClock, unrefInterval, unrefTimeout } = await internals();

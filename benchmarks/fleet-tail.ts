@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { CATEGORY, ROUNDS } from './fleet-tail-members.ts';
 import { built, percentile, publish, timing, verdict } from './measurement.ts';
 import { openRedis } from './redis.ts';

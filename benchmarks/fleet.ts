@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
-import type { ControlResponse, StatusResponse } from '../src/protocol/messages.ts';
+import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
+import type { ControlResponse, StatusResponse } from '../src/wire/messages.ts';
 import { percentile, publish, timing, verdict } from './measurement.ts';
 import { openRedis } from './redis.ts';
 

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { do_not_optimize } from 'mitata';
-import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { built, type Candidate, internals, percentile, publish, ratio, time, timing, verdict } from './measurement.ts';
 import { openRedis } from './redis.ts';
 

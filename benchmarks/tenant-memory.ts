@@ -3,9 +3,9 @@
 // as well. Each number of tenants is measured in what it adds to the one before, so that growth that is not linear shows.
 
 import { setImmediate } from 'node:timers/promises';
-import type { AuditRecorder } from '../src/audit/types.ts';
-import type { AuditEntry } from '../src/protocol/audit-messages.ts';
 import type { ScopeState, Setting, StateStore } from '../src/store/state-store.ts';
+import type { AuditRecorder } from '../src/trail/types.ts';
+import type { AuditEntry } from '../src/wire/audit-messages.ts';
 import { internals, publish, type Verdict, verdict } from './measurement.ts';
 
 const { GateCore, createControlPlane, createMemoryStore, systemClock } = await internals();

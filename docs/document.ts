@@ -1,5 +1,5 @@
 // `npm run document` writes docs/options.md from the types of the options, docs/command-line.md from the definitions of the
-// commands, test/types/api.md from the declarations in dist/, and src/telemetry/semconv.ts and the tables of docs/telemetry.md from
+// commands, test/types/api.md from the declarations in dist/, and src/otel/semconv.ts and the tables of docs/telemetry.md from
 // docs/semconv/.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ import {
   type Type,
   type TypeReference,
 } from 'typescript/unstable/sync';
-import { type Command, type Option as CommandOption, type Commands, EXIT } from '../src/cli/command.ts';
-import { root, SOURCES } from '../src/cli/commands/root.ts';
-import { CONNECTION_OPTIONS } from '../src/cli/connection.ts';
-import { SERVICE_OPTIONS } from '../src/cli/services.ts';
+import { type Command, type Option as CommandOption, type Commands, EXIT } from '../src/tools/cli/command.ts';
+import { root, SOURCES } from '../src/tools/cli/commands/root.ts';
+import { CONNECTION_OPTIONS } from '../src/tools/cli/connection.ts';
+import { SERVICE_OPTIONS } from '../src/tools/cli/services.ts';
 import { registry, semconvModule, withTables } from './semconv.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -182,7 +182,7 @@ export async function commandLineDocument(): Promise<string> {
       ...(entry.notes === undefined ? [] : [entry.notes.map((line) => escaped(line)).join('\n')]),
     ].join('\n\n');
   });
-  return `<!-- Made by \`npm run document\` from src/cli/commands/: change the definitions there. -->
+  return `<!-- Made by \`npm run document\` from src/tools/cli/commands/: change the definitions there. -->
 
 # The command line
 
@@ -289,5 +289,5 @@ if (import.meta.main) {
   writeFileSync(join(ROOT, 'test/types/api.md'), await apiReport());
   const telemetry = join(ROOT, 'docs/telemetry.md');
   writeFileSync(telemetry, withTables(readFileSync(telemetry, 'utf8'), registry()));
-  writeFileSync(join(ROOT, 'src/telemetry/semconv.ts'), semconvModule(registry()));
+  writeFileSync(join(ROOT, 'src/otel/semconv.ts'), semconvModule(registry()));
 }

@@ -5,8 +5,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { API, type Checker, SymbolFlags, type Type, TypeFlags, type TypeReference } from 'typescript/unstable/sync';
 import { z } from 'zod';
-import { GRANT_TYPES } from '../src/auth/tokens/service.ts';
-import { alertNotificationSchema } from '../src/protocol/alert-notification.ts';
+import { GRANT_TYPES } from '../src/access/tokens/service.ts';
+import { AUDIT_QUERY } from '../src/endpoint/routes/audit.ts';
+import { consoleSessionSchema } from '../src/endpoint/routes/console.ts';
+import type { QuerySchemas } from '../src/endpoint/routes/query.ts';
+import { TAIL_QUERY } from '../src/endpoint/routes/tail.ts';
+import { alertNotificationSchema } from '../src/wire/alert-notification.ts';
 import {
   ALERTS_BOUNDS,
   CONSOLE_PATHS,
@@ -17,15 +21,11 @@ import {
   PATHS,
   RDCP_MEDIA_TYPE,
   TOKEN_PATHS,
-} from '../src/protocol/constants.ts';
-import { approvalRequestSchema, controlRequestSchema } from '../src/protocol/control-request.ts';
-import { forecastRequestSchema } from '../src/protocol/forecast-request.ts';
-import { IDENTIFIER } from '../src/protocol/names.ts';
-import { tailRequestSchema } from '../src/protocol/tail-request.ts';
-import { AUDIT_QUERY } from '../src/server/routes/audit.ts';
-import { consoleSessionSchema } from '../src/server/routes/console.ts';
-import type { QuerySchemas } from '../src/server/routes/query.ts';
-import { TAIL_QUERY } from '../src/server/routes/tail.ts';
+} from '../src/wire/constants.ts';
+import { approvalRequestSchema, controlRequestSchema } from '../src/wire/control-request.ts';
+import { forecastRequestSchema } from '../src/wire/forecast-request.ts';
+import { IDENTIFIER } from '../src/wire/names.ts';
+import { tailRequestSchema } from '../src/wire/tail-request.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -375,7 +375,7 @@ function answerSchemas(names: readonly string[]): Readonly<Record<string, Schema
     const { checker, program } = project;
     const types = new Map<string, Type>();
     for (const file of ['messages', 'audit-messages', 'oauth-messages', 'streams', 'alert-notification', 'emission']) {
-      const source = program.getSourceFile(join(ROOT, `src/protocol/${file}.ts`));
+      const source = program.getSourceFile(join(ROOT, `src/wire/${file}.ts`));
       const module = source && checker.getSymbolAtLocation(source);
       for (const symbol of module ? checker.getExportsOfModule(module) : []) {
         const type = checker.getDeclaredTypeOfSymbol(symbol);
@@ -406,7 +406,7 @@ class AnswerSchemas {
   #define(name: string): Schema {
     const type = this.#types.get(name);
     if (this.#schemas[name] === undefined) {
-      if (type === undefined) throw new Error(`src/protocol has no type ${name}`);
+      if (type === undefined) throw new Error(`src/wire has no type ${name}`);
       // What refers to itself meets the reference.
       this.#schemas[name] = {};
       const description = type.getSymbol()?.getDocumentationComment(this.#checker).replaceAll('\n', ' ') ?? '';

@@ -1,4 +1,4 @@
-// Writes src/telemetry/semconv.ts and the tables of docs/telemetry.md from docs/semconv/, a registry of semantic conventions for
+// Writes src/otel/semconv.ts and the tables of docs/telemetry.md from docs/semconv/, a registry of semantic conventions for
 // OpenTelemetry's Weaver (https://github.com/open-telemetry/weaver).
 
 import { globSync, readFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ export const attributesOf = (groups: readonly Group[]) =>
   groups.flatMap(({ attributes = [] }) => attributes.filter((each) => 'id' in each));
 export const referencesOf = ({ attributes = [] }: Group) => attributes.filter((each) => 'ref' in each);
 
-/** The text of src/telemetry/semconv.ts. */
+/** The text of src/otel/semconv.ts. */
 export function semconvModule(groups: readonly Group[]): string {
   const own = attributesOf(groups);
   const constants = [

@@ -1,19 +1,18 @@
-export type { AuditFilter } from './client/audit.ts';
+export type { AuditFilter } from './tools/client/audit.ts';
 export {
   type CategorySelection,
   type ControlCommand,
   type ControlOptions,
   createRdcpClient,
   type RdcpClient,
-} from './client/client.ts';
-export { RdcpResponseError, type ResponseFacts } from './client/response-error.ts';
-export type { EventsRequest, TailRequest } from './client/streams.ts';
-export type { RdcpTokens, TokenRequest } from './client/tokens.ts';
-export type { Fetch, RdcpClientOptions, RequestOptions } from './client/transport.ts';
-export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './errors.ts';
-export type { Allow } from './protocol/allow.ts';
-export type * from './protocol/audit-messages.ts';
-export type { CallCounts } from './protocol/call-counts.ts';
+} from './tools/client/client.ts';
+export { RdcpResponseError, type ResponseFacts } from './tools/client/response-error.ts';
+export type { EventsRequest, TailRequest } from './tools/client/streams.ts';
+export type { RdcpTokens, TokenRequest } from './tools/client/tokens.ts';
+export type { Fetch, RdcpClientOptions, RequestOptions } from './tools/client/transport.ts';
+export type { Allow } from './wire/allow.ts';
+export type * from './wire/audit-messages.ts';
+export type { CallCounts } from './wire/call-counts.ts';
 export {
   ALLOWED_ACTIONS,
   type AllowedAction,
@@ -31,10 +30,11 @@ export {
   type Scope,
   SECURITY_LEVELS,
   type SecurityLevel,
-} from './protocol/constants.ts';
-export type { Emission, EmissionTarget } from './protocol/emission.ts';
-export type * from './protocol/messages.ts';
-export type * from './protocol/oauth-messages.ts';
-export type * from './protocol/streams.ts';
-export type { ControlTarget, Instances, LineFilter, Match, Target, When } from './protocol/target.ts';
-export type { Timestamp } from './protocol/time.ts';
+} from './wire/constants.ts';
+export type { Emission, EmissionTarget } from './wire/emission.ts';
+export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './wire/errors.ts';
+export type * from './wire/messages.ts';
+export type * from './wire/oauth-messages.ts';
+export type * from './wire/streams.ts';
+export type { ControlTarget, Instances, LineFilter, Match, Target, When } from './wire/target.ts';
+export type { Timestamp } from './wire/time.ts';

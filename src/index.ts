@@ -1,20 +1,16 @@
-import './loading/throws-on-old-node.ts';
+import './otel/loading/throws-on-old-node.ts';
 
 export { adopt } from './adopt/adopt.ts';
 export { gateLogs, type LoggerConfig, loggerConfigurator } from './adopt/otel/logs.ts';
 export type { AdoptLoggerOptions } from './adopt/types.ts';
-export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './emit/debug-lane.ts';
-export type { DebugRecord, RecordValue } from './emit/record.ts';
-export { gateSampler } from './emit/sampler.ts';
-export { type ErrorCode, isRdcpError, RdcpError } from './errors.ts';
+export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './assembly/instrumentation.ts';
+export { createRdcp, type Rdcp, type RdcpCallback } from './assembly/rdcp.ts';
+export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './calls/emit/debug-lane.ts';
+export type { DebugRecord, RecordValue } from './calls/emit/record.ts';
+export { gateSampler } from './calls/emit/sampler.ts';
 export type { Category } from './gate/types.ts';
-export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './instrumentation.ts';
 export type * from './options/options.ts';
-export type { Level, Scope } from './protocol/constants.ts';
-export type { CallFigures, MemberCalls } from './protocol/member-calls.ts';
-export type { ValidationMetadata, ValidationResult, ValidCredential } from './protocol/validation-result.ts';
-export { createRdcp, type Rdcp, type RdcpCallback } from './rdcp.ts';
-export type { MessageLogger } from './report/reporter.ts';
+export type { MessageLogger } from './otel/report/reporter.ts';
 export type {
   AnnouncedInstance,
   Announcement,
@@ -44,3 +40,7 @@ export type {
   StoreReset,
 } from './store/state-store.ts';
 export type * from './store/token-store.ts';
+export type { Level, Scope } from './wire/constants.ts';
+export { type ErrorCode, isRdcpError, RdcpError } from './wire/errors.ts';
+export type { CallFigures, MemberCalls } from './wire/member-calls.ts';
+export type { ValidationMetadata, ValidationResult, ValidCredential } from './wire/validation-result.ts';

@@ -1,4 +1,4 @@
-import './loading/ends-on-old-node.ts';
+import './otel/loading/ends-on-old-node.ts';
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closeInOrder, diagnose } from '../src/composition/closing.ts';
-import { RdcpError } from '../src/errors.ts';
-import { diagnostics } from '../src/telemetry/diagnostics.ts';
+import { closeInOrder, diagnose } from '../src/assembly/closing.ts';
+import { diagnostics } from '../src/otel/diagnostics.ts';
+import { RdcpError } from '../src/wire/errors.ts';
 
 test('one part that fails to close keeps no later one open', async (t) => {
   const { mock } = t.mock.method(diagnostics, 'error', () => {});

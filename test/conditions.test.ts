@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONDITIONS, createConditions } from '../src/report/conditions.ts';
+import { CONDITIONS, createConditions } from '../src/otel/report/conditions.ts';
 import { virtualTime } from './support/virtual-time.ts';
 
 function setUp() {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { isRdcpError } from '../src/errors.ts';
 import { configSchema, parseConfig } from '../src/options/config.ts';
+import { isRdcpError } from '../src/wire/errors.ts';
 
 // Every option that the schema describes as a number, a switch or a choice, at its bounds and beyond them.
 

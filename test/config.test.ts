@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isRdcpError } from '../src/errors.ts';
 import { parseConfig } from '../src/options/config.ts';
-import { VERSION } from '../src/version.ts';
+import { isRdcpError } from '../src/wire/errors.ts';
+import { VERSION } from '../src/wire/version.ts';
 
 const ISSUER = { issuer: 'them', audience: 'us', algorithms: ['HS256'], secret: 's'.repeat(32) };
 

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { documentedOptions, flat, optionsDocument } from '../docs/document.ts';
-import { CONDITIONS } from '../src/report/conditions.ts';
+import { CONDITIONS } from '../src/otel/report/conditions.ts';
 import { schemaOptions } from './package/options.ts';
 
 test('docs/messages.md lists every condition with what is said of it', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashApiKey } from '../src/auth/api-key.ts';
-import { isRdcpError } from '../src/errors.ts';
+import { hashApiKey } from '../src/access/api-key.ts';
+import { configFromEnvironment, type Environment, unknownVariables } from '../src/assembly/register/environment.ts';
+import { unusableVariables } from '../src/assembly/register/otel-variables.ts';
 import { parseConfig } from '../src/options/config.ts';
-import { configFromEnvironment, type Environment, unknownVariables } from '../src/register/environment.ts';
-import { unusableVariables } from '../src/register/otel-variables.ts';
+import { isRdcpError } from '../src/wire/errors.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters';
 

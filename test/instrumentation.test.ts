@@ -9,11 +9,11 @@ import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
+import { hashApiKey } from '../src/access/api-key.ts';
 import { category } from '../src/api.ts';
-import { hashApiKey } from '../src/auth/api-key.ts';
-import { isRdcpError } from '../src/errors.ts';
-import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/instrumentation.ts';
-import { PATHS } from '../src/protocol/constants.ts';
+import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/assembly/instrumentation.ts';
+import { PATHS } from '../src/wire/constants.ts';
+import { isRdcpError } from '../src/wire/errors.ts';
 import { createPrometheus, samples, scrape } from './metrics/scrape.ts';
 
 const KEY = 'test-key-of-the-instrumentation-test';

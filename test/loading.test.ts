@@ -5,7 +5,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createRdcp } from '../src/rdcp.ts';
+import { createRdcp } from '../src/assembly/rdcp.ts';
 import { built } from './support/built.ts';
 import { PROGRAM_ENV } from './support/program-env.ts';
 import { inFull } from './support/tiers.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { withoutTracing } from '../src/telemetry/own-work.ts';
+import { withoutTracing } from '../src/otel/own-work.ts';
 
 const started: string[] = [];
 const sdk = new NodeSDK({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { escapeUnprintable, escapeUnprintableInLines } from '../src/protocol/printable.ts';
+import { escapeUnprintable, escapeUnprintableInLines } from '../src/wire/printable.ts';
 import fc from './support/fast-check.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });

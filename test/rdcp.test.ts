@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { category } from '../src/api.ts';
-import { generateApiKey, hashApiKey } from '../src/auth/api-key.ts';
+import { createRdcp } from '../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../src/options/options.ts';
-import { createRdcp } from '../src/rdcp.ts';
 import { createMemoryStore } from '../src/store/memory/store.ts';
 import { settled } from './support/virtual-time.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { RdcpError } from '../src/errors.ts';
-import { createFaultReporter } from '../src/report/faults.ts';
-import { createReporter } from '../src/report/reporter.ts';
-import { createStderrWriter } from '../src/report/stderr.ts';
+import { createFaultReporter } from '../src/otel/report/faults.ts';
+import { createReporter } from '../src/otel/report/reporter.ts';
+import { createStderrWriter } from '../src/otel/report/stderr.ts';
+import { RdcpError } from '../src/wire/errors.ts';
 
 test('a message is one line, whatever it quotes', () => {
   const lines: string[] = [];

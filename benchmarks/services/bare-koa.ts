@@ -4,7 +4,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { serve } from '../load/serve.ts';
 
 const answerBytes = Number(process.argv[2]);

@@ -1,5 +1,5 @@
 import { gate } from '../gate/gate.ts';
-import { isCategoryName } from '../protocol/names.ts';
+import { isCategoryName } from '../wire/names.ts';
 import { processAdoption } from './process.ts';
 import type { AdoptLoggerOptions } from './types.ts';
 

@@ -1,5 +1,5 @@
 import util from 'node:util';
-import { INSTRUMENTATION_NAME } from '../version.ts';
+import { INSTRUMENTATION_NAME } from '../wire/version.ts';
 
 /** Frames that are looked at: ours, those of the logging library, and the one of the code that called it. */
 const MAX_FRAMES = 32;

@@ -1,8 +1,8 @@
-import type { ArgumentRedaction } from '../emit/arguments.ts';
+import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
 import type { Gate } from '../gate/types.ts';
 import type { AdoptRule } from '../options/adopt.ts';
-import type { DiscoveredSource } from '../protocol/messages.ts';
-import { escapeUnprintable } from '../protocol/printable.ts';
+import type { DiscoveredSource } from '../wire/messages.ts';
+import { escapeUnprintable } from '../wire/printable.ts';
 import { callerOfLogger } from './calling-package.ts';
 import { LoggerCategory } from './category.ts';
 import { APPLICATION } from './loggers.ts';

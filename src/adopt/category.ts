@@ -1,4 +1,4 @@
-import type { ArgumentRedaction } from '../emit/arguments.ts';
+import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
 import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
 import { callerOfLogger } from './calling-package.ts';
 import type { AdoptedCategory } from './types.ts';

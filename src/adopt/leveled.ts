@@ -1,4 +1,4 @@
-import { formatLine } from '../emit/formatting.ts';
+import { formatLine } from '../calls/emit/formatting.ts';
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 

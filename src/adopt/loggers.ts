@@ -1,4 +1,4 @@
-import { fieldOf, isError } from '../thrown.ts';
+import { fieldOf, isError } from '../wire/thrown.ts';
 import type { AdoptedCategory, Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */

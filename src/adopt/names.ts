@@ -1,5 +1,5 @@
 import type { AdoptRule } from '../options/adopt.ts';
-import { patternMatcher } from '../protocol/names.ts';
+import { patternMatcher } from '../wire/names.ts';
 
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 7;

@@ -1,4 +1,4 @@
-import { escapeUnprintable } from '../protocol/printable.ts';
+import { escapeUnprintable } from '../wire/printable.ts';
 import { APPLICATION } from './loggers.ts';
 
 /** More new names than this within the time, in milliseconds, look like data, such as the ids of users. */

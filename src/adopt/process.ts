@@ -1,9 +1,9 @@
-import { ArgumentRedaction } from '../emit/arguments.ts';
-import { createRedaction, type Redaction } from '../emit/redaction.ts';
+import { ArgumentRedaction } from '../calls/emit/arguments.ts';
 import type { Gate } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
-import type { DiscoveredSource } from '../protocol/messages.ts';
-import { messageOf } from '../thrown.ts';
+import type { DiscoveredSource } from '../wire/messages.ts';
+import { createRedaction, type Redaction } from '../wire/redaction.ts';
+import { messageOf } from '../wire/thrown.ts';
 import { Catalogue } from './catalogue.ts';
 import { CHANNELS } from './channels/channels.ts';
 import { DEBUG } from './debug/debug.ts';

@@ -1,7 +1,7 @@
-import type { ArgumentRedaction } from '../emit/arguments.ts';
+import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
 import type { GatedCategory } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
-import type { DiscoveredSource } from '../protocol/messages.ts';
+import type { DiscoveredSource } from '../wire/messages.ts';
 
 /** Where an adopted category comes from. */
 export type SourceKind = DiscoveredSource['kind'];

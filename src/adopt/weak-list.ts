@@ -1,4 +1,4 @@
-import { timers } from '../time/timers.ts';
+import { timers } from '../wire/time/timers.ts';
 
 /** References made in one turn of the event loop: V8 keeps what a new one points to until the turn ends. */
 const MAX_IN_TURN = 1000;

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { RdcpError } from '../errors.ts';
-import type { AuditedActivation } from '../protocol/audit-messages.ts';
-import { ALERT_USER } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import type { DiscoveredActivation } from '../protocol/messages.ts';
-import type { ControlTarget, Match, Target } from '../protocol/target.ts';
-import { describeInstances, levelText, whenText } from '../protocol/target-text.ts';
-import { timestamp } from '../protocol/time.ts';
+import { TICKET_ATTRIBUTE } from '../access/tickets/ticket.ts';
 import type { Activation, Maker } from '../store/state-store.ts';
-import { TICKET_ATTRIBUTE } from '../tickets/ticket.ts';
+import type { AuditedActivation } from '../wire/audit-messages.ts';
+import { ALERT_USER } from '../wire/constants.ts';
+import type { ControlRequest } from '../wire/control-request.ts';
+import { RdcpError } from '../wire/errors.ts';
+import type { DiscoveredActivation } from '../wire/messages.ts';
+import type { ControlTarget, Match, Target } from '../wire/target.ts';
+import { describeInstances, levelText, whenText } from '../wire/target-text.ts';
+import { timestamp } from '../wire/time.ts';
 
 /** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;

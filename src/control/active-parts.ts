@@ -1,8 +1,8 @@
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { CategoryDescriptor } from '../gate/types.ts';
-import type { ControlBudget } from '../protocol/messages.ts';
-import type { Choice, LineFilter, Match, When } from '../protocol/target.ts';
 import type { Activation, ScopeKey } from '../store/state-store.ts';
+import type { ControlBudget } from '../wire/messages.ts';
+import type { Choice, LineFilter, Match, When } from '../wire/target.ts';
 
 /** Switches a part of a category on in this process. Returns a function that ends it. */
 export type Activate = (

@@ -1,12 +1,12 @@
-import { RdcpError } from '../errors.ts';
-import type { Allow, Limits } from '../protocol/allow.ts';
-import type { AllowedAction, AuthMethod } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ControlBudget } from '../protocol/messages.ts';
-import { matchesAny } from '../protocol/names.ts';
-import type { LineFilter, Match } from '../protocol/target.ts';
-import { isQuiet } from '../protocol/target-text.ts';
-import { parseDuration } from '../protocol/time.ts';
+import type { Allow, Limits } from '../wire/allow.ts';
+import type { AllowedAction, AuthMethod } from '../wire/constants.ts';
+import type { ControlRequest } from '../wire/control-request.ts';
+import { RdcpError } from '../wire/errors.ts';
+import type { ControlBudget } from '../wire/messages.ts';
+import { matchesAny } from '../wire/names.ts';
+import type { LineFilter, Match } from '../wire/target.ts';
+import { isQuiet } from '../wire/target-text.ts';
+import { parseDuration } from '../wire/time.ts';
 import { type ControlLimits, nameSome, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
 // The `allow` of a credential, for whatever it asks to change or to read.

@@ -1,10 +1,10 @@
-import type { AuditDraft } from '../audit/types.ts';
-import { ALERT_USER, type Level } from '../protocol/constants.ts';
-import { levelState } from '../protocol/target-text.ts';
-import { formatDuration } from '../protocol/time.ts';
-import type { Reporter } from '../report/reporter.ts';
+import type { Reporter } from '../otel/report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
-import type { Clock, Delay } from '../time/clock.ts';
+import type { AuditDraft } from '../trail/types.ts';
+import { ALERT_USER, type Level } from '../wire/constants.ts';
+import { levelState } from '../wire/target-text.ts';
+import type { Clock, Delay } from '../wire/time/clock.ts';
+import { formatDuration } from '../wire/time.ts';
 import { describeActivation } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';

@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
-import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../errors.ts';
-import type { AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
-import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import { decodeJson } from '../protocol/decode.ts';
-import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../protocol/messages.ts';
-import { timestamp } from '../protocol/time.ts';
+import { type IssuedTicket, issueDocument, issueTicket, type TicketSigner } from '../access/tickets/issue.ts';
+import { TICKET_ENTRY, ticketHash } from '../access/tickets/ticket.ts';
 import {
   type CommitResult,
   GLOBAL_SCOPE,
@@ -16,9 +10,15 @@ import {
   type ScopeKey,
   type StateStore,
 } from '../store/state-store.ts';
-import { type IssuedTicket, issueDocument, issueTicket, type TicketSigner } from '../tickets/issue.ts';
-import { TICKET_ENTRY, ticketHash } from '../tickets/ticket.ts';
-import type { Clock, Delay } from '../time/clock.ts';
+import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
+import type { AuditEntry, AuditOutcome } from '../wire/audit-messages.ts';
+import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../wire/constants.ts';
+import type { ControlRequest } from '../wire/control-request.ts';
+import { decodeJson } from '../wire/decode.ts';
+import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../wire/errors.ts';
+import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../wire/messages.ts';
+import type { Clock, Delay } from '../wire/time/clock.ts';
+import { timestamp } from '../wire/time.ts';
 import {
   type ActivationSources,
   activationOf,

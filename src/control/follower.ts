@@ -1,7 +1,7 @@
-import { storeProblem } from '../errors.ts';
-import { parseTimestamp } from '../protocol/time.ts';
-import type { Condition } from '../report/conditions.ts';
+import type { Condition } from '../otel/report/conditions.ts';
 import type { ScopeKey, ScopeState, StateStore, StoreReset } from '../store/state-store.ts';
+import { storeProblem } from '../wire/errors.ts';
+import { parseTimestamp } from '../wire/time.ts';
 import { type Provenance, type ScopeStates, UNWRITTEN } from './scope-states.ts';
 
 export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit' | 'check'>;

@@ -1,10 +1,10 @@
-import type { AuditDraft } from '../audit/types.ts';
-import { RdcpError } from '../errors.ts';
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
-import type { OtherCategories } from '../protocol/category-list.ts';
-import type { ControlBudget } from '../protocol/messages.ts';
 import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type ScopeState, type Settings } from '../store/state-store.ts';
+import type { AuditDraft } from '../trail/types.ts';
+import type { OtherCategories } from '../wire/category-list.ts';
+import { RdcpError } from '../wire/errors.ts';
+import type { ControlBudget } from '../wire/messages.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';

@@ -1,6 +1,3 @@
-import type { AuditDraft, AuditRecorder } from '../audit/types.ts';
-import { unavailable } from '../errors.ts';
-import { timestamp } from '../protocol/time.ts';
 import {
   type Activation,
   GLOBAL_SCOPE,
@@ -10,7 +7,10 @@ import {
   type Settings,
   type StateStore,
 } from '../store/state-store.ts';
-import type { Clock } from '../time/clock.ts';
+import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
+import { unavailable } from '../wire/errors.ts';
+import type { Clock } from '../wire/time/clock.ts';
+import { timestamp } from '../wire/time.ts';
 import { auditedActivation } from './activation.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';

@@ -1,4 +1,3 @@
-import { MAX_CLOCK_SKEW_MS } from '../protocol/constants.ts';
 import {
   type Activation,
   GLOBAL_SCOPE,
@@ -8,7 +7,8 @@ import {
   type Setting,
   type Settings,
 } from '../store/state-store.ts';
-import type { Clock } from '../time/clock.ts';
+import { MAX_CLOCK_SKEW_MS } from '../wire/constants.ts';
+import type { Clock } from '../wire/time/clock.ts';
 import { type Ended, type Layers, liveOverlays, putSetting, sameOverlay } from './transition.ts';
 
 /** A scope that was never written. */

@@ -1,8 +1,8 @@
-import type { ChangeRecord } from '../protocol/messages.ts';
-import { timestamp } from '../protocol/time.ts';
-import type { Condition } from '../report/conditions.ts';
+import type { Condition } from '../otel/report/conditions.ts';
 import { GLOBAL_SCOPE, type StoreReset } from '../store/state-store.ts';
-import type { Clock, Delay } from '../time/clock.ts';
+import type { ChangeRecord } from '../wire/messages.ts';
+import type { Clock, Delay } from '../wire/time/clock.ts';
+import { timestamp } from '../wire/time.ts';
 import type { CategoryView, Writer } from './types.ts';
 import type { Views } from './views.ts';
 

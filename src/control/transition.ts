@@ -1,12 +1,12 @@
 import { randomUUID as newId } from 'node:crypto';
-import { RdcpError } from '../errors.ts';
-import type { AuditIdentity } from '../protocol/audit-messages.ts';
-import type { Level } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
-import type { ChangeRecord, StateOrigin } from '../protocol/messages.ts';
-import { isQuiet, levelText } from '../protocol/target-text.ts';
-import { formatDuration, type Timestamp, timestamp } from '../protocol/time.ts';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
+import type { AuditIdentity } from '../wire/audit-messages.ts';
+import type { Level } from '../wire/constants.ts';
+import type { ControlRequest } from '../wire/control-request.ts';
+import { RdcpError } from '../wire/errors.ts';
+import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
+import { isQuiet, levelText } from '../wire/target-text.ts';
+import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
 import {
   type ActivationSources,
   activationOf,

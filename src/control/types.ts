@@ -1,9 +1,11 @@
-import type { AuditDraft } from '../audit/types.ts';
-import type { Allow } from '../protocol/allow.ts';
-import type { AuditEntry, AuditedApproval, AuditIdentity } from '../protocol/audit-messages.ts';
-import type { ListedCategory, OtherCategories } from '../protocol/category-list.ts';
-import type { Level } from '../protocol/constants.ts';
-import type { ControlRequest } from '../protocol/control-request.ts';
+import type { Position } from '../store/fleet-store.ts';
+import type { Activation, Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
+import type { AuditDraft } from '../trail/types.ts';
+import type { Allow } from '../wire/allow.ts';
+import type { AuditEntry, AuditedApproval, AuditIdentity } from '../wire/audit-messages.ts';
+import type { ListedCategory, OtherCategories } from '../wire/category-list.ts';
+import type { Level } from '../wire/constants.ts';
+import type { ControlRequest } from '../wire/control-request.ts';
 import type {
   CategoryInstances,
   ControlResponse,
@@ -11,9 +13,7 @@ import type {
   StateOrigin,
   TenantContext,
   TenantSettings,
-} from '../protocol/messages.ts';
-import type { Position } from '../store/fleet-store.ts';
-import type { Activation, Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
+} from '../wire/messages.ts';
 
 /** The scope that a request addresses. */
 export interface Scope {

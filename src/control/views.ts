@@ -1,6 +1,6 @@
-import type { DiscoveredControl, TenantSetting, TenantSettings } from '../protocol/messages.ts';
-import { timestamp } from '../protocol/time.ts';
 import { GLOBAL_SCOPE, type Maker, type ScopeKey } from '../store/state-store.ts';
+import type { DiscoveredControl, TenantSetting, TenantSettings } from '../wire/messages.ts';
+import { timestamp } from '../wire/time.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Ended, effectiveState, settingState } from './transition.ts';
 import type { CategoryActivation, CategoryView } from './types.ts';

@@ -1,5 +1,5 @@
-import type { DebugRecord } from '../emit/record.ts';
-import type { MessageLogger } from '../report/reporter.ts';
+import type { DebugRecord } from '../calls/emit/record.ts';
+import type { MessageLogger } from '../otel/report/reporter.ts';
 import type { StateStore } from '../store/state-store.ts';
 import type { AdoptOptions } from './adopt.ts';
 import type { BudgetOptions } from './budget.ts';

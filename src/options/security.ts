@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Allow } from '../protocol/allow.ts';
-import type { Scope, SecurityLevel } from '../protocol/constants.ts';
-import type { ValidationResult } from '../protocol/validation-result.ts';
+import type { Allow } from '../wire/allow.ts';
+import type { Scope, SecurityLevel } from '../wire/constants.ts';
+import type { ValidationResult } from '../wire/validation-result.ts';
 
 /**
  * Credentials that the endpoint accepts. Without any credential it accepts loopback connections alone, and creates a development key in

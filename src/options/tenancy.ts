@@ -1,4 +1,4 @@
-import type { IsolationLevel } from '../protocol/constants.ts';
+import type { IsolationLevel } from '../wire/constants.ts';
 
 /** Debug settings for each tenant. */
 export interface TenancyOptions {

@@ -1,5 +1,5 @@
-import { RdcpError } from '../errors.ts';
-import type { AuditEntry } from '../protocol/audit-messages.ts';
+import type { AuditEntry } from '../wire/audit-messages.ts';
+import { RdcpError } from '../wire/errors.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../protocol/audit-messages.ts';
+import type { AuditEntry } from '../wire/audit-messages.ts';
 import type { StateStore } from './state-store.ts';
 
 /** Entries read at once. */

@@ -1,5 +1,5 @@
-import { type Delay, unrefTimeout } from '../time/clock.ts';
-import { timers } from '../time/timers.ts';
+import { type Delay, unrefTimeout } from '../wire/time/clock.ts';
+import { timers } from '../wire/time/timers.ts';
 
 export class DeadlineError extends Error {}
 

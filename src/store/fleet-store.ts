@@ -1,4 +1,4 @@
-import type { MemberCalls } from '../protocol/member-calls.ts';
+import type { MemberCalls } from '../wire/member-calls.ts';
 
 /** A point in the history of a shared store. */
 export interface Position {

@@ -1,4 +1,4 @@
-import { diagnostics } from '../telemetry/diagnostics.ts';
+import { diagnostics } from '../otel/diagnostics.ts';
 import type { Position } from './fleet-store.ts';
 import { Listeners } from './listeners.ts';
 import type { ScopeKey, ScopeState, StoreReset } from './state-store.ts';

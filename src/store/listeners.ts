@@ -1,4 +1,4 @@
-import { diagnostics } from '../telemetry/diagnostics.ts';
+import { diagnostics } from '../otel/diagnostics.ts';
 
 /** The listeners to one thing of a store. One that throws is reported and does not affect the others. */
 export class Listeners<Args extends readonly unknown[]> {

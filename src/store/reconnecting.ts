@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unwritten } from '../errors.ts';
-import { diagnostics } from '../telemetry/diagnostics.ts';
-import { timers } from '../time/timers.ts';
+import { diagnostics } from '../otel/diagnostics.ts';
+import { unwritten } from '../wire/errors.ts';
+import { timers } from '../wire/time/timers.ts';
 import { DeadlineError, Deadlines, within } from './deadline.ts';
 
 /** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its store. */

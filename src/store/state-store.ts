@@ -1,7 +1,7 @@
-import type { AuditAction, AuditEntry, AuditOutcome } from '../protocol/audit-messages.ts';
-import type { Level } from '../protocol/constants.ts';
-import type { ControlBudget } from '../protocol/messages.ts';
-import type { LineFilter, Target, When } from '../protocol/target.ts';
+import type { AuditAction, AuditEntry, AuditOutcome } from '../wire/audit-messages.ts';
+import type { Level } from '../wire/constants.ts';
+import type { ControlBudget } from '../wire/messages.ts';
+import type { LineFilter, Target, When } from '../wire/target.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
 import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { LEVELS } from '../protocol/constants.ts';
-import { decodeJson } from '../protocol/decode.ts';
-import { isMemberCalls, type MemberCalls } from '../protocol/member-calls.ts';
-import { isCategoryName } from '../protocol/names.ts';
-import { lineFilterSchema, targetSchema, whenSchema } from '../protocol/target.ts';
-import { LATEST_INSTANT } from '../protocol/time.ts';
+import { LEVELS } from '../wire/constants.ts';
+import { decodeJson } from '../wire/decode.ts';
+import { isMemberCalls, type MemberCalls } from '../wire/member-calls.ts';
+import { isCategoryName } from '../wire/names.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../wire/target.ts';
+import { LATEST_INSTANT } from '../wire/time.ts';
 import type { Announcement, Position } from './fleet-store.ts';
 import { Listeners } from './listeners.ts';
 import type { Activation, ReplayRecord, ScopeState, Setting } from './state-store.ts';

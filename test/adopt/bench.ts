@@ -3,15 +3,15 @@ import type { TestContext } from 'node:test';
 import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
-import type { Call, DebugRecord } from '../../src/emit/record.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import type { Call, DebugRecord } from '../../src/calls/emit/record.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
+import { CallMeters } from '../../src/calls/tail/call-meters.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
-import { CallMeters } from '../../src/tail/call-meters.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { systemClock } from '../../src/time/clock.ts';
-import { WorkFollower } from '../../src/work/match.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { systemClock } from '../../src/wire/time/clock.ts';
 
 const require = createRequire(import.meta.url);
 

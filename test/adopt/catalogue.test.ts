@@ -10,9 +10,9 @@ import { adoptLeveled, leveled } from '../../src/adopt/leveled.ts';
 import { PINO } from '../../src/adopt/pino/pino.ts';
 import type { AdoptedCategory } from '../../src/adopt/types.ts';
 import { satisfies } from '../../src/adopt/versions.ts';
-import { ArgumentRedaction } from '../../src/emit/arguments.ts';
-import { createRedaction } from '../../src/emit/redaction.ts';
+import { ArgumentRedaction } from '../../src/calls/emit/arguments.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import { createRedaction } from '../../src/wire/redaction.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 

@@ -8,7 +8,7 @@ import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import * as mysql from 'mysql2';
 import { createClient } from 'redis';
-import { asOwnWork } from '../../src/telemetry/own-work.ts';
+import { asOwnWork } from '../../src/otel/own-work.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { followChannels, type Line } from './following.ts';
 

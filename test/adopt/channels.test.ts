@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { hasHttp2Channels } from '../../src/adopt/channels/channels.ts';
-import { asOwnWork } from '../../src/telemetry/own-work.ts';
+import { asOwnWork } from '../../src/otel/own-work.ts';
 import { until } from '../support/until.ts';
 import { followChannels } from './following.ts';
 

@@ -6,8 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DEBUG as source } from '../../src/adopt/debug/debug.ts';
 import { isSupported } from '../../src/adopt/versions.ts';
-import { asOwnWork, loadOwn, markOwnWork } from '../../src/telemetry/own-work.ts';
-import { timers } from '../../src/time/timers.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/otel/own-work.ts';
+import { timers } from '../../src/wire/time/timers.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 
 interface Instance {

@@ -4,7 +4,7 @@ import util, { debug as importedDebug, debuglog as importedDebuglog } from 'node
 import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { asOwnWork, loadOwn, markOwnWork } from '../../src/telemetry/own-work.ts';
+import { asOwnWork, loadOwn, markOwnWork } from '../../src/otel/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { announced, start, until, WAIT } from '../register/running.ts';
 

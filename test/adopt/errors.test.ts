@@ -8,9 +8,9 @@ import { gateLogs } from '../../src/adopt/otel/logs.ts';
 import { PINO } from '../../src/adopt/pino/pino.ts';
 import type { Source } from '../../src/adopt/types.ts';
 import { WINSTON } from '../../src/adopt/winston/winston.ts';
+import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import { gate } from '../../src/gate/gate.ts';
 import type { WorkContext } from '../../src/gate/work.ts';
-import { WorkOutcomes } from '../../src/work/outcomes.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 
 const sink = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -3,7 +3,7 @@ import { CHANNELS } from '../../src/adopt/channels/channels.ts';
 import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { markOwnWork } from '../../src/telemetry/own-work.ts';
+import { markOwnWork } from '../../src/otel/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 export interface Line {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CategoryNames, categoryNameOf } from '../../src/adopt/names.ts';
-import { isCategoryName } from '../../src/protocol/names.ts';
+import { isCategoryName } from '../../src/wire/names.ts';
 import fc from '../support/fast-check.ts';
 
 const RUNS = 300;

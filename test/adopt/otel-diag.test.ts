@@ -7,7 +7,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { processAdoption } from '../../src/adopt/process.ts';
 import { gate } from '../../src/gate/gate.ts';
 import type { Attachment } from '../../src/gate/types.ts';
-import { withoutTracing } from '../../src/telemetry/own-work.ts';
+import { withoutTracing } from '../../src/otel/own-work.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import { installInto, packInto } from '../package/consumer.ts';
 
 const KEY = 'otel-lines-under-test-0123456789abcdef';

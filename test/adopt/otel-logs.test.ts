@@ -12,13 +12,13 @@ import {
 } from '@opentelemetry/sdk-logs';
 import { gateLogs, loggerConfigurator } from '../../src/adopt/otel/logs.ts';
 import { processAdoption } from '../../src/adopt/process.ts';
-import { debugLane } from '../../src/emit/debug-lane.ts';
+import { debugLane } from '../../src/calls/emit/debug-lane.ts';
 import { DROP } from '../../src/gate/drops.ts';
 import { gate } from '../../src/gate/gate.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { Attachment, Described } from '../../src/gate/types.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
-import { INSTRUMENTATION_NAME } from '../../src/version.ts';
+import { INSTRUMENTATION_NAME } from '../../src/wire/version.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 const [TRACE, DEBUG, INFO, WARN, ERROR] = [1, 5, 9, 13, 17];

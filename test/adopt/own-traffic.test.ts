@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
-import { createRdcp } from '../../src/rdcp.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { until } from '../support/until.ts';
 
 const KEY = 'a-secret-of-thirty-two-characters';

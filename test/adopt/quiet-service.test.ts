@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import type { Logger } from 'pino';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { makeKey } from '../auth/records.ts';
 import { until } from '../support/until.ts';
 

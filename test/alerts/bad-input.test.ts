@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AlertsResponse } from '../../src/protocol/alert-notification.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { ALERTS_BOUNDS, PATHS } from '../../src/protocol/constants.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { AlertsResponse } from '../../src/wire/alert-notification.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { ALERTS_BOUNDS, PATHS } from '../../src/wire/constants.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS, startServer, type TestRequest, withMembers } from '../support/server.ts';
 import { until } from '../support/until.ts';

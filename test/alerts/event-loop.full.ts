@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRdcp } from '../../src/rdcp.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { until } from '../support/until.ts';
 

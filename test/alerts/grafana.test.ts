@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AlertsResponse } from '../../src/protocol/alert-notification.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import type { AlertsResponse } from '../../src/wire/alert-notification.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

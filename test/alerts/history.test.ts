@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AlertHistory } from '../../src/alerts/history.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import { AlertHistory } from '../../src/control/alerts/history.ts';
 import type { AuditQuery } from '../../src/store/state-store.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 
 /** A trail, the newest entry first, that counts what is read of it. */
 function trailOf(entries: AuditEntry[]) {

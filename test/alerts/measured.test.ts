@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { AlertRule } from '../../src/alerts/alert-controls.ts';
-import { MeasuredAlerts } from '../../src/alerts/measured.ts';
+import { HttpRequests } from '../../src/calls/work/http-requests.ts';
+import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
+import type { AlertRule } from '../../src/control/alerts/alert-controls.ts';
+import { MeasuredAlerts } from '../../src/control/alerts/measured.ts';
+import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import { createIsolation } from '../../src/tenancy/isolation.ts';
-import { HttpRequests } from '../../src/work/http-requests.ts';
-import { WorkOutcomes } from '../../src/work/outcomes.ts';
 import { startPlane } from '../control/running-plane.ts';
 import { withMembers } from '../support/server.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';

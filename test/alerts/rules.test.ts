@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRdcpError } from '../../src/errors.ts';
 import { parseConfig } from '../../src/options/config.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 
 const RULE = { name: 'errors', match: { alertname: 'HighErrorRate' }, enable: ['DATABASE'], for: '15m' };
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { AlertRule } from '../../src/alerts/alert-controls.ts';
-import { openTrigger } from '../../src/alerts/triggers.ts';
+import { HttpRequests } from '../../src/calls/work/http-requests.ts';
+import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
+import type { AlertRule } from '../../src/control/alerts/alert-controls.ts';
+import { openTrigger } from '../../src/control/alerts/triggers.ts';
 import { Work, WorkContext } from '../../src/gate/work.ts';
-import { HttpRequests } from '../../src/work/http-requests.ts';
-import { WorkOutcomes } from '../../src/work/outcomes.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

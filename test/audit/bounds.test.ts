@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { rdcp } from '../cli/run.ts';
 import { KEYS, startServer } from '../support/server.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAuditTrail } from '../../src/audit/trail.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { createAuditTrail } from '../../src/trail/trail.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { inFull } from '../support/tiers.ts';

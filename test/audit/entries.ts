@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { ChainHead } from '../../src/audit/chain.ts';
-import { hashOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
-import type { AuditDraft } from '../../src/audit/types.ts';
-import { type ChainFault, createVerifier } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { ChainHead } from '../../src/trail/chain.ts';
+import { hashOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
+import type { AuditDraft } from '../../src/trail/types.ts';
+import { type ChainFault, createVerifier } from '../../src/trail/verify.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);
 

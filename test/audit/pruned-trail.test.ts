@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashOf } from '../../src/audit/chain.ts';
-import { createAuditTrail } from '../../src/audit/trail.ts';
-import { type Checkpoint, createVerifier, type Verification } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { hashOf } from '../../src/trail/chain.ts';
+import { createAuditTrail } from '../../src/trail/trail.ts';
+import { type Checkpoint, createVerifier, type Verification } from '../../src/trail/verify.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT } from './entries.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { createSigner, parsePublicKeys } from '../../src/audit/signature.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { createSigner, parsePublicKeys } from '../../src/trail/signature.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 
 const PEM = { type: 'spki', format: 'pem' } as const;
 const PKCS8 = { type: 'pkcs8', format: 'pem' } as const;

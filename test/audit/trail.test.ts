@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAuditTrail } from '../../src/audit/trail.ts';
-import type { AuditDraft } from '../../src/audit/types.ts';
-import { createVerifier } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { LogRecord } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import type { LogRecord } from '../../src/telemetry/telemetry.ts';
+import { createAuditTrail } from '../../src/trail/trail.ts';
+import type { AuditDraft } from '../../src/trail/types.ts';
+import { createVerifier } from '../../src/trail/verify.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { breakableStore } from '../control/breakable-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT, verify } from './entries.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import fc from '../support/fast-check.ts';
 import { chain, verify } from './entries.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createApiKeyVerifier, fixedKeys } from '../../src/auth/api-keys.ts';
-import { combine } from '../../src/auth/hybrid.ts';
-import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { parseKeysFile } from '../../src/auth/keys-file.ts';
-import { createCertificateVerifier } from '../../src/auth/mtls.ts';
-import type { Principal } from '../../src/auth/principal.ts';
+import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
+import { combine } from '../../src/access/hybrid.ts';
+import { createJwtVerifier } from '../../src/access/jwt.ts';
+import { parseKeysFile } from '../../src/access/keys-file.ts';
+import { createCertificateVerifier } from '../../src/access/mtls.ts';
+import type { Principal } from '../../src/access/principal.ts';
 import type { JwtIssuerOptions } from '../../src/options/options.ts';
 import { DURING, manyNames } from './certificates.ts';
 import { failsWith, makeKey } from './records.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
-import { RdcpError } from '../../src/errors.ts';
+import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
+import { RdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 

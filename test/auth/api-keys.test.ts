@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { createApiKeyVerifier, fixedKeys, type KeySource } from '../../src/auth/api-keys.ts';
-import type { Authenticator, CredentialRequest } from '../../src/auth/authenticator.ts';
-import { createAuthenticator } from '../../src/auth/authenticators.ts';
-import type { Principal } from '../../src/auth/principal.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { createApiKeyVerifier, fixedKeys, type KeySource } from '../../src/access/api-keys.ts';
+import type { Authenticator, CredentialRequest } from '../../src/access/authenticator.ts';
+import { createAuthenticator } from '../../src/access/authenticators.ts';
+import type { Principal } from '../../src/access/principal.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
 import { failsWith, makeKey, request } from './records.ts';
 

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import type { ClientCertificate } from '../../src/auth/authenticator.ts';
+import type { ClientCertificate } from '../../src/access/authenticator.ts';
 
 /** A moment at which both certificates are valid. */
 export const DURING = Date.parse('2030-01-01T00:00:00.000Z');

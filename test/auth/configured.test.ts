@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type CredentialSettings, openAuthentication } from '../../src/auth/configured.ts';
-import { findDevKey } from '../../src/auth/dev-key.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { type CredentialSettings, openAuthentication } from '../../src/access/configured.ts';
+import { findDevKey } from '../../src/access/dev-key.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
 

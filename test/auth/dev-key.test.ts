@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
-import { ensureDevKey, findDevKey, secretKeyRecord } from '../../src/auth/dev-key.ts';
+import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
+import { ensureDevKey, findDevKey, secretKeyRecord } from '../../src/access/dev-key.ts';
 import { failsWith } from './records.ts';
 
 function directory(t: TestContext): string {
@@ -100,7 +100,7 @@ test('where no key can be kept, there is none', (t) => {
 
 test('processes that start together agree on one key', async (t) => {
   const cwd = directory(t);
-  const module = join(import.meta.dirname, '../../src/auth/dev-key.ts');
+  const module = join(import.meta.dirname, '../../src/access/dev-key.ts');
   const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1])?.hash);`;
   const run = promisify(execFile);
   const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createBearerVerifier } from '../../src/auth/bearer.ts';
-import { createIntrospectionVerifier, type IntrospectionVerifierOptions } from '../../src/auth/introspection.ts';
-import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { createBearerVerifier } from '../../src/access/bearer.ts';
+import { createIntrospectionVerifier, type IntrospectionVerifierOptions } from '../../src/access/introspection.ts';
+import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { IntrospectionOptions } from '../../src/options/options.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { until } from '../support/until.ts';
 import { type IntrospectionServer, Refusal, serveIntrospection } from './introspection-server.ts';

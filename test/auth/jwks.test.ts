@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { createJwtVerifier } from '../../src/auth/jwt.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { createJwtVerifier } from '../../src/access/jwt.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { atMost } from '../support/at-most.ts';
 import { failsWith } from './records.ts';
 import {

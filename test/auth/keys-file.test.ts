@@ -3,7 +3,7 @@ import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type KeysFile, openKeysFile, parseKeysFile } from '../../src/auth/keys-file.ts';
+import { type KeysFile, openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { until } from '../support/until.ts';

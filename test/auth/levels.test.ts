@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertLevel } from '../../src/auth/levels.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { assertLevel } from '../../src/access/levels.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { createRdcp } from '../../src/rdcp.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 
 const jwt = { issuer: 'https://id.example/', audience: 'rdcp', algorithms: ['HS256' as const], secret: 'x'.repeat(32) };
 const tokens = { issuer: 'rdcp', audience: 'rdcp', secret: 'x'.repeat(32) };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
-import { createCertificateVerifier } from '../../src/auth/mtls.ts';
+import { createCertificateVerifier } from '../../src/access/mtls.ts';
 import type { CertificateIdentity } from '../../src/options/options.ts';
 import { DURING, manyNames, noSubject } from './certificates.ts';
 import { failsWith } from './records.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import type { CredentialRequest } from '../../src/auth/authenticator.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
+import type { CredentialRequest } from '../../src/access/authenticator.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 
 /** A new key and its record. */
 export function makeKey(fields: Partial<ApiKeyRecord> = {}): { key: string; record: ApiKeyRecord } {

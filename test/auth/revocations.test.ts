@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRevocations } from '../../src/auth/tokens/revocations.ts';
-import { isTooDeep, lineageOf, newSessionId } from '../../src/auth/tokens/session.ts';
+import { createRevocations } from '../../src/access/tokens/revocations.ts';
+import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/session.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { TokenStore } from '../../src/store/token-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';

@@ -1,5 +1,5 @@
-import { createVerifier } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import { createVerifier } from '../../src/trail/verify.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { Attempt, Requested, Tailed } from './requests.ts';
 import { KEYS } from './schedule.ts';
 import { isOn, type Life, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRdcpClient } from '../../src/client.ts';
-import type { ControlResponse, ErrorResponse } from '../../src/protocol/messages.ts';
+import type { ControlResponse, ErrorResponse } from '../../src/wire/messages.ts';
 import { KEY } from '../fleet/processes.ts';
 import { KEYS, LINES, type Operation, type Reading } from './schedule.ts';
 import type { Life, World } from './world.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { isRdcpError } from '../../src/errors.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { makeKey } from '../auth/records.ts';
 import { startServer } from '../support/server.ts';
 import { rdcp } from './run.ts';

@@ -1,4 +1,4 @@
-import type { Command, Commands } from '../../src/cli/command.ts';
+import type { Command, Commands } from '../../src/tools/cli/command.ts';
 
 /** Every command with the words that name it. */
 export async function commandsOf(

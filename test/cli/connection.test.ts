@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { patient } from '../../src/cli/fetch.ts';
+import { patient } from '../../src/tools/cli/fetch.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
 describe('where the command finds the service', () => {

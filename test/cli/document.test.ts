@@ -5,10 +5,10 @@ import { PassThrough } from 'node:stream';
 import { describe, it, test } from 'node:test';
 import { commandLineDocument } from '../../docs/document.ts';
 import { SCENES } from '../../docs/pictures/record.ts';
-import { type Command, type Commands, EXIT, type Group } from '../../src/cli/command.ts';
-import { root } from '../../src/cli/commands/root.ts';
-import { run } from '../../src/cli/program.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
+import { type Command, type Commands, EXIT, type Group } from '../../src/tools/cli/command.ts';
+import { root } from '../../src/tools/cli/commands/root.ts';
+import { run } from '../../src/tools/cli/program.ts';
+import { createTerminal } from '../../src/tools/cli/terminal.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 

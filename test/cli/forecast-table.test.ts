@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forecastTable, noteGaps, whileMeasuring } from '../../src/cli/forecast-table.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
-import type { CategoryForecast, ForecastResponse } from '../../src/protocol/streams.ts';
+import { forecastTable, noteGaps, whileMeasuring } from '../../src/tools/cli/forecast-table.ts';
+import { createTerminal } from '../../src/tools/cli/terminal.ts';
+import type { CategoryForecast, ForecastResponse } from '../../src/wire/streams.ts';
 
 const measured = (value: number) => ({ value, measured: true }) as never;
 const figures = (calls: number, dropped: number, bytesPerCall?: number): CategoryForecast => ({

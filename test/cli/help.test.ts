@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { root } from '../../src/cli/commands/root.ts';
-import { VERSION } from '../../src/version.ts';
+import { root } from '../../src/tools/cli/commands/root.ts';
+import { VERSION } from '../../src/wire/version.ts';
 import { commandsOf } from './commands.ts';
 import { rdcp, rdcpProcess } from './run.ts';
 

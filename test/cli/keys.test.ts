@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hashApiKey, inspectApiKey } from '../../src/auth/api-key.ts';
-import { openKeysFile } from '../../src/auth/keys-file.ts';
+import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
+import { openKeysFile } from '../../src/access/keys-file.ts';
 import { inFull } from '../support/tiers.ts';
 import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 

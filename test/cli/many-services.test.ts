@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { StatusResponse } from '../../src/wire/messages.ts';
 import { KEYS } from '../support/server.ts';
 import { commandWith, madeUp, startServices } from './many-services.ts';
 

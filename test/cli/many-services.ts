@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Profile } from '../../src/cli/profiles.ts';
+import type { Profile } from '../../src/tools/cli/profiles.ts';
 import { KEYS, startServer, type TestServerOptions } from '../support/server.ts';
 import { type RunOptions, rdcp, temporaryDirectory } from './run.ts';
 

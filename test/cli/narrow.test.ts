@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { folded, widthOf } from '../../src/cli/fold.ts';
-import type { Suspension } from '../../src/cli/terminal.ts';
+import { folded, widthOf } from '../../src/tools/cli/fold.ts';
+import type { Suspension } from '../../src/tools/cli/terminal.ts';
 import { rdcp } from './run.ts';
 import { service } from './service.ts';
 

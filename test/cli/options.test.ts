@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command } from '../../src/cli/command.ts';
-import { root } from '../../src/cli/commands/root.ts';
-import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL, MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../src/protocol/constants.ts';
+import type { Command } from '../../src/tools/cli/command.ts';
+import { root } from '../../src/tools/cli/commands/root.ts';
+import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL, MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../src/wire/constants.ts';
 import { commandsOf } from './commands.ts';
 import { rdcp } from './run.ts';
 

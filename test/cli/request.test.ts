@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { category } from '../../src/api.ts';
-import type { StatusResponse } from '../../src/protocol/messages.ts';
-import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
+import type { StatusResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { serve } from '../work/following.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
-import { rdcp as command } from '../../src/cli/rdcp.ts';
-import type { Host, Suspension } from '../../src/cli/terminal.ts';
+import { rdcp as command } from '../../src/tools/cli/rdcp.ts';
+import type { Host, Suspension } from '../../src/tools/cli/terminal.ts';
 import { built } from '../support/built.ts';
 
 export interface Finished {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { chain } from '../audit/entries.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { auditEntry, NOW } from '../store/contract/samples.ts';

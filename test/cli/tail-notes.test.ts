@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TailNotes } from '../../src/cli/tail-notes.ts';
-import type { CallCounts, Counted } from '../../src/protocol/call-counts.ts';
-import type { TailEvent } from '../../src/protocol/streams.ts';
+import { TailNotes } from '../../src/tools/cli/tail-notes.ts';
+import type { CallCounts, Counted } from '../../src/wire/call-counts.ts';
+import type { TailEvent } from '../../src/wire/streams.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
 const open = (instances: number, ...categories: string[]) =>

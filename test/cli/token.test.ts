@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { SessionResponse } from '../../src/protocol/messages.ts';
+import type { SessionResponse } from '../../src/wire/messages.ts';
 import { bearer, startTokenServer } from '../server/tokens.ts';
 import { KEYS, type TestServer } from '../support/server.ts';
 import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';

@@ -6,11 +6,11 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { EXIT } from '../../src/cli/command.ts';
-import { explain } from '../../src/cli/explain.ts';
-import { tlsFetch } from '../../src/cli/fetch.ts';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { RdcpError } from '../../src/errors.ts';
+import { EXIT } from '../../src/tools/cli/command.ts';
+import { explain } from '../../src/tools/cli/explain.ts';
+import { tlsFetch } from '../../src/tools/cli/fetch.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { RdcpError } from '../../src/wire/errors.ts';
 import { createAuthority } from '../support/certificate.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
 
@@ -257,7 +257,7 @@ test('an event that is not JSON, and an answer that lacks what a table shows, ar
 test('the development key is for a service on this machine alone', async (t) => {
   const cwd = temporaryDirectory(t);
   mkdirSync(join(cwd, '.rdcp'), { mode: 0o700 });
-  const { ensureDevKey } = await import('../../src/auth/dev-key.ts');
+  const { ensureDevKey } = await import('../../src/access/dev-key.ts');
   ensureDevKey(cwd);
   const there = await rdcp(['status', '--url', 'http://nowhere.invalid:9465'], { cwd });
   assert.doesNotMatch(there.stderr, /credential is sent/, 'no credential goes to another host');

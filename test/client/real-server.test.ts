@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient, isRdcpError, type RdcpClient } from '../../src/client.ts';
-import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ServerSentEvent, ServerSentEventParser } from '../../src/client/server-sent-events.ts';
+import { type ServerSentEvent, ServerSentEventParser } from '../../src/tools/client/server-sent-events.ts';
 
 function read(...pieces: readonly string[]): ServerSentEvent[] {
   const parser = new ServerSentEventParser();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTokens } from '../../src/client/tokens.ts';
-import { createTransport } from '../../src/client/transport.ts';
 import { createRdcpClient, isRdcpError, type RdcpClientOptions, RdcpResponseError } from '../../src/client.ts';
-import type { TokenResponse } from '../../src/protocol/oauth-messages.ts';
+import { createTokens } from '../../src/tools/client/tokens.ts';
+import { createTransport } from '../../src/tools/client/transport.ts';
+import type { TokenResponse } from '../../src/wire/oauth-messages.ts';
 import { tokenSettings } from '../server/tokens.ts';
 import { KEYS, startServer } from '../support/server.ts';
 

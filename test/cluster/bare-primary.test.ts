@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { run } from '../safety/program.ts';
 import { testConfig } from '../safety/service.ts';
 import { built } from '../support/built.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { openBoard } from '../../src/cluster/board.ts';
+import { openBoard } from '../../src/control/cluster/board.ts';
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-board-'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Board, Calls } from '../../src/cluster/board.ts';
-import { shareCalls } from '../../src/cluster/calls.ts';
+import type { Board, Calls } from '../../src/control/cluster/board.ts';
+import { shareCalls } from '../../src/control/cluster/calls.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { enterFolder } from '../../src/cluster/folder.ts';
+import { enterFolder } from '../../src/control/cluster/folder.ts';
 
 function base(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-folder-'));
@@ -56,7 +56,7 @@ it('a name that another user has taken takes nothing away, and processes that st
     chmodSync(squatted, 0o777);
   }
   const program = `
-    const { enterFolder } = await import(${JSON.stringify(new URL('../../src/cluster/folder.ts', import.meta.url).href)});
+    const { enterFolder } = await import(${JSON.stringify(new URL('../../src/control/cluster/folder.ts', import.meta.url).href)});
     process.stdout.write(enterFolder('a').path);
     process.stdin.resume();
   `;

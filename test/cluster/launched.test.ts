@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { announced, KEY, REGISTER, start, takenPort } from '../register/running.ts';
 import { built } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from '../package/consumer.ts';

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { followCluster } from '../../src/cluster/following.ts';
-import { onBecomingPrimary, workerRole } from '../../src/cluster/role.ts';
+import { followCluster } from '../../src/control/cluster/following.ts';
+import { onBecomingPrimary, workerRole } from '../../src/control/cluster/role.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 /** Until the test's end this process looks like another to node:cluster. */

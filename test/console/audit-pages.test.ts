@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/audit/chain.ts';
 import type { AuditFilter } from '../../src/client.ts';
-import { serverFilter, type Wanted, wantedOf } from '../../src/console/views/audit/audit-filter.ts';
-import { AuditPages } from '../../src/console/views/audit/audit-pages.ts';
-import { ChainCheck } from '../../src/console/views/audit/chain-check.ts';
-import { changesText, whoOf } from '../../src/console/views/audit/entry-text.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import type { ChangeRecord } from '../../src/protocol/messages.ts';
+import { serverFilter, type Wanted, wantedOf } from '../../src/tools/console/views/audit/audit-filter.ts';
+import { AuditPages } from '../../src/tools/console/views/audit/audit-pages.ts';
+import { ChainCheck } from '../../src/tools/console/views/audit/chain-check.ts';
+import { changesText, whoOf } from '../../src/tools/console/views/audit/entry-text.ts';
+import { NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import type { ChangeRecord } from '../../src/wire/messages.ts';
 import { settled } from '../support/virtual-time.ts';
 
 const digest = (data: Uint8Array<ArrayBuffer>) => crypto.subtle.digest('SHA-256', data);

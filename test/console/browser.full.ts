@@ -1,7 +1,7 @@
 // In a process of its own: it starts a browser, and waits for it.
 
 import assert from 'node:assert/strict';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
 
 browserTest(

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { CONSOLE_PATHS, PATHS } from '../../src/protocol/constants.ts';
+import { type CodeBoard, ConsoleCodes } from '../../src/endpoint/console/codes.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { CONSOLE_PATHS, PATHS } from '../../src/wire/constants.ts';
 import type {
   ConsoleCodeResponse,
   ConsoleSessionResponse,
   ErrorResponse,
   WellKnownDocument,
-} from '../../src/protocol/messages.ts';
-import { type CodeBoard, ConsoleCodes } from '../../src/server/console/codes.ts';
+} from '../../src/wire/messages.ts';
 import { exchangeKey, startTokenServer } from '../server/tokens.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, send, startServer, type TestServer } from '../support/server.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';
 

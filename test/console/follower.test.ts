@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as settled } from 'node:timers/promises';
-import { Follower, type FollowerState } from '../../src/console/state/follower.ts';
-import { retryDelay } from '../../src/time/retry-delay.ts';
+import { Follower, type FollowerState } from '../../src/tools/console/state/follower.ts';
+import { retryDelay } from '../../src/wire/time/retry-delay.ts';
 
 interface Event {
   readonly id?: string;

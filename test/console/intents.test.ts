@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { intentsOf, isAllowed, isForEverybody, longestAllowed } from '../../src/console/state/intents.ts';
-import type { DiscoveredCategory } from '../../src/protocol/messages.ts';
+import { intentsOf, isAllowed, isForEverybody, longestAllowed } from '../../src/tools/console/state/intents.ts';
+import type { DiscoveredCategory } from '../../src/wire/messages.ts';
 
 const category = (members: Partial<DiscoveredCategory>): DiscoveredCategory => ({
   name: 'CACHE',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keepLines, takeLines } from '../../src/console/views/tail/kept-lines.ts';
-import { LineLog } from '../../src/console/views/tail/line-log.ts';
-import type { TailSettings } from '../../src/console/views/tail/tail-session.ts';
+import { keepLines, takeLines } from '../../src/tools/console/views/tail/kept-lines.ts';
+import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
+import type { TailSettings } from '../../src/tools/console/views/tail/tail-session.ts';
 
 const SETTINGS: TailSettings = { categories: ['ORDERS'], seconds: 300, log: false, tenant: 'acme' };
 

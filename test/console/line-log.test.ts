@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFilter } from '../../src/console/views/tail/filter.ts';
-import { LineLog, type Row } from '../../src/console/views/tail/line-log.ts';
-import type { TailLine } from '../../src/protocol/streams.ts';
+import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
+import { LineLog, type Row } from '../../src/tools/console/views/tail/line-log.ts';
+import type { TailLine } from '../../src/wire/streams.ts';
 
 const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
   timestamp: '2026-01-31T00:00:00.000Z',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Listing, listingOf, queryOf, rowsOf } from '../../src/console/state/listing.ts';
-import { href, parseRoute } from '../../src/console/state/route.ts';
-import type { DiscoveredCategory } from '../../src/protocol/messages.ts';
+import { type Listing, listingOf, queryOf, rowsOf } from '../../src/tools/console/state/listing.ts';
+import { href, parseRoute } from '../../src/tools/console/state/route.ts';
+import type { DiscoveredCategory } from '../../src/wire/messages.ts';
 
 type Given = Partial<DiscoveredCategory> & { readonly name: string };
 

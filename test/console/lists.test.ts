@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { anchorAt, indexOf } from '../../src/console/parts/visible-range.ts';
-import { behind, foundIn, foundTenants, matching, summaryOf } from '../../src/console/views/search.ts';
-import type { FleetMember, TenantSummary } from '../../src/protocol/messages.ts';
+import { anchorAt, indexOf } from '../../src/tools/console/parts/visible-range.ts';
+import { behind, foundIn, foundTenants, matching, summaryOf } from '../../src/tools/console/views/search.ts';
+import type { FleetMember, TenantSummary } from '../../src/wire/messages.ts';
 
 test('categories are chosen by name, by several names, and by pattern', () => {
   const known = ['CACHE', 'DB_POOL', 'DB_TX', 'SLOW_DB', 'X-MY-OWN'];

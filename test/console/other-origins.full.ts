@@ -5,9 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import { signIn } from './drive.ts';
 import { browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandOf, receiptOf } from '../../src/console/state/change.ts';
-import { EVERYTHING, onlyWith, partOfQuery, queryOfPart, readPart } from '../../src/console/state/part.ts';
-import { href, parseRoute } from '../../src/console/state/route.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
+import { commandOf, receiptOf } from '../../src/tools/console/state/change.ts';
+import { EVERYTHING, onlyWith, partOfQuery, queryOfPart, readPart } from '../../src/tools/console/state/part.ts';
+import { href, parseRoute } from '../../src/tools/console/state/route.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 
 test('empty fields mean all work and all lines', () => {
   assert.deepEqual(readPart(EVERYTHING), {});

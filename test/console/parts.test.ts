@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RdcpError, RdcpResponseError } from '../../src/client.ts';
-import { printable, shortBytes, shortNumber } from '../../src/console/parts/format.ts';
-import { sparklinePath } from '../../src/console/parts/sparkline.ts';
-import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/console/parts/visible-range.ts';
-import { commandOf, RequestIds, readDuration, receiptOf } from '../../src/console/state/change.ts';
-import { baseUrlOf } from '../../src/console/state/connection.ts';
-import { credentialOf } from '../../src/console/state/credential.ts';
-import { problemOf } from '../../src/console/state/problem.ts';
-import { HISTORY_SECONDS, RateHistory } from '../../src/console/state/rate-history.ts';
-import { href, parseRoute } from '../../src/console/state/route.ts';
-import { ShortcutKeys } from '../../src/console/state/shortcuts.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
+import { printable, shortBytes, shortNumber } from '../../src/tools/console/parts/format.ts';
+import { sparklinePath } from '../../src/tools/console/parts/sparkline.ts';
+import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/tools/console/parts/visible-range.ts';
+import { commandOf, RequestIds, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
+import { baseUrlOf } from '../../src/tools/console/state/connection.ts';
+import { credentialOf } from '../../src/tools/console/state/credential.ts';
+import { problemOf } from '../../src/tools/console/state/problem.ts';
+import { HISTORY_SECONDS, RateHistory } from '../../src/tools/console/state/rate-history.ts';
+import { href, parseRoute } from '../../src/tools/console/state/route.ts';
+import { ShortcutKeys } from '../../src/tools/console/state/shortcuts.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 
 test('a time is read with its unit, and not beyond the maximum', () => {
   assert.equal(readDuration(' 15m ', 3600), 900);

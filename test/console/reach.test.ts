@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOf, isPartlyOn, partsOf, whomOf } from '../../src/console/state/reach.ts';
-import type { DiscoveredActivation, DiscoveredCategory, TenantSettings } from '../../src/protocol/messages.ts';
+import { endOf, isPartlyOn, partsOf, whomOf } from '../../src/tools/console/state/reach.ts';
+import type { DiscoveredActivation, DiscoveredCategory, TenantSettings } from '../../src/wire/messages.ts';
 
 const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, '0')}:00.000Z`;
 

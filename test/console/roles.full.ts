@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';

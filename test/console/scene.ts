@@ -1,11 +1,11 @@
 import { context, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { Page } from 'playwright-core';
-import { hashApiKey } from '../../src/auth/api-key.ts';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
-import { PROTOCOL, type Scope } from '../../src/protocol/constants.ts';
-import { createRdcp, type Rdcp } from '../../src/rdcp.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { PROTOCOL, type Scope } from '../../src/wire/constants.ts';
 import { storeWithFleet } from '../support/made-up-fleet.ts';
 import { signIn, typeCredential } from './drive.ts';
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import express from 'express';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { SessionResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type { SessionResponse, WellKnownDocument } from '../../src/wire/messages.ts';
 import { assembleApp, send, startServer } from '../support/server.ts';
 
 const PAGE = '/rdcp/console/';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PageState } from '../../src/console/state/state.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import type { DiscoveredCategory, SessionResponse } from '../../src/protocol/messages.ts';
-import type { StateEvent } from '../../src/protocol/streams.ts';
+import { PageState } from '../../src/tools/console/state/state.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import type { DiscoveredCategory, SessionResponse } from '../../src/wire/messages.ts';
+import type { StateEvent } from '../../src/wire/streams.ts';
 
 const SESSION = { userId: 'anna', scopes: ['admin'], method: 'api-key' } as unknown as SessionResponse;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arranged } from '../../src/console/views/tail/arrange.ts';
-import { curlCommand, rdcpCommand } from '../../src/console/views/tail/commands.ts';
-import { completionsOf, fieldsOf } from '../../src/console/views/tail/fields.ts';
-import { parseFilter, termFor, withTerm } from '../../src/console/views/tail/filter.ts';
-import { LineLog, type LineRow, type Row } from '../../src/console/views/tail/line-log.ts';
-import type { TailLine } from '../../src/protocol/streams.ts';
+import { arranged } from '../../src/tools/console/views/tail/arrange.ts';
+import { curlCommand, rdcpCommand } from '../../src/tools/console/views/tail/commands.ts';
+import { completionsOf, fieldsOf } from '../../src/tools/console/views/tail/fields.ts';
+import { parseFilter, termFor, withTerm } from '../../src/tools/console/views/tail/filter.ts';
+import { LineLog, type LineRow, type Row } from '../../src/tools/console/views/tail/line-log.ts';
+import type { TailLine } from '../../src/wire/streams.ts';
 
 const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
   timestamp: '2026-01-31T10:00:00.000Z',

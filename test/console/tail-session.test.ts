@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RdcpResponseError } from '../../src/client.ts';
-import { TailSession, type TailSettings } from '../../src/console/views/tail/tail-session.ts';
-import { RdcpError } from '../../src/errors.ts';
-import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import { TailSession, type TailSettings } from '../../src/tools/console/views/tail/tail-session.ts';
+import { RdcpError } from '../../src/wire/errors.ts';
+import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 
 const OPEN: TailEvent = {

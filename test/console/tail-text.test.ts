@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseFilter } from '../../src/console/views/tail/filter.ts';
-import { LineLog, type LineRow } from '../../src/console/views/tail/line-log.ts';
-import { attributesText, fileName, lineText, ndjson, traceLink } from '../../src/console/views/tail/text-of-line.ts';
-import type { TailLine } from '../../src/protocol/streams.ts';
+import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
+import { LineLog, type LineRow } from '../../src/tools/console/views/tail/line-log.ts';
+import {
+  attributesText,
+  fileName,
+  lineText,
+  ndjson,
+  traceLink,
+} from '../../src/tools/console/views/tail/text-of-line.ts';
+import type { TailLine } from '../../src/wire/streams.ts';
 
 const LINE: TailLine = {
   timestamp: '2026-01-31T00:00:00.000Z',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { runWork } from '../../src/api.ts';
 import { createRdcpClient } from '../../src/client.ts';
-import type { TailLine } from '../../src/protocol/streams.ts';
+import type { TailLine } from '../../src/wire/streams.ts';
 import { until } from '../support/until.ts';
 import { enable, go } from './drive.ts';
 import { assertAccessible, browserTest, type ConsoleService, KEYS, startService } from './support.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
-import { whomOf } from '../../src/console/state/reach.ts';
+import { whomOf } from '../../src/tools/console/state/reach.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';

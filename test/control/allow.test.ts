@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertMayRead, maySwitchOn, withDefaultsOf } from '../../src/control/allow.ts';
 import type { CommandContext } from '../../src/control/types.ts';
-import { isRdcpError } from '../../src/errors.ts';
-import { type Allow, allowSchema, commonLimits } from '../../src/protocol/allow.ts';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
-import { matchesAny } from '../../src/protocol/names.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { Activation, ScopeState, Settings } from '../../src/store/state-store.ts';
+import { type Allow, allowSchema, commonLimits } from '../../src/wire/allow.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
+import { matchesAny } from '../../src/wire/names.ts';
 import fc from '../support/fast-check.ts';
 import { ACME, GLOBAL, startPlane } from './running-plane.ts';
 

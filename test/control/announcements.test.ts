@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { type Commit, GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, type Setup, startPlane } from './running-plane.ts';

@@ -1,4 +1,3 @@
-import { unwritten } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type {
   Commit,
@@ -8,6 +7,7 @@ import type {
   StateStore,
   StoreReset,
 } from '../../src/store/state-store.ts';
+import { unwritten } from '../../src/wire/errors.ts';
 
 /** A store in memory, shared by several planes, that can be made to fail, to lose the answer to a commit, and to tell of changes. */
 export function breakableStore(inner: StateStore = createMemoryStore()) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { systemClock, unrefTimeout } from '../../src/time/clock.ts';
+import { systemClock, unrefTimeout } from '../../src/wire/time/clock.ts';
 import fc from '../support/fast-check.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import type { Delay } from '../../src/time/clock.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import type { Delay } from '../../src/wire/time/clock.ts';
 import { verify } from '../audit/entries.ts';
 import { ACME, code, enable, startPlane } from './running-plane.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type FollowedStore, Follower } from '../../src/control/follower.ts';
-import { UNWATCHED } from '../../src/report/conditions.ts';
+import { UNWATCHED } from '../../src/otel/report/conditions.ts';
 import { GLOBAL_SCOPE, type ScopeState, type StoreReset } from '../../src/store/state-store.ts';
 
 const state = (revision: number, changedAt: number): ScopeState => ({ revision, changedAt, settings: new Map() });

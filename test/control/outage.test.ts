@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRdcpError, unwritten } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { isRdcpError, unwritten } from '../../src/wire/errors.ts';
 import { verify } from '../audit/entries.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRdcpError } from '../../src/errors.ts';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
-import { systemClock, unrefInterval, unrefTimeout } from '../../src/time/clock.ts';
+import { systemClock, unrefInterval, unrefTimeout } from '../../src/wire/time/clock.ts';
 import { verify } from '../audit/entries.ts';
 import { until } from '../support/until.ts';
 import type { virtualTime } from '../support/virtual-time.ts';

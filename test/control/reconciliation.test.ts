@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Scope } from '../../src/control/types.ts';
-import { unwritten } from '../../src/errors.ts';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { unwritten } from '../../src/wire/errors.ts';
 import { verify } from '../audit/entries.ts';
 import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';

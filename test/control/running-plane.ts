@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createAuditTrail } from '../../src/audit/trail.ts';
 import { type ControlPlaneOptions, createControlPlane } from '../../src/control/plane.ts';
 import type { CategoryView, CommandContext, Scope } from '../../src/control/types.ts';
-import { isRdcpError } from '../../src/errors.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
+import type { LogRecord } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import type { LogRecord } from '../../src/telemetry/telemetry.ts';
+import { createAuditTrail } from '../../src/trail/trail.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 export const GLOBAL: Scope = { key: GLOBAL_SCOPE };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expire, type Snapshot, transition } from '../../src/control/transition.ts';
-import { isRdcpError } from '../../src/errors.ts';
-import type { ControlRequest } from '../../src/protocol/control-request.ts';
 import type { Setting, Settings } from '../../src/store/state-store.ts';
+import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
 
 const LIMITS = { defaultDuration: 900, maxDuration: 86_400, maxTemporary: 3 };

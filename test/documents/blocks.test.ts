@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { parseAst } from 'rolldown/parseAst';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig } from '../../src/options/config.ts';
-import { controlRequestSchema } from '../../src/protocol/control-request.ts';
+import { controlRequestSchema } from '../../src/wire/control-request.ts';
 import { ROOT } from '../support/built.ts';
 import { BLOCKS, blocksOf } from './blocks.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import { type Child, start } from '../examples/child.ts';
 import { type Consumer, finish, installInto, packInto } from '../package/consumer.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { KNOWN } from '../../src/assembly/register/environment.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { KNOWN } from '../../src/register/environment.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { blocksOf } from './blocks.ts';
 

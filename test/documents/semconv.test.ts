@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { attributesOf, referencesOf, registry, semconvModule, withTables } from '../../docs/semconv.ts';
-import * as semconv from '../../src/telemetry/semconv.ts';
+import * as semconv from '../../src/otel/semconv.ts';
 import { ROOT } from '../support/built.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -14,7 +14,7 @@ const own = attributesOf(groups).map(({ id }) => id);
 
 describe('the registry of semantic conventions', () => {
   it('is what the constants and the tables are made from', () => {
-    assert.equal(read('src/telemetry/semconv.ts'), semconvModule(groups), 'run `npm run document`');
+    assert.equal(read('src/otel/semconv.ts'), semconvModule(groups), 'run `npm run document`');
     const telemetry = read('docs/telemetry.md');
     assert.equal(telemetry, withTables(telemetry, groups), 'run `npm run document`');
   });
@@ -42,7 +42,7 @@ describe('the registry of semantic conventions', () => {
   });
 
   it('has the attributes of audit records and checkpoints', () => {
-    const [, audit = '', checkpoint = ''] = read('src/audit/log-record.ts').split(/^export function /m);
+    const [, audit = '', checkpoint = ''] = read('src/trail/log-record.ts').split(/^export function /m);
     for (const [event, source] of [
       [semconv.EVENT_AUDIT, audit],
       [semconv.EVENT_AUDIT_CHECKPOINT, checkpoint],

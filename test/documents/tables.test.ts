@@ -3,14 +3,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createNoopMeter, type Meter } from '@opentelemetry/api';
-import { CONNECTION_OPTIONS } from '../../src/cli/connection.ts';
-import { ERROR_STATUS } from '../../src/errors.ts';
+import { KNOWN } from '../../src/assembly/register/environment.ts';
+import { createInstruments } from '../../src/calls/metrics/instruments.ts';
 import { DROP_REASONS } from '../../src/gate/drops.ts';
-import { createInstruments } from '../../src/metrics/instruments.ts';
-import { eventOf } from '../../src/notify/event.ts';
-import { AUDIT_ACTIONS, CONSOLE_PATHS, PATHS, SCOPES, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import { KNOWN } from '../../src/register/environment.ts';
-import * as semconv from '../../src/telemetry/semconv.ts';
+import * as semconv from '../../src/otel/semconv.ts';
+import { CONNECTION_OPTIONS } from '../../src/tools/cli/connection.ts';
+import { eventOf } from '../../src/trail/notify/event.ts';
+import { AUDIT_ACTIONS, CONSOLE_PATHS, PATHS, SCOPES, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import { ERROR_STATUS } from '../../src/wire/errors.ts';
 import { ROOT } from '../support/built.ts';
 import { codeIn, tableOf } from './tables.ts';
 
@@ -124,7 +124,7 @@ it('docs/notifications.md has every event', () => {
 });
 
 describe('the tables of docs/tail.md', () => {
-  const source = readFileSync(join(ROOT, 'src/protocol/streams.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'src/wire/streams.ts'), 'utf8');
   /** The events of a union, each with the fields of its data that are declared there. */
   const eventsOf = (union: string) => {
     const [, text = ''] = new RegExp(`type ${union} =([^]*?);\\n(?:\\n|$)`).exec(source) ?? [];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { buildAttributes, withError } from '../../src/emit/attributes.ts';
-import { messageText } from '../../src/emit/message.ts';
-import { NO_REDACTION } from '../../src/emit/redaction.ts';
+import { buildAttributes, withError } from '../../src/calls/emit/attributes.ts';
+import { messageText } from '../../src/calls/emit/message.ts';
 import type { Attributes } from '../../src/gate/types.ts';
+import { NO_REDACTION } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 

@@ -10,11 +10,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { createSink } from '../../src/emit/sink.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
-import { createConditions } from '../../src/report/conditions.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createConditions } from '../../src/otel/report/conditions.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
 import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -49,7 +49,7 @@ function bench(options: Partial<Parameters<typeof createSink>[0]>) {
 
 test('lines that wait for stderr take the memory of their bytes, whatever else the service allocates meanwhile', async (t) => {
   const program = `
-    import { createStderrWriter } from ${JSON.stringify(new URL('../../src/report/stderr.ts', import.meta.url).href)};
+    import { createStderrWriter } from ${JSON.stringify(new URL('../../src/otel/report/stderr.ts', import.meta.url).href)};
     const writeLine = createStderrWriter();
     process.stderr.write('x'.repeat(256 * 1024));
     for (let line = 0; line < 2000; line++) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { budgetsOf } from '../../src/emit/budgets.ts';
-import { createSink, type EmissionSink } from '../../src/emit/sink.ts';
+import { budgetsOf } from '../../src/calls/emit/budgets.ts';
+import { createSink, type EmissionSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { BatchLogRecordProcessor, InMemoryLogRecordExporter, LoggerProvider } from '@opentelemetry/sdk-logs';
-import { type DebugLaneOptions, debugLane, type LogProcessor, laneDrops } from '../../src/emit/debug-lane.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import { type DebugLaneOptions, debugLane, type LogProcessor, laneDrops } from '../../src/calls/emit/debug-lane.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import { DROP } from '../../src/gate/drops.ts';
 import fc from '../support/fast-check.ts';
 

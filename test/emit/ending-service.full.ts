@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, built } from '../support/built.ts';
 

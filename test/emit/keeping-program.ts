@@ -1,11 +1,11 @@
 // Started by memory.full.ts: keeps lines, and prints how many bytes that takes.
 
-import { createSink } from '../../src/emit/sink.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
+import { History } from '../../src/calls/tail/history.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { History } from '../../src/tail/history.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { systemClock } from '../../src/time/clock.ts';
-import { WorkFollower } from '../../src/work/match.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { systemClock } from '../../src/wire/time/clock.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 const gate = new GateCore();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileLineFilter } from '../../src/emit/line-filter.ts';
-import type { DebugRecord } from '../../src/emit/record.ts';
-import type { LineFilter } from '../../src/protocol/target.ts';
+import type { DebugRecord } from '../../src/calls/emit/record.ts';
+import { compileLineFilter } from '../../src/wire/line-filter.ts';
+import type { LineFilter } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';
 
 const LINE: DebugRecord = {

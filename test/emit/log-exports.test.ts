@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type ExportedRecord, LogExports } from '../../src/emit/log-exports.ts';
+import { type ExportedRecord, LogExports } from '../../src/calls/emit/log-exports.ts';
 
 it('each result of a watched exporter is reported before the SDK gets it, until the end of the subscription', () => {
   const results = [

@@ -5,11 +5,11 @@ import { request, ServerResponse } from 'node:http';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { createRedaction } from '../../src/emit/redaction.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { createRedaction } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };

@@ -12,10 +12,10 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { gateSampler } from '../../src/emit/sampler.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import { gateSampler } from '../../src/calls/emit/sampler.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const exporter = new InMemorySpanExporter();

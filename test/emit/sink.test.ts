@@ -8,9 +8,9 @@ import { context, logs, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
-import { createSink } from '../../src/emit/sink.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import type { Attributes, CategoryDescriptor, Sink } from '../../src/gate/types.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);

@@ -6,9 +6,9 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { context, ProxyTracerProvider, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { createSink } from '../../src/emit/sink.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 

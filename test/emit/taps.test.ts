@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { budgetsOf } from '../../src/emit/budgets.ts';
-import type { Call } from '../../src/emit/record.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import { budgetsOf } from '../../src/calls/emit/budgets.ts';
+import type { Call } from '../../src/calls/emit/record.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
 interface TapOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dashboard } from '../../examples/observability/dashboard.ts';
-import { parseRoute } from '../../src/console/state/route.ts';
+import { parseRoute } from '../../src/tools/console/state/route.ts';
 
 // What Grafana demands of a dashboard or silently makes something else of, as far as that can be told without one.
 

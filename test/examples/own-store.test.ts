@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRdcp, type StateStore } from 'opentelemetry-instrumentation-rdcp';
 import { openJournalStore } from '../../examples/own-store/journal-store.ts';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { change, NOW } from '../store/contract/samples.ts';
 

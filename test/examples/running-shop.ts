@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/wire/messages.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dashboard } from '../../examples/observability/dashboard.ts';
-import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 
 import { until } from '../support/until.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import type { DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import type { DiscoveryResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { takenPort } from '../register/running.ts';
 import { ROOT } from '../support/built.ts';
 import { inFull } from '../support/tiers.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { FleetResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
+import type { FleetResponse, WellKnownDocument } from '../../src/wire/messages.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { inFull } from '../support/tiers.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AnnouncedCalls } from '../../src/fleet/calls.ts';
-import type { Entry } from '../../src/fleet/roster.ts';
+import { announcedCalls } from '../../src/calls/metrics/called.ts';
+import { AnnouncedCalls } from '../../src/control/fleet/calls.ts';
+import type { Entry } from '../../src/control/fleet/roster.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { announcedCalls } from '../../src/metrics/called.ts';
-import { type CallFigures, isMemberCalls, type MemberCalls, NO_LINES } from '../../src/protocol/member-calls.ts';
+import { type CallFigures, isMemberCalls, type MemberCalls, NO_LINES } from '../../src/wire/member-calls.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const entry = (id: string, calls: MemberCalls | undefined): Entry => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FleetCategories } from '../../src/fleet/categories.ts';
-import type { ListedCategory } from '../../src/protocol/category-list.ts';
+import { FleetCategories } from '../../src/control/fleet/categories.ts';
 import type { Instance } from '../../src/store/fleet-store.ts';
+import type { ListedCategory } from '../../src/wire/category-list.ts';
 
 /** The lists of a fleet, with counts of what was asked of them. */
 function lists() {

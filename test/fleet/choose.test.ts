@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Candidate, choose } from '../../src/fleet/choose.ts';
-import type { Instances } from '../../src/protocol/target.ts';
+import { type Candidate, choose } from '../../src/control/fleet/choose.ts';
+import type { Instances } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';
 
 const candidates = fc

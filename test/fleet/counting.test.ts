@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFleet } from '../../src/fleet/fleet.ts';
+import { createFleet } from '../../src/control/fleet/fleet.ts';
 import type { FleetStore, Instance, Position } from '../../src/store/fleet-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import type { HealthResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import type { HealthResponse } from '../../src/wire/messages.ts';
 import { CONVERGED_MS, PATIENCE_MS, soon } from '../store/follower.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { type ClusterSetup, type SentinelSetup, startCluster, startSentinels } from '../store/redis-topologies.ts';

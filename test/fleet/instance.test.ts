@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeInstance } from '../../src/fleet/instance.ts';
-import { resourceAttribute } from '../../src/telemetry/resource.ts';
+import { describeInstance } from '../../src/control/fleet/instance.ts';
+import { resourceAttribute } from '../../src/otel/resource.ts';
 
 const facts = { id: 'i', host: 'h', pid: 7, startedAt: 1, packageName: () => undefined };
 const name = (env: Record<string, string>) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { HealthResponse } from '../../src/protocol/messages.ts';
+import type { HealthResponse } from '../../src/wire/messages.ts';
 import { CONVERGED_MS, PATIENCE_MS, soon } from '../store/follower.ts';
 import { startProxy } from '../store/proxy.ts';
 import { type PostgresServer, replicaOf, startPostgres, whyNoPostgres } from '../support/postgres.ts';

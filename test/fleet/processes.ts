@@ -4,16 +4,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
+import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
 import type {
   ControlResponse,
   FleetResponse,
   FleetSummary,
   HealthResponse,
   StatusResponse,
-} from '../../src/protocol/messages.ts';
+} from '../../src/wire/messages.ts';
 import { atMost } from '../support/at-most.ts';
 import { ownTime } from '../support/own-time.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Roster } from '../../src/fleet/roster.ts';
+import { Roster } from '../../src/control/fleet/roster.ts';
 import {
   type AnnouncedInstance,
   type FleetView,

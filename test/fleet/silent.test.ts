@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { FleetResponse } from '../../src/protocol/messages.ts';
+import type { FleetResponse } from '../../src/wire/messages.ts';
 import { startProxy } from '../store/proxy.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';

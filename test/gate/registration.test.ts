@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as categories from '../../src/gate/categories.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import * as names from '../../src/protocol/names.ts';
+import * as names from '../../src/wire/names.ts';
 import fc from '../support/fast-check.ts';
 import { RecordingController } from './controllers.ts';
 

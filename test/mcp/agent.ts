@@ -4,8 +4,8 @@ import { type CallToolResult, Client, type ClientOptions } from '@modelcontextpr
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { serviceOf } from '../../src/cli/commands/mcp.ts';
-import { mcpServers } from '../../src/mcp/server.ts';
+import { serviceOf } from '../../src/tools/cli/commands/mcp.ts';
+import { mcpServers } from '../../src/tools/mcp/server.ts';
 import { built } from '../support/built.ts';
 
 /** What an agent's program names itself. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { answerOf, bytesOf, fitting, MAX_ANSWER_BYTES, MAX_LIST_BYTES, refusalOf } from '../../src/mcp/answer.ts';
+import { answerOf, bytesOf, fitting, MAX_ANSWER_BYTES, MAX_LIST_BYTES, refusalOf } from '../../src/tools/mcp/answer.ts';
 import fc from '../support/fast-check.ts';
 import { textOf } from './agent.ts';
 

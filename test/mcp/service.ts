@@ -1,7 +1,7 @@
 import { runWithAttributes, runWithTenant } from '../../src/api.ts';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { createRdcp } from '../../src/index.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { until } from '../support/until.ts';
 

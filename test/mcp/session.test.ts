@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { ensureDevKey } from '../../src/auth/dev-key.ts';
+import { ensureDevKey } from '../../src/access/dev-key.ts';
 import { rdcp, temporaryDirectory } from '../cli/run.ts';
 import { assertBuilt, built, ROOT } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';

@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
-import { MAX_ANSWER_BYTES } from '../../src/mcp/answer.ts';
+import { MAX_ANSWER_BYTES } from '../../src/tools/mcp/answer.ts';
 import { until } from '../support/until.ts';
 import { AGENT, agentOf, ask, MODES, textOf } from './agent.ts';
 import { HOSTILE, openShop, type Shop } from './service.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createNoopMeter, type Meter } from '@opentelemetry/api';
+import { createInstruments } from '../../src/calls/metrics/instruments.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
-import { createInstruments } from '../../src/metrics/instruments.ts';
 import { createPrometheus, samples } from './scrape.ts';
 
 const CATEGORIES: CategoryDescriptor[] = ['PAYMENTS', 'CACHE'].map((name, index) => ({

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createEventLoopDelay } from '../../src/calls/metrics/event-loop-delay.ts';
+import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
-import { createEventLoopDelay } from '../../src/metrics/event-loop-delay.ts';
-import { createMeasurements } from '../../src/metrics/measurements.ts';
-import type { Schedule } from '../../src/time/clock.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { Schedule } from '../../src/wire/time/clock.ts';
+import { systemClock } from '../../src/wire/time/clock.ts';
 import { until } from '../support/until.ts';
 
 const tenantCalls = new TenantCallCounts();
@@ -63,8 +63,8 @@ describe('measurements', () => {
   });
 
   it('keep no process alive', () => {
-    const module = new URL('../../src/metrics/measurements.ts', import.meta.url).href;
-    const schedule = new URL('../../src/time/clock.ts', import.meta.url).href;
+    const module = new URL('../../src/calls/metrics/measurements.ts', import.meta.url).href;
+    const schedule = new URL('../../src/wire/time/clock.ts', import.meta.url).href;
     const script = `
       const { createMeasurements } = await import('${module}');
       const { unrefInterval } = await import('${schedule}');

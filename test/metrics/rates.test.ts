@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createRates } from '../../src/calls/metrics/rates.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
-import { createRates } from '../../src/metrics/rates.ts';
 import fc from '../support/fast-check.ts';
 
 const WINDOW_SECONDS = 60;

@@ -1,7 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../../src/otel/telemetry.ts';
 
 /** A real SDK with the real Prometheus exporter, asked without a socket. */
 export function createPrometheus() {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createTenantRates } from '../../src/calls/metrics/tenant-rates.ts';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
-import { createTenantRates } from '../../src/metrics/tenant-rates.ts';
 import fc from '../support/fast-check.ts';
 
 function running(start = 0) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RecordedEntry } from '../../src/audit/types.ts';
-import { slackBody } from '../../src/notify/chat.ts';
-import { eventOf } from '../../src/notify/event.ts';
-import type { ChangeRecord } from '../../src/protocol/messages.ts';
+import { slackBody } from '../../src/trail/notify/chat.ts';
+import { eventOf } from '../../src/trail/notify/event.ts';
+import type { RecordedEntry } from '../../src/trail/types.ts';
+import type { ChangeRecord } from '../../src/wire/messages.ts';
 
 const SOURCE = { service: 'shop', host: 'web-1', pid: 7 };
 

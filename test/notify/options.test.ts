@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { isRdcpError } from '../../src/errors.ts';
-import { createNotifier } from '../../src/notify/notifier.ts';
-import { keyOfSecret, signedHeaders } from '../../src/notify/signature.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { WebhookOptions } from '../../src/options/notify.ts';
+import { createNotifier } from '../../src/trail/notify/notifier.ts';
+import { keyOfSecret, signedHeaders } from '../../src/trail/notify/signature.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

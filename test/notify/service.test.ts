@@ -13,8 +13,8 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/index.ts';
-import { createRdcp } from '../../src/rdcp.ts';
 import { makeKey } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { atMost } from '../support/at-most.ts';

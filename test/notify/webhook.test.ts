@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SettingFault } from '../../src/errors.ts';
-import type { Answer, OutgoingRequest } from '../../src/net/request.ts';
-import { Webhook } from '../../src/notify/webhook.ts';
+import { Webhook } from '../../src/trail/notify/webhook.ts';
+import { SettingFault } from '../../src/wire/errors.ts';
+import type { Answer, OutgoingRequest } from '../../src/wire/net/request.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SCOPES, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
+import { SCOPES, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { ACCESS_TOKEN, basic, exchangeKey, post, session, TOKEN_EXCHANGE } from '../server/tokens.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';

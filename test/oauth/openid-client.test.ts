@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { decodeJwt, SignJWT } from 'jose';
 import * as oauth from 'openid-client';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { ACCESS_TOKEN, SECRET, TOKEN_EXCHANGE } from '../server/tokens.ts';
 import { KEYS } from '../support/server.ts';
 import { type AuthorizationServer, type Scheme, startAuthorizationServer } from './authorization-server.ts';

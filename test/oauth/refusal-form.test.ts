@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { PROTOCOL, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { PROTOCOL, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { askToken, basic, exchangeKey, post } from '../server/tokens.ts';
 import { selfSigned, writePems } from '../support/certificate.ts';
 import { exchange, parseAnswer, type RawAnswer, requestText } from '../support/raw-http.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientCredentials, type ModuleOptions } from 'simple-oauth2';
-import { hashApiKey } from '../../src/auth/api-key.ts';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { bearer, exchangeKey } from '../server/tokens.ts';
 import { KEYS } from '../support/server.ts';
 import { type AuthorizationServer, startAuthorizationServer } from './authorization-server.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { parseAst } from 'rolldown/parseAst';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { parseDuration } from '../../src/protocol/time.ts';
+import { parseDuration } from '../../src/wire/time.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { type LanguageServer, startLanguageServer } from './language-server.ts';
 import { type SchemaOption, schemaOptions } from './options.ts';

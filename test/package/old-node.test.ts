@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { unsupportedNode } from '../../src/loading/node-version.ts';
+import { unsupportedNode } from '../../src/otel/loading/node-version.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { findOldNode } from './old-node.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { unsupportedNode } from '../../src/loading/node-version.ts';
+import { unsupportedNode } from '../../src/otel/loading/node-version.ts';
 
 /** A Node on this machine that is older than the package allows. */
 export function findOldNode(): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { controlRequestSchema } from '../../src/protocol/control-request.ts';
-import { firstIssue } from '../../src/protocol/issues.ts';
+import { controlRequestSchema } from '../../src/wire/control-request.ts';
+import { firstIssue } from '../../src/wire/issues.ts';
 
 /** The dot path of the first thing wrong with a body, or `undefined` when nothing is. */
 function wrongField(body: unknown): string | undefined {

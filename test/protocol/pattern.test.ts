@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CategoryNames } from '../../src/adopt/names.ts';
-import { isSelected, parseSelection } from '../../src/cli/names.ts';
-import { createRedaction } from '../../src/emit/redaction.ts';
-import { allowing, matchesAny, patternMatcher } from '../../src/protocol/names.ts';
+import { isSelected, parseSelection } from '../../src/tools/cli/names.ts';
+import { allowing, matchesAny, patternMatcher } from '../../src/wire/names.ts';
+import { createRedaction } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 
 /** By the definition: each star stands for nothing, or for one more character. */

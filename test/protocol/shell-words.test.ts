@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { shellWords } from '../../src/protocol/shell-words.ts';
+import { shellWords } from '../../src/wire/shell-words.ts';
 
 const HOSTILE = [
   '',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatDuration, parseDuration, parseTimestamp, timestamp } from '../../src/protocol/time.ts';
+import { formatDuration, parseDuration, parseTimestamp, timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
 
 test('a duration is written in the largest unit that divides it', () => {

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { createRdcp } from '../../src/rdcp.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
 import { blocksOf, startService } from './recipe.ts';

@@ -6,10 +6,10 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 

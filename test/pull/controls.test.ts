@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { documentControls } from '../../src/pull/controls.ts';
-import { createIsolation } from '../../src/tenancy/isolation.ts';
+import { documentControls } from '../../src/control/pull/controls.ts';
+import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 
 const CASES = [
   { asked: { callsPerSecond: 5000, calls: 10 }, configured: 500, made: { callsPerSecond: 500, calls: 10 } },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { type ControlDocument, readDocument } from '../../src/tickets/document.ts';
-import { DOCUMENT_TYPE, issueDocument, issueTicket } from '../../src/tickets/issue.ts';
-import { TICKET_TYPE } from '../../src/tickets/ticket.ts';
+import { type ControlDocument, readDocument } from '../../src/access/tickets/document.ts';
+import { DOCUMENT_TYPE, issueDocument, issueTicket } from '../../src/access/tickets/issue.ts';
+import { TICKET_TYPE } from '../../src/access/tickets/ticket.ts';
 import fc from '../support/fast-check.ts';
 import { about, forge, hmacSigned, pairs, pemOf, service, signer } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';

@@ -1,4 +1,4 @@
-import { DOCUMENT_TYPE, issueDocument } from '../../src/tickets/issue.ts';
+import { DOCUMENT_TYPE, issueDocument } from '../../src/access/tickets/issue.ts';
 import { AUDIENCE, forge, ISSUER, pairs, signer } from '../tickets/tickets.ts';
 
 const seconds = (now: number) => Math.floor(now / 1000);

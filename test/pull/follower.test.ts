@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RdcpError, SettingFault, unavailable } from '../../src/errors.ts';
+import { DocumentFollower } from '../../src/control/pull/follower.ts';
+import { Newest } from '../../src/control/pull/newest.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
-import { DocumentFollower } from '../../src/pull/follower.ts';
-import { Newest } from '../../src/pull/newest.ts';
+import { RdcpError, SettingFault, unavailable } from '../../src/wire/errors.ts';
 import { ISSUER, service } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { type ControlDocument, readDocument } from '../../src/access/tickets/document.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/protocol/messages.ts';
-import { type ControlDocument, readDocument } from '../../src/tickets/document.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { service } from '../tickets/tickets.ts';
 import { ISSUERS, signingService } from './signing-service.ts';

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { SettingFault } from '../../src/errors.ts';
-import { addressSource } from '../../src/pull/address.ts';
-import { fileSource } from '../../src/pull/file.ts';
+import { addressSource } from '../../src/control/pull/address.ts';
+import { fileSource } from '../../src/control/pull/file.ts';
+import { SettingFault } from '../../src/wire/errors.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 

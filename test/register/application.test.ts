@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { runsApplication } from '../../src/register/application.ts';
+import { runsApplication } from '../../src/assembly/register/application.ts';
 import { start } from '../examples/child.ts';
 import { built, ROOT } from '../support/built.ts';
 import { freePort } from '../support/free-port.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { mergeExpositions } from '../../src/register/exposition.ts';
+import { mergeExpositions } from '../../src/assembly/register/exposition.ts';
 
 it('the samples of a metric stay together, each with the label of its process', () => {
   const one =

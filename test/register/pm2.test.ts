@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { applicationPackage } from '../../src/loading/package.ts';
-import { takePm2Variables } from '../../src/register/environment.ts';
+import { takePm2Variables } from '../../src/assembly/register/environment.ts';
+import { applicationPackage } from '../../src/otel/loading/package.ts';
 
 it("takes what it needs from the variables that PM2's cluster mode unpacks later, and no others", () => {
   const pm2_env = JSON.stringify({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Context, propagation, ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
-import { RECORD_AND_SAMPLED } from '../../src/emit/sampler.ts';
-import { samplerFrom } from '../../src/register/sampler.ts';
+import { samplerFrom } from '../../src/assembly/register/sampler.ts';
+import { RECORD_AND_SAMPLED } from '../../src/calls/emit/sampler.ts';
 import { inFull } from '../support/tiers.ts';
 import { openReceiver } from './otlp-receiver.ts';
 import { API, start } from './running.ts';

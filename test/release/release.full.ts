@@ -22,7 +22,7 @@ function repository(t: TestContext) {
     'test/conformance/package.json': TOOL,
     'package-lock.json': `{ "version": "0.1.0", "lockfileVersion": 3, "packages": { "": {}, "test/conformance": ${TOOL} } }\n`,
     'CHANGELOG.md': CHANGELOG,
-    'src/version.ts': "export const VERSION = '0.1.0';\n",
+    'src/wire/version.ts': "export const VERSION = '0.1.0';\n",
     '.github/opentelemetry-registry.yml': 'package:\n  name: released\n  version: 0.1.0\nisNative: false\n',
   };
   for (const [path, text] of Object.entries(files)) {
@@ -57,7 +57,7 @@ describe('npm run release', { concurrency: 2 }, () => {
     assert.equal(JSON.parse(read('package.json')).version, '0.2.0');
     assert.equal(JSON.parse(read('test/conformance/package.json')).version, '0.2.0');
     assert.equal(JSON.parse(read('package-lock.json')).packages['test/conformance'].version, '0.2.0');
-    assert.match(read('src/version.ts'), /VERSION = '0\.2\.0'/);
+    assert.match(read('src/wire/version.ts'), /VERSION = '0\.2\.0'/);
     assert.match(read('.github/opentelemetry-registry.yml'), /^ {2}version: 0\.2\.0$/m);
     assert.match(read('CHANGELOG.md'), /^## Unreleased\n\n## 0\.2\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n/m);
     assert.equal(git('describe', '--exact-match'), 'v0.2.0');

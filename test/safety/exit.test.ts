@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { built } from '../support/built.ts';
 import { APP, assertEndsByItself } from './exit.ts';
 import { run } from './program.ts';

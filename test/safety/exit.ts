@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { requestText } from '../support/raw-http.ts';
 import { type Program, run } from './program.ts';
 import { serviceOf, temporaryDirectory, testConfig } from './service.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { Refusal, serveIntrospection } from '../auth/introspection-server.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, type TokenAnswer, tokenSettings } from '../server/tokens.ts';
 import { inFull } from '../support/tiers.ts';

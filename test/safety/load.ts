@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
+import { HEADERS, PATHS } from '../../src/wire/constants.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import { KEYS } from '../support/server.ts';
 

@@ -4,10 +4,10 @@ import { appendFileSync, chownSync, mkdtempSync, rmdirSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createVerifier } from '../../src/audit/verify.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { HealthResponse } from '../../src/protocol/messages.ts';
 import { openStore } from '../../src/store/open.ts';
+import { createVerifier } from '../../src/trail/verify.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { HealthResponse } from '../../src/wire/messages.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { startService, trailIn } from './service.ts';

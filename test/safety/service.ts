@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
 import { type Program, type ProgramOptions, run } from './program.ts';
 

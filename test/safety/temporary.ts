@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 
 import { until } from '../support/until.ts';
 import { hostClock } from './host-clock.ts';

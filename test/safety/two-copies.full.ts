@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { category } from '../../src/api.ts';
 import * as first from '../../src/index.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { send } from '../support/server.ts';
 import { temporaryDirectory, testConfig } from './service.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import fc from '../support/fast-check.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Fleet } from '../../src/control/fleet/types.ts';
 import type { ControlOutcome } from '../../src/control/types.ts';
-import type { Fleet } from '../../src/fleet/types.ts';
-import { acknowledged } from '../../src/server/routes/control.ts';
+import { acknowledged } from '../../src/endpoint/routes/control.ts';
 
 const NO_CHOICE = { chosen: () => [] };
 const outcome = { response: { status: 'success', message: 'DATABASE is on' }, position: undefined } as never;

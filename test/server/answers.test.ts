@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { request as httpsRequest } from 'node:https';
 import { test } from 'node:test';
-import { PATHS, RDCP_MEDIA_TYPE } from '../../src/protocol/constants.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
+import { PATHS, RDCP_MEDIA_TYPE } from '../../src/wire/constants.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';

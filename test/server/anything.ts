@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HEADERS, PATHS, PROTOCOL } from '../../src/protocol/constants.ts';
-import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import { HEADERS, PATHS, PROTOCOL } from '../../src/wire/constants.ts';
+import type { ControlResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS, startServer, type TestServer } from '../support/server.ts';

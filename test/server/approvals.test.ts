@@ -4,16 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
-import type { AuditEntry, AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type {
-  ApprovalsResponse,
-  ControlResponse,
-  ErrorResponse,
-  SessionResponse,
-} from '../../src/protocol/messages.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { ApprovalsResponse, ControlResponse, ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { send, startServer, type TestRequest } from '../support/server.ts';
 import { LEVELS } from '../support/tenants.ts';

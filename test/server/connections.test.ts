@@ -5,10 +5,10 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { RequestHandler } from '../../src/server/app.ts';
-import { Connections } from '../../src/server/connections/connections.ts';
-import type { ListenerOptions } from '../../src/server/connections/listener.ts';
+import type { RequestHandler } from '../../src/endpoint/app.ts';
+import { Connections } from '../../src/endpoint/connections/connections.ts';
+import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { atMost } from '../support/at-most.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';

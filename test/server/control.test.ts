@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS, RDCP_MEDIA_TYPE } from '../../src/protocol/constants.ts';
-import type { ControlResponse, StatusResponse } from '../../src/protocol/messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS, RDCP_MEDIA_TYPE } from '../../src/wire/constants.ts';
+import type { ControlResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { startServer, type TestRequest, type TestServer, withMembers } from '../support/server.ts';
 
 const enable = (more: Partial<TestRequest> = {}): TestRequest => ({

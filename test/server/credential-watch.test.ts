@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Principal } from '../../src/auth/principal.ts';
-import type { Context } from '../../src/server/steps.ts';
-import { createCredentialWatch } from '../../src/server/streams/credential-watch.ts';
+import type { Principal } from '../../src/access/principal.ts';
+import type { Context } from '../../src/endpoint/steps.ts';
+import { createCredentialWatch } from '../../src/endpoint/streams/credential-watch.ts';
 
 /** How long a keys file, or a session that another process revoked, may take to be noticed. */
 const NOTICED_AFTER_MS = 500;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unwritten } from '../../src/errors.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, DiscoveryResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import { unwritten } from '../../src/wire/errors.ts';
+import type { ControlResponse, DiscoveryResponse } from '../../src/wire/messages.ts';
 import { startServer, type TestRequest, type TestServer } from '../support/server.ts';
 
 const request = (options: object, more: Partial<TestRequest> = {}): TestRequest => ({

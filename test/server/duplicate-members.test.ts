@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONSOLE_PATHS, PATHS } from '../../src/protocol/constants.ts';
-import { duplicateMember } from '../../src/protocol/json-text.ts';
+import { CONSOLE_PATHS, PATHS } from '../../src/wire/constants.ts';
+import { duplicateMember } from '../../src/wire/json-text.ts';
 import fc from '../support/fast-check.ts';
 import { startServer } from '../support/server.ts';
 

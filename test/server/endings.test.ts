@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { startServer, type TestRequest } from '../support/server.ts';
 
 const command = (action: string): TestRequest => ({

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { WellKnownDocument } from '../../src/protocol/messages.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import type { WellKnownDocument } from '../../src/wire/messages.ts';
 
 const KEY = 'k'.repeat(40);
 

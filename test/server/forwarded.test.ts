@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forwardedFor, forwardedHops } from '../../src/server/forwarded.ts';
+import { forwardedFor, forwardedHops } from '../../src/endpoint/forwarded.ts';
 import fc from '../support/fast-check.ts';
 
 const xff = (...fields: string[]) => [...forwardedFor(fields)];

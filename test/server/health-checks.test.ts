@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHealthChecks, type HealthCheck } from '../../src/server/health-checks.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { createHealthChecks, type HealthCheck } from '../../src/endpoint/health-checks.ts';
+import { systemClock } from '../../src/wire/time/clock.ts';
 
 const pass: HealthCheck = { name: 'fine', run: () => undefined, onFailure: 'fail' };
 const rejects = async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
-import { isLoopback } from '../../src/net/hosts.ts';
+import { createHostPolicy } from '../../src/endpoint/middleware/headers.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createHostPolicy } from '../../src/server/middleware/headers.ts';
+import { isLoopback } from '../../src/wire/net/hosts.ts';
 
 function policyFor(server: object) {
   const config = parseConfig({ server }).server;

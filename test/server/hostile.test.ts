@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PROTOCOL } from '../../src/protocol/constants.ts';
+import { PROTOCOL } from '../../src/wire/constants.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { startServer } from '../support/server.ts';
 import { inBoth, rows } from '../support/tiers.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { until } from '../support/until.ts';

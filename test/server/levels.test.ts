@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/protocol/messages.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { KEYS, send, type TestRequest } from '../support/server.ts';
 
 test('a level is in the answer, in discovery, status and the trail, and what is wrong with one is said', async (t) => {

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { hashApiKey } from '../../src/auth/api-key.ts';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { send } from '../support/server.ts';
 
 const KEY = 'k'.repeat(40);

@@ -8,9 +8,9 @@ import {
   PATHS as OF_PROTOCOL,
   SCOPES,
   type Scope,
-} from '../../src/protocol/constants.ts';
-import type { ErrorResponse, TenantContext } from '../../src/protocol/messages.ts';
-import type { Delay } from '../../src/time/clock.ts';
+} from '../../src/wire/constants.ts';
+import type { ErrorResponse, TenantContext } from '../../src/wire/messages.ts';
+import type { Delay } from '../../src/wire/time/clock.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
 import { startServer } from '../support/server.ts';
 import { credentialsOf, LEVELS, type Person } from '../support/tenants.ts';

@@ -7,9 +7,9 @@ import express from 'express';
 import Fastify from 'fastify';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
-import { HEADERS, MAX_BODY_BYTES, PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
-import type { RequestHandler } from '../../src/server/app.ts';
+import type { RequestHandler } from '../../src/endpoint/app.ts';
+import { HEADERS, MAX_BODY_BYTES, PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 import { assembleApp, KEYS, send, type TestApp, type TestRequest } from '../support/server.ts';
 import { ACCESS_TOKEN, askToken, TOKEN_EXCHANGE } from './tokens.ts';
 

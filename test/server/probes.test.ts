@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { isAddressConnectedTo } from '../../src/net/hosts.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import { isAddressConnectedTo } from '../../src/wire/net/hosts.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { startServer } from '../support/server.ts';
 

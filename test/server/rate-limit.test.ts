@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRateLimiter } from '../../src/server/middleware/access.ts';
-import { addressKey } from '../../src/server/request.ts';
+import { createRateLimiter } from '../../src/endpoint/middleware/access.ts';
+import { addressKey } from '../../src/endpoint/request.ts';
 import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/protocol/constants.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/wire/constants.ts';
 import type {
   ControlResponse,
   DiscoveryResponse,
@@ -11,8 +11,8 @@ import type {
   StatusResponse,
   TenantsResponse,
   WellKnownDocument,
-} from '../../src/protocol/messages.ts';
-import { parseTimestamp } from '../../src/protocol/time.ts';
+} from '../../src/wire/messages.ts';
+import { parseTimestamp } from '../../src/wire/time.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import { startServer, type TestRequest } from '../support/server.ts';
 

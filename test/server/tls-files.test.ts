@@ -5,9 +5,8 @@ import { Agent } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
-
-import { isRdcpError } from '../../src/errors.ts';
-import type { ListenerOptions } from '../../src/server/connections/listener.ts';
+import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { createAuthority, selfSigned, writePems } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { listen, listenerFor } from '../support/listening.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { KEYS, withMembers } from '../support/server.ts';
 import {
   ACCESS_TOKEN,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { ErrorResponse, WellKnownDocument } from '../../src/wire/messages.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { KEYS } from '../support/server.ts';
 import {
   ACCESS_TOKEN,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeJwt } from 'jose';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { KEYS } from '../support/server.ts';
 import { exchangeKey, refresh, session, startTokenServer, type TokenAnswer } from './tokens.ts';
 

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse } from '../../src/protocol/messages.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { ErrorResponse } from '../../src/wire/messages.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { assembleApp, KEYS, send, type TestAnswer } from '../support/server.ts';
 import {
   ACCESS_TOKEN,

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { KEYS } from '../support/server.ts';
 import { basic, exchangeKey, post, refresh, session, startTokenServer } from './tokens.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRemoteJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { WellKnownDocument } from '../../src/protocol/messages.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { WellKnownDocument } from '../../src/wire/messages.ts';
 import { exchangeKey, session, startTokenServer, tokenSettings } from './tokens.ts';
 
 /** A file of signing keys, and the way to replace it. */

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse, SessionResponse } from '../../src/protocol/messages.ts';
-import type { OAuthErrorResponse } from '../../src/protocol/oauth-messages.ts';
+import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import {
   KEYS,
   type KeyName,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { stateStoreContract } from './contract/contract.ts';
 import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './contract/samples.ts';
 import type { StoreFixture } from './contract/suite.ts';

@@ -4,9 +4,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isRdcpError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { openStore } from '../../src/store/open.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { inFull } from '../support/tiers.ts';
 
 test('memory: is a memory store of its own each time', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createVerifier } from '../../src/audit/verify.ts';
-import type { AuditEntry } from '../../src/protocol/audit-messages.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
+import { createVerifier } from '../../src/trail/verify.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { chain } from '../audit/entries.ts';
 import { appendAudit, auditIds } from './contract/samples.ts';
 import { PATIENCE_MS } from './follower.ts';

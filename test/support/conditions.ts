@@ -1,4 +1,4 @@
-import type { ConditionName, Conditions } from '../../src/report/conditions.ts';
+import type { ConditionName, Conditions } from '../../src/otel/report/conditions.ts';
 
 /** Every beginning of a condition as its problem, every end as `<name> is over`, without throttling. */
 export function recordConditions(): Pick<Conditions, 'watch'> & { readonly lines: string[] } {

@@ -1,5 +1,5 @@
+import { createListener } from '../../src/endpoint/connections/listener.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createListener } from '../../src/server/connections/listener.ts';
 
 // Listens as its argument says, tells where, and lives only for as long as its standard input is open.
 

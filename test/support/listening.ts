@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { RequestHandler } from '../../src/endpoint/app.ts';
+import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import type { RequestHandler } from '../../src/server/app.ts';
-import { createListener, type ListenerOptions } from '../../src/server/connections/listener.ts';
 
 const hello: RequestHandler = (_req, res) => void res.end('hello');
 

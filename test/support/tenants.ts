@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { createApiKeyVerifier, fixedKeys } from '../../src/auth/api-keys.ts';
-import { createAuthenticator } from '../../src/auth/authenticators.ts';
-import { createJwtVerifier } from '../../src/auth/jwt.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
+import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
+import { createAuthenticator } from '../../src/access/authenticators.ts';
+import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { Scope } from '../../src/protocol/constants.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { Scope } from '../../src/wire/constants.ts';
+import { systemClock } from '../../src/wire/time/clock.ts';
 import { AUDIENCE, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock, Delay, Schedule } from '../../src/time/clock.ts';
+import type { Clock, Delay, Schedule } from '../../src/wire/time/clock.ts';
 
 interface Timer {
   due: number;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runWithTenant } from '../../src/api.ts';
-import { createRdcpClient } from '../../src/client/client.ts';
 import { createRdcp } from '../../src/index.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import { forecastRequestSchema } from '../../src/protocol/forecast-request.ts';
-import type { ErrorResponse } from '../../src/protocol/messages.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import { forecastRequestSchema } from '../../src/wire/forecast-request.ts';
+import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { startServer } from '../support/server.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { KEYS, startServer, withMembers } from '../support/server.ts';
 import { principal, serverOf } from './people.ts';
 

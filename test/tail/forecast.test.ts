@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 test('a forecast says what a category that is off would emit, and emits nothing', async (t) => {

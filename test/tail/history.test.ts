@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { createRdcp } from '../../src/rdcp.ts';
-import { timers } from '../../src/time/timers.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { timers } from '../../src/wire/time/timers.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { network, receiver } from './network.ts';
 

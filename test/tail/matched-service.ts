@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { createRdcpClient } from '../../src/client/client.ts';
-import type { Match } from '../../src/protocol/target.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import type { Match } from '../../src/wire/target.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 /** Over so many connections, which are reused. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { When } from '../../src/protocol/target.ts';
-import { type ForecastOptions, runForecast } from '../../src/tail/forecasts.ts';
+import { type ForecastOptions, runForecast } from '../../src/calls/tail/forecasts.ts';
+import type { When } from '../../src/wire/target.ts';
 import { type Network, network } from './network.ts';
 
 type Process = ReturnType<Network['process']>;

@@ -1,13 +1,13 @@
-import { budgetsOf } from '../../src/emit/budgets.ts';
-import { createSink } from '../../src/emit/sink.ts';
+import { budgetsOf } from '../../src/calls/emit/budgets.ts';
+import { createSink } from '../../src/calls/emit/sink.ts';
+import { History } from '../../src/calls/tail/history.ts';
+import { Relay } from '../../src/calls/tail/relay.ts';
+import type { LineBatch } from '../../src/calls/tail/types.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { MessageStore } from '../../src/store/message-store.ts';
-import { History } from '../../src/tail/history.ts';
-import { Relay } from '../../src/tail/relay.ts';
-import type { LineBatch } from '../../src/tail/types.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { WorkFollower } from '../../src/work/match.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 

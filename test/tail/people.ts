@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Principal } from '../../src/auth/principal.ts';
+import type { Principal } from '../../src/access/principal.ts';
 import { startServer, type TestServerOptions } from '../support/server.ts';
 
 /** A server whose keys a test makes, changes and takes away. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LineRate } from '../../src/tail/rate.ts';
+import { LineRate } from '../../src/calls/tail/rate.ts';
 import { network, receiver } from './network.ts';
 
 const SILENT_MS = 50;

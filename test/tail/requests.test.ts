@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { createRdcpClient } from '../../src/client/client.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
-import type { ErrorResponse, WellKnownDocument } from '../../src/protocol/messages.ts';
-import type { TailEvent, TailLine } from '../../src/protocol/streams.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { HEADERS, PATHS } from '../../src/wire/constants.ts';
+import type { ErrorResponse, WellKnownDocument } from '../../src/wire/messages.ts';
+import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
 import { atMost } from '../support/at-most.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { KEYS, type KeyName, startServer } from '../support/server.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRdcpClient } from '../../src/client/client.ts';
-import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
-import type { StateEvent } from '../../src/protocol/streams.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { HEADERS, PATHS } from '../../src/wire/constants.ts';
+import type { StateEvent } from '../../src/wire/streams.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 /** The first event of a stream, whatever it is. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRdcpClient } from '../../src/client/client.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import type { TailEvent, TailLine, TailOpen } from '../../src/protocol/streams.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import type { TailEvent, TailLine, TailOpen } from '../../src/wire/streams.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';

@@ -7,8 +7,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 test('a toggle of 1,000 categories beside 32 unread streams does not block the event loop', async (t) => {

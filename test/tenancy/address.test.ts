@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Principal } from '../../src/auth/principal.ts';
-import { isRdcpError, type RdcpError } from '../../src/errors.ts';
+import type { Principal } from '../../src/access/principal.ts';
+import { type Address, createAddressing, type TenantHeaders } from '../../src/control/tenancy/address.ts';
+import { createIsolation, type TenancyConfig } from '../../src/control/tenancy/isolation.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { ISOLATION_LEVELS, SCOPES } from '../../src/protocol/constants.ts';
-import { type Address, createAddressing, type TenantHeaders } from '../../src/tenancy/address.ts';
-import { createIsolation, type TenancyConfig } from '../../src/tenancy/isolation.ts';
+import { ISOLATION_LEVELS, SCOPES } from '../../src/wire/constants.ts';
+import { isRdcpError, type RdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
 import { LEVELS } from '../support/tenants.ts';
 

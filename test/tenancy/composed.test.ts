@@ -9,11 +9,11 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { InMemoryLogRecordExporter, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
-import { generateApiKey, hashApiKey } from '../../src/auth/api-key.ts';
+import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import type { DiscoveryResponse } from '../../src/protocol/messages.ts';
-import { createRdcp } from '../../src/rdcp.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { KEYS, type KeyName } from '../support/server.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ISOLATION_LEVELS } from '../../src/protocol/constants.ts';
+import { ISOLATION_LEVELS } from '../../src/wire/constants.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import { apiKey } from '../conformance/src/session.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';

@@ -8,7 +8,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
 import { createRdcp } from '../../src/index.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { makeKey } from '../auth/records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, tokenSettings } from '../server/tokens.ts';

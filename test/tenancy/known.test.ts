@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HEADERS, PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
+import { HEADERS, PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 import { LEVELS, type PEOPLE, startTenantServer } from '../support/tenants.ts';
 
 type Server = Awaited<ReturnType<typeof startTenantServer>>;

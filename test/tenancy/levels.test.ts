@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse, DiscoveryResponse, StatusResponse } from '../../src/protocol/messages.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse, DiscoveryResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { withMembers } from '../support/server.ts';
 import { LEVELS, type PEOPLE, startTenantServer } from '../support/tenants.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { ISOLATION_LEVELS, PATHS } from '../../src/protocol/constants.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { ISOLATION_LEVELS, PATHS } from '../../src/wire/constants.ts';
 import type {
   ControlResponse,
   DiscoveryResponse,
@@ -9,7 +9,7 @@ import type {
   SessionResponse,
   StatusResponse,
   TenantsResponse,
-} from '../../src/protocol/messages.ts';
+} from '../../src/wire/messages.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
 type Server = Awaited<ReturnType<typeof startTenantServer>>;

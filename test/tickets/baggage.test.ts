@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultTextMapGetter, propagation, ROOT_CONTEXT, type TextMapPropagator } from '@opentelemetry/api';
-import { loadPackageOf } from '../../src/register/otel-packages.ts';
-import { ticketIn } from '../../src/tickets/ticket.ts';
+import { ticketIn } from '../../src/access/tickets/ticket.ts';
+import { loadPackageOf } from '../../src/assembly/register/otel-packages.ts';
 import fc from '../support/fast-check.ts';
 
 const { W3CBaggagePropagator }: { W3CBaggagePropagator: new () => TextMapPropagator } = loadPackageOf(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { issueTicket } from '../../src/tickets/issue.ts';
+import { issueTicket } from '../../src/access/tickets/issue.ts';
 import { about, forge, ISSUER, pairs, service, signer } from './tickets.ts';
 
 const FORGED_A_SECOND = 10_000;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { issueTicket, type TicketSigner } from '../../src/tickets/issue.ts';
-import { TICKET_TYPE, ticketHash } from '../../src/tickets/ticket.ts';
+import { issueTicket, type TicketSigner } from '../../src/access/tickets/issue.ts';
+import { TICKET_TYPE, ticketHash } from '../../src/access/tickets/ticket.ts';
 import { failsWith } from '../auth/records.ts';
 import { AUDIENCE, about, ISSUER, pairs, service, signer } from './tickets.ts';
 

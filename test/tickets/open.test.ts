@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { issueTicket } from '../../src/access/tickets/issue.ts';
+import type { AcceptedTickets } from '../../src/access/tickets/open.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
-import type { AuditResponse } from '../../src/protocol/audit-messages.ts';
-import { PATHS } from '../../src/protocol/constants.ts';
-import { createRdcp } from '../../src/rdcp.ts';
-import { issueTicket } from '../../src/tickets/issue.ts';
-import type { AcceptedTickets } from '../../src/tickets/open.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import { failsWith } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { KEYS, RECORDS } from '../support/server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { KeyObject } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { JWK } from 'jose';
-import { issueTicket } from '../../src/tickets/issue.ts';
+import { issueTicket } from '../../src/access/tickets/issue.ts';
 import { serveKeys } from '../auth/tokens.ts';
 import { until } from '../support/until.ts';
 import { about, ISSUER, pairs, service, signer } from './tickets.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import { PATHS, TOKEN_PATHS } from '../../src/protocol/constants.ts';
-import type { ControlResponse } from '../../src/protocol/messages.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import type { ControlResponse } from '../../src/wire/messages.ts';
 import { announced, KEY, start } from '../register/running.ts';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/server.ts';

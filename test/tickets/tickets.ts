@@ -1,11 +1,11 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { TicketSigner } from '../../src/access/tickets/issue.ts';
+import { openTickets } from '../../src/access/tickets/open.ts';
+import { signatureOf, type TicketAlgorithm } from '../../src/access/tickets/signature.ts';
+import type { Ticket } from '../../src/access/tickets/ticket.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
-import { UNWATCHED } from '../../src/report/conditions.ts';
-import type { TicketSigner } from '../../src/tickets/issue.ts';
-import { openTickets } from '../../src/tickets/open.ts';
-import { signatureOf, type TicketAlgorithm } from '../../src/tickets/signature.ts';
-import type { Ticket } from '../../src/tickets/ticket.ts';
+import { UNWATCHED } from '../../src/otel/report/conditions.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 export const ISSUER = 'https://orders.example';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { issueTicket } from '../../src/tickets/issue.ts';
-import { MAX_TICKET_LENGTH, TICKET_TYPE } from '../../src/tickets/ticket.ts';
+import { issueTicket } from '../../src/access/tickets/issue.ts';
+import { MAX_TICKET_LENGTH, TICKET_TYPE } from '../../src/access/tickets/ticket.ts';
 import fc from '../support/fast-check.ts';
 import { AUDIENCE, about, encoded, forge, hmacSigned, ISSUER, pairs, pemOf, service, signer } from './tickets.ts';
 

@@ -21,7 +21,7 @@ export async function traceControlRequest(options?: { readonly duration: string 
   instrument((step) => {
     if (steps !== undefined && !isStep(steps.at(-1), FLIP)) steps.push(step);
   });
-  const { createRdcp } = await import('../../src/rdcp.ts');
+  const { createRdcp } = await import('../../src/assembly/rdcp.ts');
   const rdcp = createRdcp({ server: { port: 0 }, announce: false, security: { apiKeys: [apiKey()] } });
   rdcp.category(CATEGORY);
   try {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import type { TestContext } from 'node:test';
-import { createRedaction } from '../../src/emit/redaction.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { WorkContext } from '../../src/gate/work.ts';
-import type { Match } from '../../src/protocol/target.ts';
-import { WorkFollower } from '../../src/work/match.ts';
+import { createRedaction } from '../../src/wire/redaction.ts';
+import type { Match } from '../../src/wire/target.ts';
 
 /** Work of this process, of which some is followed. */
 export function workOf(t: TestContext, match: Match, redact: readonly string[] = []) {

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fastify } from 'fastify';
 import Koa from 'koa';
-import type { Match } from '../../src/protocol/target.ts';
+import type { Match } from '../../src/wire/target.ts';
 import { until } from '../support/until.ts';
 import { listen, workOf } from './following.ts';
 

@@ -7,10 +7,10 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import express from 'express';
 import { fastify } from 'fastify';
-import { createRedaction } from '../../src/emit/redaction.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { type WorkAttributes, WorkContext } from '../../src/gate/work.ts';
-import type { Match } from '../../src/protocol/target.ts';
-import { WorkFollower } from '../../src/work/match.ts';
+import { createRedaction } from '../../src/wire/redaction.ts';
+import type { Match } from '../../src/wire/target.ts';
 import { serve, workOf } from './following.ts';
 
 describe('work with attributes of the application', () => {

@@ -4,10 +4,10 @@ import { connect as connectHttp2, createServer as createHttp2Server } from 'node
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { HttpRequests } from '../../src/calls/work/http-requests.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
+import { type PieceOfWork, WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import { WorkContext } from '../../src/gate/work.ts';
-import { HttpRequests } from '../../src/work/http-requests.ts';
-import { WorkFollower } from '../../src/work/match.ts';
-import { type PieceOfWork, WorkOutcomes } from '../../src/work/outcomes.ts';
 import { until } from '../support/until.ts';
 import { listen, serve } from './following.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { context, propagation } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { ticketHash } from '../../src/tickets/ticket.ts';
-import { WorkFollower } from '../../src/work/match.ts';
+import { ticketHash } from '../../src/access/tickets/ticket.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
 import { serve, workOf } from './following.ts';
 
 const TICKET = 'rdcp_ticket_AAAAAAAAAAAAAAAAAAAAAA';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import { followUncaught } from '../../src/work/uncaught.ts';
+import { followUncaught } from '../../src/calls/work/uncaught.ts';
 
 function following() {
   const host = new EventEmitter();

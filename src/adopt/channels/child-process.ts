@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
-import { isOwnWork } from '../../telemetry/own-work.ts';
+import { isOwnWork } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { text } from './fields.ts';
 import { Listeners } from './listeners.ts';

@@ -1,4 +1,4 @@
-import { fieldOf } from '../../thrown.ts';
+import { fieldOf } from '../../wire/thrown.ts';
 
 /** A few fields copied from a message, by the names of OpenTelemetry's semantic conventions. */
 export type Fields = Readonly<Record<string, string | number | undefined>>;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isOwnRequest } from '../../telemetry/own-work.ts';
+import { isOwnRequest } from '../../otel/own-work.ts';
 import type { LibraryFamily } from './family.ts';
 import { number, text } from './fields.ts';
 import { Operations, type Traced, traced } from './operations.ts';

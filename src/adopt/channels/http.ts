@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2Stream } from 'node:http2';
-import { isOwnRequest } from '../../telemetry/own-work.ts';
+import { isOwnRequest } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { errorType, type Fields, number, pathOf, text } from './fields.ts';
 import { Operations } from './operations.ts';

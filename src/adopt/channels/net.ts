@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { isOwnWork } from '../../telemetry/own-work.ts';
+import { isOwnWork } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { errorType, type Fields } from './fields.ts';
 import { Listeners } from './listeners.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { isOwnWork } from '../../telemetry/own-work.ts';
+import { isOwnWork } from '../../otel/own-work.ts';
 import type { AdoptedCategory } from '../types.ts';
 import type { Followed } from './family.ts';
 import { errorType, type Fields } from './fields.ts';

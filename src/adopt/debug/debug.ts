@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { ArgumentRedaction } from '../../emit/arguments.ts';
-import { formatLine, UNFORMATTABLE } from '../../emit/formatting.ts';
-import { isOwnLoading, isOwnWork } from '../../telemetry/own-work.ts';
-import { timers } from '../../time/timers.ts';
+import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
+import { formatLine, UNFORMATTABLE } from '../../calls/emit/formatting.ts';
+import { isOwnLoading, isOwnWork } from '../../otel/own-work.ts';
+import { timers } from '../../wire/time/timers.ts';
 import type { AdoptedCategory, Adoption, LibraryCopy, Source } from '../types.ts';
 
 // The package `debug`, 2.6.9, 3.2.7 and from 4.3.4. All versions look `init`, `enabled`, `coerce`, `formatters`, `formatArgs` and `log` up on

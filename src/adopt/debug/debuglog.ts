@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import util from 'node:util';
-import { formatLine } from '../../emit/formatting.ts';
-import { isOwnLoading, isOwnWork } from '../../telemetry/own-work.ts';
+import { formatLine } from '../../calls/emit/formatting.ts';
+import { isOwnLoading, isOwnWork } from '../../otel/own-work.ts';
 import type { AdoptedCategory, Adoption, Source } from '../types.ts';
 
 type Log = util.DebugLogger;

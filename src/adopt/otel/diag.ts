@@ -1,5 +1,5 @@
 import type { DiagLogger } from '@opentelemetry/api';
-import { isTracingSuppressed } from '../../telemetry/own-work.ts';
+import { isTracingSuppressed } from '../../otel/own-work.ts';
 import type { AdoptedCategory, Source } from '../types.ts';
 
 /** Where all copies of OpenTelemetry's API 1.x look up the logger of `diag`. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { INSTRUMENTATION_NAME, VERSION } from '../../version.ts';
+import { INSTRUMENTATION_NAME, VERSION } from '../../wire/version.ts';
 import type { LoadEvents } from '../hook.ts';
 import type { AdoptedModule } from '../types.ts';
 import { isSupported, satisfies } from '../versions.ts';

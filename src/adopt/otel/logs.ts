@@ -1,9 +1,9 @@
-import type { ArgumentRedaction } from '../../emit/arguments.ts';
-import type { LogProcessor, LogRecord } from '../../emit/debug-lane.ts';
+import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
+import type { LogProcessor, LogRecord } from '../../calls/emit/debug-lane.ts';
 import { gate } from '../../gate/gate.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
-import { SEVERITY } from '../../telemetry/telemetry.ts';
-import { INSTRUMENTATION_NAME } from '../../version.ts';
+import { SEVERITY } from '../../otel/telemetry.ts';
+import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { scopeCategory } from './scopes.ts';
 

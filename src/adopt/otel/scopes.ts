@@ -1,5 +1,5 @@
 import { gate } from '../../gate/gate.ts';
-import { INSTRUMENTATION_NAME } from '../../version.ts';
+import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
 import { processAdoption } from '../process.ts';
 import type { AdoptedCategory, SourceOption } from '../types.ts';
 

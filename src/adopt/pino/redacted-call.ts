@@ -1,5 +1,5 @@
-import type { ArgumentRedaction } from '../../emit/arguments.ts';
-import { isError } from '../../thrown.ts';
+import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
+import { isError } from '../../wire/thrown.ts';
 import type { AdoptedCategory } from '../types.ts';
 import type { PinoLogger, PinoSymbols } from './logger.ts';
 

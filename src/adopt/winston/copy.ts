@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { ArgumentRedaction } from '../../emit/arguments.ts';
+import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import type { Described } from '../../gate/types.ts';
-import { fieldOf } from '../../thrown.ts';
+import { fieldOf } from '../../wire/thrown.ts';
 import { decision, passesInFront, writeLast } from '../decision.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';

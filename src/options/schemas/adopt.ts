@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Shape } from '../../protocol/documented.ts';
+import type { Shape } from '../../wire/documented.ts';
 import type * as Options from '../options.ts';
 import { categoryName, optionalDescription, optionalFlag, text } from './values.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { duration } from '../../protocol/control-request.ts';
-import type { Shape } from '../../protocol/documented.ts';
-import { lineFilterSchema, targetSchema, whenSchema } from '../../protocol/target.ts';
+import { duration } from '../../wire/control-request.ts';
+import type { Shape } from '../../wire/documented.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import type * as Options from '../options.ts';
 import { categoryName, optionalIdentifier, text } from './values.ts';
 

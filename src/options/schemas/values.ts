@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SCOPES } from '../../protocol/constants.ts';
-import { IDENTIFIER, isCategoryName } from '../../protocol/names.ts';
+import { SCOPES } from '../../wire/constants.ts';
+import { IDENTIFIER, isCategoryName } from '../../wire/names.ts';
 
 // Shared wherever they are used: each schema takes 2 KB of a service's memory.
 export const text = z.string().min(1);

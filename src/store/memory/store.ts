@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { unwritten } from '../../errors.ts';
-import type { AuditEntry } from '../../protocol/audit-messages.ts';
-import { timers } from '../../time/timers.ts';
+import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { unwritten } from '../../wire/errors.ts';
+import { timers } from '../../wire/time/timers.ts';
 import { auditFilter, countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { prune } from '../prune-plan.ts';
 import type {

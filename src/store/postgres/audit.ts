@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseAuditEntry } from '../../protocol/audit-entry.ts';
-import type { AuditEntry } from '../../protocol/audit-messages.ts';
-import { LATEST_INSTANT, timestamp } from '../../protocol/time.ts';
+import { parseAuditEntry } from '../../wire/audit-entry.ts';
+import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
 import { countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';

@@ -1,4 +1,4 @@
-import { isRdcpError, StoreOutage, storeProblem } from '../../errors.ts';
+import { isRdcpError, StoreOutage, storeProblem } from '../../wire/errors.ts';
 
 /** SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) for which writes alone may fail. */
 const REFUSED_WRITES: Readonly<Record<string, string>> = {

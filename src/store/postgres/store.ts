@@ -1,5 +1,5 @@
-import { unwritten } from '../../errors.ts';
-import { diagnostics } from '../../telemetry/diagnostics.ts';
+import { diagnostics } from '../../otel/diagnostics.ts';
+import { unwritten } from '../../wire/errors.ts';
 import { DeadlineError } from '../deadline.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, StoredValues } from '../stored-values.ts';

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { timers } from '../../time/timers.ts';
+import { timers } from '../../wire/time/timers.ts';
 import { Following, type Lineage, type Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import type { ScopeKey, ScopeState } from '../state-store.ts';

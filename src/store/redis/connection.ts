@@ -1,4 +1,4 @@
-import { unwritten } from '../../errors.ts';
+import { unwritten } from '../../wire/errors.ts';
 import { DeadlineError, Deadlines, within } from '../deadline.ts';
 import { Reconnecting } from '../reconnecting.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './client.ts';

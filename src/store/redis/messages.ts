@@ -1,4 +1,4 @@
-import { timers } from '../../time/timers.ts';
+import { timers } from '../../wire/time/timers.ts';
 import {
   connectionLike,
   isSentinel,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { StoreOutage, unwritten } from '../../errors.ts';
+import { StoreOutage, unwritten } from '../../wire/errors.ts';
 
 /** Sends a command. */
 export type Send = (args: readonly string[]) => Promise<unknown>;

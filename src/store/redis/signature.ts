@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { decodeJson } from '../../protocol/decode.ts';
+import { decodeJson } from '../../wire/decode.ts';
 
 // A Redis user may be allowed to publish on a channel but not to write keys. So the scripts sign what they publish with
 // a secret stored among the keys: a user who can read it could write the state itself.

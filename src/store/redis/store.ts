@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { unwritten } from '../../errors.ts';
-import { timers } from '../../time/timers.ts';
+import { unwritten } from '../../wire/errors.ts';
+import { timers } from '../../wire/time/timers.ts';
 import { BEAT_MS } from '../fleet-store.ts';
 import { invalidStore } from '../invalid.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';

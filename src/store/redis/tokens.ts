@@ -1,4 +1,4 @@
-import { LATEST_INSTANT } from '../../protocol/time.ts';
+import { LATEST_INSTANT } from '../../wire/time.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Revocation, RotationOutcome, TokenSession, TokenStore } from '../token-store.ts';
 import { evaluate, type Send } from './script.ts';

@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
-import { parseAuditEntry } from '../../protocol/audit-entry.ts';
-import type { AuditEntry } from '../../protocol/audit-messages.ts';
-import { LATEST_INSTANT, timestamp } from '../../protocol/time.ts';
-import { timers } from '../../time/timers.ts';
+import { parseAuditEntry } from '../../wire/audit-entry.ts';
+import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { timers } from '../../wire/time/timers.ts';
+import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
 import { countedPosition, type Found, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';

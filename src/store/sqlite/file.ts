@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { StoreOutage } from '../../errors.ts';
+import { StoreOutage } from '../../wire/errors.ts';
 import { invalidStore } from '../invalid.ts';
 import { primaryCode, SQLITE_BUSY, switchToWal } from './lock.ts';
 

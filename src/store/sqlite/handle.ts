@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreOutage } from '../../errors.ts';
+import { StoreOutage } from '../../wire/errors.ts';
 import { openSqliteFile, storeError } from './file.ts';
 import { type RetryTimes, retryWhileLocked } from './lock.ts';
 

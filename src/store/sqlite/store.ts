@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { unwritten } from '../../errors.ts';
-import { timers } from '../../time/timers.ts';
+import { unwritten } from '../../wire/errors.ts';
+import { timers } from '../../wire/time/timers.ts';
 import { Listeners } from '../listeners.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';

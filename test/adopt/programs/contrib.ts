@@ -9,7 +9,7 @@ import { WinstonInstrumentation } from '@opentelemetry/instrumentation-winston';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
 import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
-import { hashApiKey } from '../../../src/auth/api-key.ts';
+import { hashApiKey } from '../../../src/access/api-key.ts';
 
 const [library, order] = process.argv.slice(2);
 const KEY = 'adopted-loggers-under-test-0123456789';

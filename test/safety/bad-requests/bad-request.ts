@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../src/errors.ts';
+import type { ErrorCode } from '../../../src/wire/errors.ts';
 import fc from '../../support/fast-check.ts';
 import { BODY_FAULTS } from './bodies.ts';
 import { bytesOf, type Fault, rightRequest } from './draft.ts';

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES } from '../../../src/protocol/constants.ts';
+import { MAX_BODY_BYTES } from '../../../src/wire/constants.ts';
 import { CATEGORIES } from '../../support/categories.ts';
 import fc from '../../support/fast-check.ts';
 import { faults, MALFORMED, withField } from './draft.ts';

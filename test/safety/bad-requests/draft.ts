@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../src/errors.ts';
-import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import { HEADERS, PATHS } from '../../../src/wire/constants.ts';
+import type { ErrorCode } from '../../../src/wire/errors.ts';
 import { CATEGORIES } from '../../support/categories.ts';
 import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';

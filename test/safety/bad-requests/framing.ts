@@ -1,4 +1,4 @@
-import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import { HEADERS, PATHS } from '../../../src/wire/constants.ts';
 import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';
 import { type Draft, faults, MALFORMED } from './draft.ts';

@@ -1,4 +1,4 @@
-import { MAX_BODY_BYTES, PATHS, RDCP_MEDIA_TYPE } from '../../../src/protocol/constants.ts';
+import { MAX_BODY_BYTES, PATHS, RDCP_MEDIA_TYPE } from '../../../src/wire/constants.ts';
 import { requestText } from '../../support/raw-http.ts';
 import { cases, control, ENABLE, HOST, type HostileRequest, JSON_TYPE, KEY, MALFORMED } from './request.ts';
 

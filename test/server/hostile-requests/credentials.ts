@@ -1,4 +1,4 @@
-import { HEADERS, PATHS } from '../../../src/protocol/constants.ts';
+import { HEADERS, PATHS } from '../../../src/wire/constants.ts';
 import { requestText } from '../../support/raw-http.ts';
 import { KEYS } from '../../support/server.ts';
 import { cases, control, ENABLE, HOST, type HostileRequest, JSON_TYPE, MALFORMED, post } from './request.ts';

@@ -1,4 +1,4 @@
-import { PATHS } from '../../../src/protocol/constants.ts';
+import { PATHS } from '../../../src/wire/constants.ts';
 import { requestText } from '../../support/raw-http.ts';
 import { cases, control, ENABLE, get, type HostileRequest, MALFORMED } from './request.ts';
 

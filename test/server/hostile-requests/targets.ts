@@ -1,5 +1,5 @@
 import { METHODS as NODE_METHODS } from 'node:http';
-import { PATHS } from '../../../src/protocol/constants.ts';
+import { PATHS } from '../../../src/wire/constants.ts';
 import { requestText } from '../../support/raw-http.ts';
 import { cases, get, HOST, type HostileRequest, KEY, MALFORMED } from './request.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { isRdcpError } from '../../../src/errors.ts';
-import type { AuditEntry } from '../../../src/protocol/audit-messages.ts';
-import { timestamp } from '../../../src/protocol/time.ts';
 import type { AuditQuery, StateStore } from '../../../src/store/state-store.ts';
+import type { AuditEntry } from '../../../src/wire/audit-messages.ts';
+import { isRdcpError } from '../../../src/wire/errors.ts';
+import { timestamp } from '../../../src/wire/time.ts';
 import { appendAudit, auditEntry, auditIds, DAY, NOW } from './samples.ts';
 import type { AddCase } from './suite.ts';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { timestamp } from '../../../src/protocol/time.ts';
 import {
   type AuditQuery,
   type CommitResult,
@@ -8,6 +7,7 @@ import {
   type ScopeState,
   type Setting,
 } from '../../../src/store/state-store.ts';
+import { timestamp } from '../../../src/wire/time.ts';
 import fc from '../../support/fast-check.ts';
 import { auditTrailContract, naive, readAll } from './audit.ts';
 import { categoryListsContract, fleetStoreContract } from './fleet.ts';

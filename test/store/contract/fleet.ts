@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { CallFigures } from '../../../src/protocol/member-calls.ts';
 import {
   type CategoryLists,
   type FleetStore,
@@ -8,6 +7,7 @@ import {
   type Position,
 } from '../../../src/store/fleet-store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../../src/store/state-store.ts';
+import type { CallFigures } from '../../../src/wire/member-calls.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
 import type { AddCase } from './suite.ts';
 

@@ -1,6 +1,6 @@
-import type { AuditEntry } from '../../../src/protocol/audit-messages.ts';
-import { timestamp } from '../../../src/protocol/time.ts';
 import type { Commit, CommitResult, ReplayRecord, Setting, StateStore } from '../../../src/store/state-store.ts';
+import type { AuditEntry } from '../../../src/wire/audit-messages.ts';
+import { timestamp } from '../../../src/wire/time.ts';
 
 /** The wall time at which these tests play. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');

@@ -1,0 +1,150 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { ApiKeyRecord } from '../options/options.ts';
+import { RdcpError } from '../wire/errors.ts';
+import type { Clock } from '../wire/time/clock.ts';
+import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
+import type { CredentialVerifier } from './authenticators.ts';
+import type { Principal } from './principal.ts';
+import { refusal } from './refusal.ts';
+
+export interface ApiKeyVerifier extends CredentialVerifier {
+  /** Whether a text is one of the keys, valid now or not. */
+  knows(key: string): boolean;
+  /** Returns the principal of a key record while the key is valid. */
+  principal(id: string): Principal | undefined;
+}
+
+/**
+ * Verifies API keys. Several keys can be valid at once, so that clients can rotate them. Wrong, unknown, mistyped, expired
+ * and not yet valid keys get the same response.
+ */
+export function createApiKeyVerifier({
+  keys,
+  clock,
+}: {
+  readonly keys: KeySource;
+  readonly clock: Clock;
+}): ApiKeyVerifier {
+  return {
+    knows: (key) => lookUp(keys, key) !== undefined,
+    principal: (id) => {
+      const stored = keys.findById(id);
+      return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
+    },
+    verify: (key) => {
+      const stored = lookUp(keys, key);
+      if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
+      return stored.principal;
+    },
+    close: () => keys.close(),
+  };
+}
+
+/**
+ * Finds a key by its hash and compares in constant time. The lookup's timing may leak bits of a hash, which does not help an
+ * attacker: producing a key with a chosen hash is as hard as guessing the key.
+ */
+function lookUp(keys: KeySource, key: string): StoredKey | undefined {
+  if (key.length > MAX_API_KEY_LENGTH) return undefined;
+  const hash = hashApiKey(key);
+  const stored = keys.find(hash);
+  return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
+}
+
+/** A key record, parsed for comparison. */
+export interface StoredKey {
+  /** `sha256:` and hex. */
+  readonly hash: string;
+  /** Start of validity, in milliseconds since the epoch. */
+  readonly notBefore: number;
+  /** End of validity (exclusive), in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly principal: Principal;
+}
+
+/** Finds keys. */
+export interface KeySource {
+  find(hash: string): StoredKey | undefined;
+  /** Finds a key by the id of its record. */
+  findById(id: string): StoredKey | undefined;
+  close(): void;
+}
+
+export interface KeyRules {
+  /** Whether tenancy is configured. If not, keys of a tenant are rejected. @default true */
+  readonly tenancy?: boolean | undefined;
+}
+
+export type KeySet = ReturnType<typeof keySet>;
+
+/** Whether a key is valid at an instant, in milliseconds since the epoch. */
+export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
+  return now >= notBefore && now < expiresAt;
+}
+
+/**
+ * Indexes keys by hash and by id.
+ * @param field name of the list, for messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate id or hash, and for a key of a tenant without tenancy
+ */
+export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
+  const byHash = new Map<string, StoredKey>();
+  const byId = new Map<string, StoredKey>();
+  for (const [index, record] of records.entries()) {
+    const member = tenantMember(record);
+    if (member !== undefined && !tenancy) {
+      throw withoutTenancy(`${field}.${index}.${member}`, `the key of client ${record.clientId}`);
+    }
+    if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is used by an earlier key');
+    if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is used by an earlier key');
+    const stored = storedKey(record);
+    byId.set(record.id, stored);
+    byHash.set(record.hash, stored);
+  }
+  return { byHash, byId };
+}
+
+/** Returns a source of keys that never change. */
+export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): KeySource {
+  const keys = keySet(records, 'security.apiKeys', rules);
+  return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
+}
+
+/** Returns the field of a record that makes sense with tenants alone, if it has one. */
+export function tenantMember({
+  tenantId,
+  tenants,
+  allow,
+}: Pick<ApiKeyRecord, 'tenantId' | 'tenants' | 'allow'>): string | undefined {
+  if (tenantId !== undefined) return 'tenantId';
+  if (tenants !== undefined) return 'tenants';
+  return allow?.tenants === undefined ? undefined : 'allow.tenants';
+}
+
+/** @param holder credential that belongs to a tenant, for the message */
+export function withoutTenancy(field: string, holder: string): RdcpError {
+  return invalid(field, `needs tenancy: ${holder} belongs to a tenant`);
+}
+
+function invalid(field: string, problem: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `${field} ${problem}`, { details: { field } });
+}
+
+function storedKey({ id, hash, notBefore, expiresAt, ...identity }: ApiKeyRecord): StoredKey {
+  const from = notBefore === undefined ? Number.NEGATIVE_INFINITY : Date.parse(notBefore);
+  const to = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+  const { clientId, userId = clientId, scopes } = identity;
+  return {
+    hash,
+    notBefore: from,
+    expiresAt: to,
+    principal: {
+      method: 'api-key',
+      ...identity,
+      userId,
+      scopes: [...new Set(scopes)],
+      ...(expiresAt !== undefined && { expiresAt: to }),
+      keyId: id,
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import type { ResolvedConfig } from '../options/config.ts';
+import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
+import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
+import type { TokenStore } from '../store/token-store.ts';
+import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
+import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
+import { createApplicationAuthenticator } from './application.ts';
+import type { Authenticator } from './authenticator.ts';
+import { createAuthenticator } from './authenticators.ts';
+import { createBearerVerifier } from './bearer.ts';
+import { ensureDevKey } from './dev-key.ts';
+import { createIntrospectionVerifier } from './introspection.ts';
+import { createJwtVerifier } from './jwt.ts';
+import { openKeysFile } from './keys-file.ts';
+import { createCertificateVerifier } from './mtls.ts';
+import { openOwnTokens } from './tokens/own-tokens.ts';
+import { createTokenService, type TokenService } from './tokens/service.ts';
+import type { SigningKeys } from './tokens/signing-keys.ts';
+
+type Settings = ResolvedConfig['security'];
+
+/** Delay before issuers are checked, so that the application starts first, in milliseconds. */
+const CHECK_AFTER_MS = 500;
+
+/** Credential settings of a configuration. */
+export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
+  readonly jwt?: JwtIssuerOptions | readonly JwtIssuerOptions[] | undefined;
+}
+
+export interface AuthenticationOptions {
+  readonly clock: Clock;
+  /** Directory of the development key, used without configured credentials. @default the working directory */
+  readonly cwd?: string;
+  /** Hold while a keys file is unreadable or a token issuer does not respond. @default not watched */
+  readonly conditions?: Pick<Conditions, 'watch'>;
+  /** Called with invalid results of `security.authenticate`. */
+  readonly report: (error: RdcpError) => void;
+  /** Store of issued tokens. Required by `security.tokens`. */
+  readonly tokenStore?: TokenStore | undefined;
+  /** Whether tenancy is configured. If not, credentials of a tenant are rejected. @default true */
+  readonly tenancy?: boolean | undefined;
+}
+
+export interface ConfiguredAuthentication {
+  readonly authenticator: Authenticator;
+  /** Present if the server issues tokens. Closed with the authenticator. */
+  readonly tokens?: TokenService | undefined;
+  /** Its signing keys. Closed with the authenticator. */
+  readonly ownKeys?: SigningKeys | undefined;
+}
+
+const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls', 'authenticate'];
+
+/** Whether a configuration has any credentials. Without, the development key is used. */
+export function hasCredentials(settings: object): boolean {
+  return CREDENTIALS.some((kind) => Reflect.get(settings, kind) !== undefined);
+}
+
+/**
+ * Creates the configured authenticator.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid. Everything opened so far is
+ * closed.
+ */
+export function openAuthentication(
+  settings: CredentialSettings,
+  options: AuthenticationOptions,
+): ConfiguredAuthentication {
+  const opened: { close?: (() => void) | undefined }[] = [];
+  const closeAll = () => {
+    for (const part of opened) part.close?.();
+  };
+  try {
+    const { authenticator, ...rest } = assemble(settings, options, (part) => {
+      opened.push(part);
+      return part;
+    });
+    return { ...rest, authenticator: { ...authenticator, close: closeAll } };
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
+}
+
+function assemble(
+  settings: CredentialSettings,
+  { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore, tenancy = true }: AuthenticationOptions,
+  closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
+): ConfiguredAuthentication {
+  const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
+  const certificateRequired = level === 'enterprise';
+  if (!tenancy) assertNoTenants(mtls?.identities ?? []);
+  const certificate =
+    mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
+
+  const records = hasCredentials(settings) ? apiKeys : [ensureDevKey(cwd) ?? []].flat();
+  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions, tenancy), clock }));
+
+  const own =
+    settings.tokens &&
+    closing(openOwnTokens(settings.tokens, { store: tokenStore, apiKey, certificateRequired, clock, conditions }));
+  const issuers = jwt === undefined ? [] : [jwt].flat();
+  const signed =
+    issuers.length > 0 || own
+      ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
+      : undefined;
+  if (signed !== undefined) closing({ close: unrefTimeout(CHECK_AFTER_MS, signed.checkIssuers) });
+  const opaque =
+    introspection &&
+    createIntrospectionVerifier({
+      ...introspection,
+      clock,
+      condition: conditions.watch('introspection'),
+    });
+  const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
+
+  const application =
+    authenticate &&
+    createApplicationAuthenticator(authenticate, {
+      clock,
+      delay: unrefTimeout,
+      condition: conditions.watch('authenticate'),
+      report,
+    });
+  const current: Authenticator['current'] = async (principal) => {
+    const { method, keyId, sessionId } = principal;
+    if (method === 'api-key') return apiKey?.principal(keyId ?? '');
+    if (sessionId !== undefined && (await own?.revocations.isRevoked(sessionId))) return undefined;
+    return own === undefined ? principal : own.allowedNow(principal);
+  };
+  return {
+    authenticator: createAuthenticator({ apiKey, bearer, certificate, certificateRequired, application, current }),
+    ownKeys: own?.keys,
+    tokens: own && bearer && createTokenService(own, { apiKey, bearer, certificate, certificateRequired }),
+  };
+}
+
+function assertNoTenants(identities: readonly CertificateIdentity[]): void {
+  for (const [index, identity] of identities.entries()) {
+    const member = tenantMember(identity);
+    if (member === undefined) continue;
+    const { userId, clientId = userId } = identity;
+    throw withoutTenancy(`security.mtls.identities.${index}.${member}`, `the certificate of client ${clientId}`);
+  }
+}
+
+function keySource(
+  apiKeys: NonNullable<Settings['apiKeys']>,
+  conditions: Pick<Conditions, 'watch'>,
+  tenancy: boolean,
+): KeySource {
+  if (!('file' in apiKeys)) return fixedKeys(apiKeys, { tenancy });
+  try {
+    return openKeysFile(apiKeys.file, { condition: conditions.watch('keys_file'), tenancy });
+  } catch (cause) {
+    if (!isRdcpError(cause)) throw cause;
+    const field = 'security.apiKeys.file';
+    throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field}: ${cause.message}`, {
+      details: { field },
+      cause,
+    });
+  }
+}

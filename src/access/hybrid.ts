@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto';
+import { commonLimits } from '../wire/allow.ts';
+import { isRdcpError } from '../wire/errors.ts';
+import { matchesAny } from '../wire/names.ts';
+import type { ClientCertificate } from './authenticator.ts';
+import { commonScopes, commonTenants, type Principal } from './principal.ts';
+import { type RefusalReason, refusal } from './refusal.ts';
+
+/**
+ * Combines a token and a certificate: user and tenant of the token; scopes, `tenants`, `allow` and expiry that both allow.
+ * @param identity of the certificate. @default no restriction
+ * @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_token`, if the certificate does not allow any tenant of the token, or
+ * nothing is within the `allow` of both
+ */
+export function combine(token: Principal, identity: Principal | undefined): Principal {
+  if (identity === undefined) return { ...token, method: 'hybrid' };
+  const limits = commonLimits(token, identity);
+  if (limits === undefined) throw refusal('hybrid');
+  const expiries = [token.expiresAt, identity.expiresAt].filter((end) => end !== undefined);
+  return {
+    ...token,
+    ...limits,
+    method: 'hybrid',
+    scopes: commonScopes(token, identity),
+    ...tenantsOf(token, identity),
+    ...(expiries.length > 0 && { expiresAt: Math.min(...expiries) }),
+  };
+}
+
+function tenantsOf(token: Principal, identity: Principal): Pick<Principal, 'tenants'> {
+  const { tenantId } = token;
+  if (tenantId !== undefined) {
+    if (identity.tenants !== undefined && !matchesAny(identity.tenants, tenantId)) throw refusal('hybrid');
+    return {};
+  }
+  const tenants = commonTenants(token.tenants, identity.tenants);
+  if (tenants?.length === 0) throw refusal('hybrid');
+  return tenants === undefined ? {} : { tenants };
+}
+
+/**
+ * Refuses a token that is bound to a certificate other than the connection's (RFC 8705, section 3). The response is the
+ * same as for any invalid token, so that a thief does not learn that the token is valid.
+ */
+export function assertBinding(token: Principal, presented: ClientCertificate | undefined): void {
+  const { certificateThumbprint: bound } = token;
+  if (bound === undefined) return;
+  if (thumbprintOf(presented) !== bound) throw refusal('bearer');
+}
+
+/** Returns the base64url SHA-256 of a certificate that TLS verified (RFC 8705, section 3.1). */
+export function thumbprintOf(presented: ClientCertificate | undefined): string | undefined {
+  return presented?.authorized === true ? hash('sha256', presented.certificate.raw, 'base64url') : undefined;
+}
+
+/** Returns a refusal of either credential with the method `hybrid`, and any other error unchanged. */
+export function asHybrid(error: unknown): unknown {
+  if (!isRdcpError(error) || error.code !== 'RDCP_AUTH_FAILED') return error;
+  return refusal('hybrid', error.details?.reason as RefusalReason, error);
+}

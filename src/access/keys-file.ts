@@ -1,0 +1,72 @@
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { apiKeyRecordSchema } from '../options/config.ts';
+import { faultPlace } from '../options/json-fault.ts';
+import type { ApiKeyRecord } from '../options/options.ts';
+import type { Condition } from '../otel/report/conditions.ts';
+import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { firstIssue } from '../wire/issues.ts';
+import { type KeyRules, type KeySet, type KeySource, keySet } from './api-keys.ts';
+import { watchFile } from './watched-file.ts';
+
+const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
+
+export interface KeysFileOptions extends KeyRules {
+  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
+  readonly condition?: Condition;
+}
+
+export interface KeysFile extends KeySource {
+  /** Reads the file now instead of at the next poll. */
+  refresh(): Promise<void>;
+}
+
+/**
+ * Parses a keys file.
+ * @param name of the file, for messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the file, the field and the problem in one line
+ */
+export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
+  const result = keysFileSchema.safeParse(parseJson(text, name));
+  if (!result.success) {
+    const { field, message } = firstIssue(result.error);
+    throw invalid(name, `${field === '' ? 'the file' : field} ${message}`, field);
+  }
+  return result.data.keys;
+}
+
+/**
+ * Opens a keys file: `{ "keys": [record, …] }`. Changes apply within a second.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is unreadable or invalid at the start
+ */
+export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): KeysFile {
+  const name = basename(path);
+  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });
+  return {
+    find: (hash) => file.value.byHash.get(hash),
+    findById: (id) => file.value.byId.get(id),
+    refresh: () => file.refresh(),
+    close: () => file.close(),
+  };
+}
+
+function load(text: string, name: string, rules: KeyRules): KeySet {
+  const records = parseKeysFile(text, name);
+  try {
+    return keySet(records, 'keys', rules);
+  } catch (error) {
+    throw isRdcpError(error) ? invalid(name, error.message, String(error.details?.field)) : error;
+  }
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw invalid(name, `the file is not JSON${faultPlace(error)}`, '');
+  }
+}
+
+function invalid(name: string, problem: string, field: string): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', `keys file ${name}: ${problem}`, { details: { field } });
+}

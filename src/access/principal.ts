@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Limits } from '../wire/allow.ts';
+import { type AuthMethod, SCOPES, type Scope } from '../wire/constants.ts';
+import { RdcpError } from '../wire/errors.ts';
+import { commonPatterns } from '../wire/names.ts';
+
+/** The authenticated identity. It comes from the credential alone, never from headers. */
+export interface Principal extends Limits {
+  readonly method: AuthMethod;
+  readonly userId: string;
+  /** The authenticated client. Rate limits and replays are per client, user and tenant. */
+  readonly clientId?: string | undefined;
+  readonly tenantId?: string | undefined;
+  /** Tenants that a credential without a tenant may name, as ids and prefixes with `*`. It addresses nothing else. */
+  readonly tenants?: readonly string[] | undefined;
+  readonly scopes: readonly Scope[];
+  readonly sessionId?: string | undefined;
+  /** Milliseconds since the epoch; absent if the access does not expire. */
+  readonly expiresAt?: number | undefined;
+  /** Id of the API key's record, also for a token issued for the key. The access ends with the key. */
+  readonly keyId?: string | undefined;
+  /** SHA-256 of the certificate that a token is bound to, base64url (RFC 8705, `x5t#S256`). */
+  readonly certificateThumbprint?: string | undefined;
+}
+
+/**
+ * Returns a unique key of the identity, for rate limits and replays, without credentials. It ignores the authentication
+ * method: a key, its tokens and a certificate of the same user and client share one rate limit.
+ */
+export function identityKey({ tenantId = '', userId, clientId = userId }: Principal): string {
+  return JSON.stringify([tenantId, clientId, userId]);
+}
+
+/** Whether a credential is for one tenant or some, and must not see what is of all. */
+export function isOfTenants({ tenantId, tenants }: Principal): boolean {
+  return tenantId !== undefined || tenants !== undefined;
+}
+
+/**
+ * Whether a credential is for the same as before: same identity, tenants and `allow`, and one of the scopes. One that had `admin`
+ * must still have it, because more was shown or allowed to it.
+ */
+export function keepsRights(before: Principal, now: Principal | undefined, scopes: readonly Scope[]): boolean {
+  if (now === undefined || identityKey(now) !== identityKey(before)) return false;
+  const rights = ({ tenants, allow, approval }: Principal) => ({ tenants, allow, approval });
+  const needed: readonly Scope[] = hasScope(before, 'admin') ? ['admin'] : scopes;
+  return isDeepStrictEqual(rights(now), rights(before)) && needed.some((scope) => hasScope(now, scope));
+}
+
+/** Whether the principal has the scope, or `admin`, which implies all. */
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.includes(scope) || principal.scopes.includes('admin');
+}
+
+/** Returns the scopes that both principals have. */
+export function commonScopes(one: Principal, other: Principal): Scope[] {
+  return SCOPES.filter(
+    (scope) =>
+      (one.scopes.includes(scope) && hasScope(other, scope)) || (other.scopes.includes(scope) && hasScope(one, scope)),
+  );
+}
+
+/** Returns the tenants that both lists allow; `undefined` if neither is limited to some. */
+export function commonTenants(
+  one: readonly string[] | undefined,
+  other: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : commonPatterns(one, other);
+}
+
+/**
+ * Requires one of the scopes.
+ * @param operation name of the operation, for the message
+ * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `insufficient_scopes`
+ */
+export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {
+  if (scopes.some((scope) => hasScope(principal, scope))) return;
+  throw new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${scopes.join(' or ')}`, {
+    method: principal.method,
+    details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },
+    ...(principal.method === 'bearer' && {
+      // RFC 6750, section 3.1.
+      headers: { 'WWW-Authenticate': `Bearer realm="rdcp", error="insufficient_scope", scope="${scopes.join(' ')}"` },
+    }),
+  });
+}

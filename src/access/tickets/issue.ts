@@ -1,0 +1,104 @@
+import { type KeyObject, randomBytes } from 'node:crypto';
+import type { ControlRequest } from '../../wire/control-request.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import { signatureOf, type TicketAlgorithm } from './signature.ts';
+import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
+
+/** The server as an issuer of signed tickets: its `security.tokens`. */
+export interface TicketSigner {
+  readonly issuer: string;
+  readonly audience: string | readonly string[];
+  current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };
+}
+
+/** A new ticket. */
+export interface IssuedTicket {
+  /** A credential: a request that carries it has debug lines on. */
+  readonly value: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** A JSON Web Signature in compact form, with the issuer and audience of the signer. */
+export function signed(signer: TicketSigner, type: string, claims: object): string {
+  const { key, header } = signer.current();
+  const parts = [
+    { ...header, typ: type },
+    { iss: signer.issuer, aud: signer.audience, ...claims },
+  ];
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  // The algorithms of `security.tokens` are among those of tickets.
+  const signature = signatureOf(text, key, header.alg as TicketAlgorithm);
+  return `${text}.${signature.toString('base64url')}`;
+}
+
+/**
+ * Makes a ticket for an activation. A signed one lasts an hour at most; one without a signature is known to the processes that share
+ * the store.
+ * @param about the activation: its id, its categories as names, its end
+ * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` when a signed ticket for so many categories would be too long for baggage
+ */
+export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): IssuedTicket {
+  if (signer === undefined) {
+    return { value: TICKET_PREFIX + randomBytes(16).toString('base64url'), expiresAt: about.expiresAt };
+  }
+  const iat = Math.floor(now / 1000);
+  const exp = Math.min(iat + MAX_TICKET_SECONDS, Math.floor(about.expiresAt / 1000));
+  const value = signed(signer, TICKET_TYPE, {
+    jti: about.id,
+    categories: about.categories,
+    ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+    iat,
+    exp,
+  });
+  if (value.length > MAX_TICKET_LENGTH) {
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', 'categories are too many for one ticket', {
+      details: { field: 'categories' },
+    });
+  }
+  return { value, expiresAt: exp * 1000 };
+}
+
+/** `typ` of a signed document of controls. */
+export const DOCUMENT_TYPE = 'rdcp-controls+jwt';
+/** What a control of a document says beside its categories and its end. */
+export const SIGNED_OPTIONS = [
+  'reason',
+  'otelrdcp_budget',
+  'otelrdcp_target',
+  'otelrdcp_filter',
+  'otelrdcp_when',
+  'otelrdcp_level',
+] as const satisfies readonly (keyof NonNullable<ControlRequest['options']>)[];
+
+/** What a document is made of, beside the activation that it describes. */
+export interface DocumentSource {
+  readonly request: Pick<ControlRequest, 'options'>;
+  readonly tenantId: string | undefined;
+  /** The user who has it signed. */
+  readonly by: string | undefined;
+}
+
+/** Signs a document of one control, for processes that follow documents. */
+export function issueDocument(
+  { id, categories, expiresAt }: Pick<Ticket, 'id' | 'categories' | 'expiresAt'>,
+  { request: { options = {} }, tenantId, by }: DocumentSource,
+  now: number,
+  signer: TicketSigner,
+): string {
+  const exp = Math.floor(expiresAt / 1000);
+  const control = {
+    categories,
+    ...(tenantId !== undefined && { tenant: tenantId }),
+    options: Object.fromEntries(SIGNED_OPTIONS.map((name) => [name, options[name]])),
+    exp,
+  };
+  const iat = Math.floor(now / 1000);
+  return signed(signer, DOCUMENT_TYPE, {
+    jti: id,
+    ...(by !== undefined && { sub: by }),
+    iat,
+    exp,
+    controls: [control],
+  });
+}

@@ -1,0 +1,92 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../wire/time/clock.ts';
+import { MAX_TICKET_LENGTH, TICKET_PREFIX, type Ticket, ticketHash } from './ticket.ts';
+import { checkClaims, type TicketRefusal, type TicketRules } from './verify.ts';
+
+/** Tickets whose verification is remembered. Forged ones have as many places of their own, so that they evict no valid one. */
+const MAX_REMEMBERED = 1000;
+/**
+ * Wrong signatures that are checked in a second. Beyond that, tickets that were not seen before are refused unchecked, because a
+ * check takes as long as a small request.
+ */
+const MAX_WRONG_PER_SECOND = 100;
+const SECOND_MS = 1000;
+
+export interface TicketReaderOptions extends TicketRules {
+  readonly clock: Clock;
+  /** Called with each refused ticket. */
+  readonly refused: (reason: TicketRefusal) => void;
+}
+
+interface Verified {
+  readonly ticket: Ticket;
+  /** Its end on the monotonic clock. */
+  readonly endsAt: number;
+}
+
+/** Verifies signed tickets of other services: synchronously, with keys that are already there. */
+export class TicketReader {
+  readonly #options: TicketReaderOptions;
+  /** Keyed by the ticket's hash. Kept after its end, so that a clock that is set back does not extend it. */
+  readonly #verified = new LRUCache<string, Verified>({ max: MAX_REMEMBERED });
+  readonly #forged = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  /** When the current second began on the monotonic clock, and the wrong signatures in it. */
+  #secondBegan = Number.NEGATIVE_INFINITY;
+  #wrong = 0;
+
+  constructor(options: TicketReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Returns a valid ticket, else `undefined`. One without a signature is not refused: it is for those who share a store. Never throws. */
+  read(value: string): Ticket | undefined {
+    if (value.startsWith(TICKET_PREFIX)) return undefined;
+    const result = this.#verify(value);
+    if (typeof result !== 'string') return result;
+    this.#options.refused(result);
+    return undefined;
+  }
+
+  /** Whether a ticket is valid, for those who ask beside {@link TicketReader.read}: a refusal is not reported twice. */
+  isValid(value: string): boolean {
+    return typeof this.#verify(value) !== 'string';
+  }
+
+  #verify(value: string): Ticket | TicketRefusal {
+    if (value.length > MAX_TICKET_LENGTH) return 'too_long';
+    const { clock } = this.#options;
+    const digest = ticketHash(value);
+    const known = this.#verified.get(digest);
+    if (known !== undefined) {
+      const isOver = clock.now() >= known.ticket.expiresAt || clock.monotonic() >= known.endsAt;
+      return isOver ? 'expired' : known.ticket;
+    }
+    if (this.#forged.has(digest)) return 'wrong_signature';
+    return this.#verifyNew(value, digest);
+  }
+
+  #verifyNew(value: string, digest: string): Ticket | TicketRefusal {
+    const { clock } = this.#options;
+    const now = clock.now();
+    const claimed = checkClaims(value, this.#options, now);
+    if (typeof claimed === 'string') return claimed;
+    if (this.#isFlooded()) return 'too_many_forged';
+    const { ticket } = claimed;
+    if (!claimed.isSigned()) {
+      this.#wrong += 1;
+      this.#forged.set(digest, true);
+      return 'wrong_signature';
+    }
+    this.#verified.set(digest, { ticket, endsAt: clock.monotonic() + ticket.expiresAt - now });
+    return ticket;
+  }
+
+  #isFlooded(): boolean {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#secondBegan >= SECOND_MS) {
+      this.#secondBegan = now;
+      this.#wrong = 0;
+    }
+    return this.#wrong >= MAX_WRONG_PER_SECOND;
+  }
+}

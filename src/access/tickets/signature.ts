@@ -1,0 +1,38 @@
+import { constants, createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
+import { isKeyFor } from '../jwt-issuer.ts';
+
+/** RFC 7518, section 3.1, and RFC 8037, section 3.1. The digest, and how the signature is made. */
+const SCHEMES = {
+  EdDSA: [null, {}],
+  ES256: ['sha256', { dsaEncoding: 'ieee-p1363' }],
+  PS256: ['sha256', { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }],
+  RS256: ['sha256', {}],
+} as const;
+
+/** Signature algorithms of tickets. */
+export type TicketAlgorithm = keyof typeof SCHEMES | 'HS256';
+
+export function isTicketAlgorithm(name: unknown): name is TicketAlgorithm {
+  return name === 'HS256' || (typeof name === 'string' && Object.hasOwn(SCHEMES, name));
+}
+
+/** Whether the key is one for the algorithm: a public key is never used as the secret of HS256. */
+export function fits(key: KeyObject, algorithm: TicketAlgorithm): boolean {
+  return algorithm === 'HS256' ? key.type === 'secret' : key.type !== 'secret' && isKeyFor(key, algorithm);
+}
+
+export function signatureOf(text: string, key: KeyObject, algorithm: TicketAlgorithm): Buffer {
+  if (algorithm === 'HS256') return createHmac('sha256', key).update(text).digest();
+  const [digest, options] = SCHEMES[algorithm];
+  return sign(digest, Buffer.from(text), { key, ...options });
+}
+
+/** @param key one that {@link fits} the algorithm */
+export function isSignedBy(key: KeyObject, algorithm: TicketAlgorithm, text: string, signature: Buffer): boolean {
+  if (algorithm === 'HS256') {
+    const expected = signatureOf(text, key, algorithm);
+    return signature.length === expected.length && timingSafeEqual(signature, expected);
+  }
+  const [digest, options] = SCHEMES[algorithm];
+  return verify(digest, Buffer.from(text), { key, ...options }, signature);
+}

@@ -1,0 +1,105 @@
+import type { ResolvedConfig } from '../../options/config.ts';
+import type { Conditions } from '../../otel/report/conditions.ts';
+import type { TokenStore } from '../../store/token-store.ts';
+import { commonLimits } from '../../wire/allow.ts';
+import { configurationError } from '../../wire/errors.ts';
+import { type Clock, unrefInterval } from '../../wire/time/clock.ts';
+import type { ApiKeyVerifier } from '../api-keys.ts';
+import { ALLOW_CLAIM, TENANTS_CLAIM } from '../jwt-claims.ts';
+import type { TrustedIssuer } from '../jwt-issuer.ts';
+import { commonScopes, commonTenants, type Principal } from '../principal.ts';
+import { refusal } from '../refusal.ts';
+import { createRevocations } from './revocations.ts';
+import { openSigningKeys } from './signing-keys.ts';
+
+/** Our claims in addition to those of RFC 9068. */
+export const TENANT_CLAIM = 'tenant_id';
+export const KEY_CLAIM = 'otelrdcp_key';
+
+export interface OwnTokensOptions {
+  readonly store: TokenStore | undefined;
+  readonly apiKey: ApiKeyVerifier | undefined;
+  readonly certificateRequired: boolean;
+  readonly clock: Clock;
+  readonly conditions: Pick<Conditions, 'watch'>;
+}
+
+/** How long level enterprise accepts tokens while revocations cannot be read from the store. */
+const ENTERPRISE_MAX_AGE_MS = 10_000;
+
+/** State that issuing and verifying tokens of this server share. */
+export type OwnTokens = ReturnType<typeof openOwnTokens>;
+
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for invalid keys, or a store without token records */
+export function openOwnTokens(
+  settings: NonNullable<ResolvedConfig['security']['tokens']>,
+  { store, apiKey, certificateRequired, clock, conditions }: OwnTokensOptions,
+) {
+  if (store === undefined) {
+    throw configurationError('security.tokens', 'needs a store that keeps token records');
+  }
+  const keys = openSigningKeys(settings, {
+    tokenSeconds: settings.accessTokenSeconds,
+    clock,
+    condition: conditions.watch('signing_keys'),
+  });
+  const revocations = createRevocations({
+    store,
+    clock,
+    schedule: unrefInterval,
+    condition: conditions.watch('revocations'),
+    ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
+  });
+  /**
+   * Limits a token to what its API key allows now: same user and tenant, no scope, none of `tenants` and no `allow` beyond the
+   * key's. Returns tokens without a key unchanged, and `undefined` if the key is no longer valid, belongs to another user or
+   * tenant, or allows none of the token's `tenants`, or nothing of its `allow`.
+   */
+  function allowedNow(token: Principal): Principal | undefined {
+    if (token.keyId === undefined) return token;
+    const key = apiKey?.principal(token.keyId);
+    if (key === undefined || key.tenantId !== token.tenantId || key.userId !== token.userId) return undefined;
+    const tenants = commonTenants(token.tenants, key.tenants);
+    const limits = commonLimits(token, key);
+    if (tenants?.length === 0 || limits === undefined) return undefined;
+    const scopes = commonScopes(token, key);
+    return {
+      ...token,
+      ...limits,
+      ...(!token.scopes.every((scope) => scopes.includes(scope)) && { scopes }),
+      ...(tenants !== undefined && { tenants }),
+    };
+  }
+
+  return {
+    settings,
+    store,
+    keys,
+    revocations,
+    clock,
+    allowedNow,
+    /** This server as an issuer. Its sessions must not be revoked. */
+    trusted: {
+      issuer: settings.issuer,
+      audience: [settings.audience].flat(),
+      algorithms: [...keys.algorithms],
+      scopeClaims: ['scope'],
+      tenantClaim: TENANT_CLAIM,
+      tenantsClaim: TENANTS_CLAIM,
+      allowClaim: ALLOW_CLAIM,
+      keyClaim: KEY_CLAIM,
+      key: (header) => keys.verification(header),
+      admit: async (principal) => {
+        const { sessionId } = principal;
+        const allowed = allowedNow(principal);
+        if (sessionId === undefined || allowed === undefined) throw refusal('bearer');
+        if (await revocations.isRevoked(sessionId)) throw refusal('bearer');
+        return allowed;
+      },
+    } satisfies TrustedIssuer,
+    close: () => {
+      revocations.close();
+      keys.close();
+    },
+  };
+}

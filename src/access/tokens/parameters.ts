@@ -1,0 +1,93 @@
+import { SCOPES, type Scope } from '../../wire/constants.ts';
+import { hasScope, type Principal } from '../principal.ts';
+import type { TokenCall } from './call.ts';
+import { badCredential, badRequest, widerScope } from './refusals.ts';
+
+export type Parameters = ReadonlyMap<string, string>;
+
+const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+/** Parameters that may be repeated (RFC 8693, section 2.1). */
+const REPEATABLE: readonly string[] = ['audience', 'resource'];
+
+/**
+ * Returns the form parameters. Empty ones count as omitted (RFC 6749, section 3.2).
+ * @throws {RdcpError} `invalid_request` for a duplicate parameter
+ */
+export function readParameters(pairs: TokenCall['form']): Parameters {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of pairs) {
+    if (value === '') continue;
+    if (parameters.has(name) && !REPEATABLE.includes(name)) {
+      throw badRequest('invalid_request', `${name.slice(0, 64)} was sent more than once`);
+    }
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+/** Returns all requested audiences and resources. */
+export function requestedTargets(pairs: TokenCall['form']): TokenCall['form'] {
+  return pairs.filter(([name, value]) => REPEATABLE.includes(name) && value !== '');
+}
+
+/** @throws {RdcpError} `invalid_request` if it is missing */
+export function requiredParameter(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined) throw badRequest('invalid_request', `${name} is required`);
+  return value;
+}
+
+export interface ClientCredentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/**
+ * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1); `undefined` without a secret.
+ * @throws {RdcpError} `invalid_request` for both at once, `invalid_client` for malformed Basic
+ */
+export function clientCredentials(
+  parameters: Parameters,
+  authorization: string | undefined,
+): ClientCredentials | undefined {
+  const secret = parameters.get('client_secret');
+  if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
+    if (secret !== undefined)
+      throw badRequest(
+        'invalid_request',
+        'Authenticate with either the Authorization header or client_secret, not both',
+      );
+    const credentials = decodeBasic(authorization);
+    if ((parameters.get('client_id') ?? credentials.id) !== credentials.id) {
+      throw badRequest('invalid_request', 'client_id differs from the client in the Authorization header');
+    }
+    return credentials;
+  }
+  return secret === undefined ? undefined : { id: requiredParameter(parameters, 'client_id'), secret };
+}
+
+/** Both parts are form-encoded. */
+function decodeBasic(authorization: string): ClientCredentials {
+  const text = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 1) throw badCredential('invalid_client', 'api-key');
+  const decode = (half: string) => new URLSearchParams(`x=${half.replaceAll('&', '%26')}`).get('x')!;
+  return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
+}
+
+/**
+ * Returns the requested scopes. @default all scopes of the credential
+ * @throws {RdcpError} `invalid_scope` for a scope that the credential does not have
+ */
+export function requestedScopes(parameters: Parameters, principal: Principal): readonly Scope[] {
+  const asked = parameters.get('scope');
+  if (asked === undefined) return principal.scopes;
+  const names = new Set(asked.split(' '));
+  const scopes = SCOPES.filter((scope) => names.has(scope));
+  if (scopes.length < names.size) {
+    throw badRequest('invalid_scope', `scope must be a list of ${SCOPES.join(', ')}, separated by single spaces`);
+  }
+  if (!scopes.every((scope) => hasScope(principal, scope))) throw widerScope(principal, scopes);
+  return scopes;
+}

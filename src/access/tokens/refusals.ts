@@ -1,0 +1,69 @@
+import type { Scope } from '../../wire/constants.ts';
+import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import type { Principal } from '../principal.ts';
+import { type RefusalReason, refusal } from '../refusal.ts';
+
+/** Error codes of RFC 6749 (section 5.2), RFC 7009 (section 2.2.1) and RFC 8693 (section 2.2.2). */
+const OAUTH_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_token_type',
+  'invalid_scope',
+  'invalid_target',
+] as const;
+export type OAuthError = (typeof OAUTH_ERRORS)[number];
+
+/** Returns the OAuth error code of an error, if any. */
+export function oauthErrorOf({ details }: RdcpError): OAuthError | undefined {
+  return OAUTH_ERRORS.find((code) => code === details?.error);
+}
+
+/** Returns the error for an invalid request. */
+export function badRequest(code: OAuthError, message: string): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', message, { details: { error: code } });
+}
+
+/** Returns the error for an invalid credential in the body. */
+export function badCredential(
+  code: OAuthError,
+  method: 'api-key' | 'bearer' | 'mtls',
+  reason?: RefusalReason,
+): RdcpError {
+  return withOAuthError(refusal(method, reason), code) as RdcpError;
+}
+
+/** Returns the error for a scope that the credential does not have. */
+export function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
+  return forbidden(method, 'The credential does not have every scope that was requested', {
+    error: 'invalid_scope',
+    reason: 'insufficient_scopes',
+    requiredScopes: requested,
+    providedScopes: scopes,
+  });
+}
+
+/** Returns the error for a token of another client. */
+export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { method }: Principal): RdcpError {
+  return forbidden(method, 'The token was not issued to this client', { error: code });
+}
+
+/**
+ * Adds an OAuth code to a refusal. Audit trail and metrics still see the original. Returns other errors unchanged.
+ */
+export function withOAuthError(error: unknown, code: OAuthError): unknown {
+  if (!isRdcpError(error) || (error.status !== 401 && error.status !== 403)) return error;
+  const { method, headers, cause, message, details } = error;
+  return new RdcpError(error.code, message, {
+    details: { ...details, error: code },
+    ...(method !== undefined && { method }),
+    ...(headers !== undefined && { headers }),
+    cause,
+  });
+}
+
+function forbidden(method: string, message: string, details: Readonly<Record<string, unknown>>): RdcpError {
+  return new RdcpError('RDCP_FORBIDDEN', message, { method, details });
+}

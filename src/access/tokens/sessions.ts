@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import type { TokenSession } from '../../store/token-store.ts';
+import { limitsOf } from '../../wire/allow.ts';
+import type { Scope } from '../../wire/constants.ts';
+import { unavailable } from '../../wire/errors.ts';
+import type { TokenGrant } from '../../wire/oauth-messages.ts';
+import { assertBinding } from '../hybrid.ts';
+import { loadJose } from '../jose.ts';
+import { ALLOW_CLAIM, APPROVAL_CLAIM, CLOCK_TOLERANCE_SECONDS, TENANTS_CLAIM } from '../jwt-claims.ts';
+import type { Principal } from '../principal.ts';
+import type { TokenCall } from './call.ts';
+import { KEY_CLAIM, type OwnTokens, TENANT_CLAIM } from './own-tokens.ts';
+import { type Parameters, requestedScopes } from './parameters.ts';
+import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
+import { badCredential, othersToken, withOAuthError } from './refusals.ts';
+import { decodeSession, encodeSession, newSessionId, type SessionData } from './session.ts';
+
+export interface IssueRequest {
+  /** Principal of the token. Limits its lifetime and scopes. */
+  readonly principal: Principal;
+  readonly scopes: readonly Scope[];
+  /** The session of the exchanged token, if it is one of ours. */
+  readonly parent?: string | undefined;
+  readonly refreshable: boolean;
+}
+
+interface Found {
+  readonly session: TokenSession;
+  readonly data: SessionData;
+  /** Hash of the token that was presented. */
+  readonly presented: string;
+  readonly principal: Principal;
+}
+
+/** Begins, refreshes and ends sessions, and issues their tokens. */
+export class Sessions {
+  readonly #own: OwnTokens;
+
+  constructor(own: OwnTokens) {
+    this.#own = own;
+  }
+
+  /** Begins a session. */
+  async begin({ principal, scopes, parent, refreshable }: IssueRequest) {
+    const now = this.#own.clock.now();
+    const sessionId = newSessionId(parent, randomBytes);
+    // A session does not outlive the credential that it was begun with.
+    const sessionEnd = Math.min(
+      now + this.#own.settings.refreshTokenSeconds * 1000,
+      principal.expiresAt ?? Number.POSITIVE_INFINITY,
+    );
+    const grant = await this.#accessToken(principal, scopes, sessionId, sessionEnd);
+    if (!refreshable) return { sessionId, grant };
+    const tagKey = random(32);
+    const { token, hash: current } = newRefreshToken(sessionId, tagKey, randomBytes);
+    const { userId, clientId, tenantId, tenants, keyId, certificateThumbprint } = principal;
+    const identity = { userId, clientId, tenantId, tenants, keyId, certificateThumbprint };
+    const data = encodeSession({ ...identity, ...limitsOf(principal), scopes, tagKey });
+    await fromStore(this.#own.store.begin({ id: sessionId, current, data, expiresAt: sessionEnd }, now));
+    return { sessionId, grant: { ...grant, refresh_token: token } };
+  }
+
+  /**
+   * The refresh token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14.2).
+   * @param client authenticated client, if any
+   */
+  async refresh(
+    call: TokenCall,
+    token: string,
+    parameters: Parameters,
+    client: Principal | undefined,
+  ): Promise<TokenGrant> {
+    const found = await this.#find(token);
+    if (found === undefined) throw badCredential('invalid_grant', 'bearer');
+    const { session, data, principal, presented } = found;
+    const next = newRefreshToken(session.id, data.tagKey, randomBytes);
+    // First check: reuse of a replaced token always revokes its session, even if the request is invalid otherwise.
+    if (presented !== session.current) await this.#rotate(found, next.hash, call);
+    const named = client?.clientId ?? parameters.get('client_id');
+    if (named !== undefined && named !== principal.clientId) throw othersToken('invalid_grant', principal);
+    try {
+      assertBinding(principal, call.clientCertificate);
+    } catch (error) {
+      throw withOAuthError(error, 'invalid_grant');
+    }
+    const granted = this.#stillGranted(found);
+    if (granted === undefined) throw badCredential('invalid_grant', 'bearer');
+    call.identified(granted);
+    const scopes = requestedScopes(parameters, granted);
+    await this.#rotate(found, next.hash, call);
+    try {
+      const grant = await this.#accessToken(granted, scopes, session.id, session.expiresAt);
+      const reason = 'refresh token';
+      await call.note({ action: 'token.refresh', outcome: 'success', principal: { ...granted, scopes }, reason });
+      return { ...grant, refresh_token: next.token };
+    } catch (error) {
+      // The old token is used up and the new one is not returned, so the session is unusable.
+      await this.end(session.id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Returns the principal of a refresh token, or `undefined` if it is unknown. */
+  async holder(token: string): Promise<Principal | undefined> {
+    return (await this.#find(token))?.principal;
+  }
+
+  /** Revokes a session in all processes. Resolves with false if it was revoked before. */
+  async end(sessionId: string): Promise<boolean> {
+    const now = this.#own.clock.now();
+    const until = this.#lastTokenEnd(now);
+    const ended = await fromStore(this.#own.store.revoke(sessionId, until, now));
+    this.#own.revocations.add(sessionId, until);
+    return ended;
+  }
+
+  /** Latest expiry of an access token signed now, including clock skew. */
+  #lastTokenEnd(now: number): number {
+    return now + (this.#own.settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
+  }
+
+  /** Signs an access token (RFC 9068). */
+  async #accessToken(
+    { userId, clientId, tenantId, tenants, allow, approval, keyId, certificateThumbprint }: Principal,
+    scopes: readonly Scope[],
+    sessionId: string,
+    sessionEnd: number,
+  ): Promise<TokenGrant> {
+    const { issuer, audience, accessTokenSeconds } = this.#own.settings;
+    const { SignJWT } = await loadJose();
+    const { key, header } = this.#own.keys.current();
+    const now = this.#own.clock.now();
+    const iat = Math.floor(now / 1000);
+    const exp = Math.floor(Math.min(now + accessTokenSeconds * 1000, sessionEnd) / 1000);
+    const token = new SignJWT({
+      iss: issuer,
+      aud: typeof audience === 'string' ? audience : [...audience],
+      sub: userId,
+      ...(clientId !== undefined && { client_id: clientId }),
+      ...(tenantId !== undefined && { [TENANT_CLAIM]: tenantId }),
+      ...(tenants !== undefined && { [TENANTS_CLAIM]: tenants }),
+      ...(allow !== undefined && { [ALLOW_CLAIM]: allow }),
+      ...(approval === true && { [APPROVAL_CLAIM]: approval }),
+      scope: scopes.join(' '),
+      sid: sessionId,
+      jti: random(16),
+      iat,
+      exp,
+      ...(keyId !== undefined && { [KEY_CLAIM]: keyId }),
+      ...(certificateThumbprint !== undefined && { cnf: { 'x5t#S256': certificateThumbprint } }),
+    }).setProtectedHeader({ ...header, typ: 'at+jwt' });
+    return {
+      access_token: await token.sign(key),
+      token_type: 'Bearer',
+      expires_in: Math.max(0, exp - iat),
+      scope: scopes.join(' '),
+    };
+  }
+
+  /** Finds the active session of a refresh token that was issued here, replaced or not. */
+  async #find(token: string): Promise<Found | undefined> {
+    const parsed = parseRefreshToken(token);
+    if (parsed === undefined) return undefined;
+    const session = await fromStore(this.#own.store.find(parsed.sessionId, this.#own.clock.now()));
+    if (session === undefined) return undefined;
+    const data = decodeSession(session.data);
+    if (!wasIssued(parsed, data.tagKey) || (await this.#own.revocations.isRevoked(session.id))) return undefined;
+    return { session, data, presented: parsed.hash, principal: principalOf(session, data) };
+  }
+
+  /** Replaces the token. Revokes the session if the token was replaced before, because one of its users stole it. */
+  async #rotate({ session, presented, principal }: Found, next: string, call: TokenCall): Promise<void> {
+    const now = this.#own.clock.now();
+    const revokedUntil = this.#lastTokenEnd(now);
+    const rotation = { id: session.id, expected: presented, next, now, revokedUntil };
+    const outcome = await fromStore(this.#own.store.rotate(rotation));
+    if (outcome === 'rotated') return;
+    if (outcome === 'reused') {
+      this.#own.revocations.add(session.id, revokedUntil);
+      const reason = 'a refresh token was used again: its session is revoked';
+      await call.note({ action: 'token.reuse', outcome: 'denied', principal, reason });
+    }
+    throw badCredential('invalid_grant', 'bearer');
+  }
+
+  /** Returns the principal limited to what its API key allows now, or `undefined` if no scope is left. */
+  #stillGranted({ principal }: Found): Principal | undefined {
+    const granted = this.#own.allowedNow(principal);
+    return granted?.scopes.length === 0 ? undefined : granted;
+  }
+}
+
+function principalOf({ id, expiresAt }: TokenSession, { tagKey: _, ...identity }: SessionData): Principal {
+  return { method: 'bearer', ...identity, sessionId: id, expiresAt };
+}
+
+function random(bytes: number): string {
+  return randomBytes(bytes).toString('base64url');
+}
+
+/** Returns the store's result. A failing store causes 503. */
+function fromStore<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((cause: unknown) => {
+    throw unavailable('The token store is unreachable', cause, 1);
+  });
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
+import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { codeOf } from '../wire/thrown.ts';
+import { timers } from '../wire/time/timers.ts';
+
+/** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
+const POLL_MS = 500;
+
+export interface WatchedFileOptions<T> {
+  /** Kind and base name of the file, for messages. Never its path. */
+  readonly name: string;
+  /** @throws {RdcpError} for invalid text */
+  readonly load: (text: string) => T;
+  /** Holds while the file is missing or invalid. The last valid value stays in use. */
+  readonly condition?: Condition | undefined;
+}
+
+export interface WatchedFile<T> {
+  /** The last valid value of the file. */
+  readonly value: T;
+  /** Reads the file now instead of at the next poll. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Opens a file that is read twice a second, and loaded again when its text changed.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
+ */
+export function watchFile<T>(
+  path: string,
+  { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,
+): WatchedFile<T> {
+  let text = readNow(path, name);
+  let value = load(text);
+  let failed = false;
+  let reading: Promise<void> | undefined;
+
+  const read = async () => {
+    try {
+      const found = await readFile(path, 'utf8');
+      if (found !== text || failed) value = load(found);
+      text = found;
+      failed = false;
+      condition.end();
+    } catch (error) {
+      failed = true;
+      condition.begin((isRdcpError(error) ? error : unreadable(name, error)).message);
+    }
+  };
+
+  const poll = async () => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    await reading;
+  };
+
+  const timer = timers.setInterval(() => void poll(), POLL_MS);
+  timer.unref();
+  return {
+    get value() {
+      return value;
+    },
+    refresh: async () => {
+      // A pending poll may have read the file before the caller's change.
+      await reading;
+      await poll();
+    },
+    close: () => timers.clearInterval(timer),
+  };
+}
+
+function readNow(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw unreadable(name, cause);
+  }
+}
+
+function unreadable(name: string, cause: unknown): RdcpError {
+  const code = codeOf(cause) ?? 'unknown error';
+  return new RdcpError('RDCP_CONFIG_INVALID', `${name}: the file cannot be read (${code})`, {
+    details: { field: '' },
+    cause,
+  });
+}

@@ -1,0 +1,344 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../access/tickets/open.ts';
+import { MAX_TICKETS, TicketActivations } from '../access/tickets/ticket-activations.ts';
+import { type ProcessAdoption, processAdoption } from '../adopt/process.ts';
+import { budgetsOf } from '../calls/emit/budgets.ts';
+import type { LogExports } from '../calls/emit/log-exports.ts';
+import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
+import { createInstruments, type Instruments } from '../calls/metrics/instruments.ts';
+import { createMeasurements } from '../calls/metrics/measurements.ts';
+import type { Measurements } from '../calls/metrics/types.ts';
+import { WorkFollower } from '../calls/work/match.ts';
+import { type SharedCalls, shareCalls } from '../control/cluster/calls.ts';
+import { type FollowedCluster, followCluster } from '../control/cluster/following.ts';
+import { describeInstance } from '../control/fleet/instance.ts';
+import { createIsolation, type Isolation } from '../control/tenancy/isolation.ts';
+import type { Time } from '../endpoint/app.ts';
+import type { Listener } from '../endpoint/connections/listener.ts';
+import { deferListener, Entrance } from '../endpoint/deferred.ts';
+import type { HandshakeRefusal } from '../endpoint/tls/refusals.ts';
+import { gate } from '../gate/gate.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import { applicationPackage } from '../otel/loading/package.ts';
+import { type Conditions, createConditions } from '../otel/report/conditions.ts';
+import { createFaultReporter, type ReportFault } from '../otel/report/faults.ts';
+import { createReporter, type Reporter } from '../otel/report/reporter.ts';
+import { resourceAttribute } from '../otel/resource.ts';
+import type { Telemetry } from '../otel/telemetry.ts';
+import type { Instance } from '../store/fleet-store.ts';
+import { createNotifier, type Notifier } from '../trail/notify/notifier.ts';
+import type { AuditDraft, AuditTrail } from '../trail/types.ts';
+import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { createRedaction } from '../wire/redaction.ts';
+import { systemClock as clock, type Delay, guardedTimers } from '../wire/time/clock.ts';
+import { type Closable, diagnose } from './closing.ts';
+
+/** The parts that belong to the process: they outlive a change of the store. */
+export interface ProcessParts {
+  readonly config: ResolvedConfig;
+  readonly telemetry: Telemetry;
+  /** This process in the fleet. Its id stays; the rest may become known later. */
+  readonly instance: () => Instance;
+  /** Its id in telemetry: that of the resource, where it has one, so that its records and series can be joined. */
+  readonly instanceId: () => string;
+  readonly reporter: Reporter;
+  /** Failed audit writes go to the service's log, other errors to OpenTelemetry's diagnostics. */
+  readonly report: (error: unknown) => void;
+  /** Writes a line for the service's owner as well. */
+  readonly fault: ReportFault;
+  readonly time: Time;
+  readonly isolation: Isolation;
+  readonly cluster: FollowedCluster;
+  readonly measurements: Measurements;
+  /** Of a cluster whose processes share no configured store. */
+  readonly calls: SharedCalls;
+  readonly instruments: Instruments;
+  readonly trail: TrailInUse;
+  readonly conditions: Conditions;
+  readonly sink: EmissionSink;
+  /** Follows the attributes of work. */
+  readonly work: WorkFollower;
+  /** Tickets of other services. `undefined` without `security.tickets`. */
+  readonly tickets: AcceptedTickets | undefined;
+  readonly notifier: Notifier | undefined;
+  readonly adoption: ProcessAdoption;
+  readonly entrance: Entrance;
+  /** `undefined` with `server: false`. */
+  readonly listener: Listener | undefined;
+  /** In the order in which they are closed, after the state. */
+  readonly closables: readonly (Closable | undefined)[];
+}
+
+/**
+ * The audit entry for a credential source that fails or recovers.
+ * @param problem absent on recovery
+ * @param message the same message as in the log
+ */
+function credentialsDraft(problem: string | undefined, message: string): AuditDraft {
+  return {
+    action: 'credentials.reload',
+    categories: [],
+    changes: [],
+    outcome: problem === undefined ? 'success' : 'failed',
+    identity: {},
+    reason: message,
+  };
+}
+
+/** The audit entry for a client certificate that TLS refused. No request follows that would write one. */
+function handshakeDraft({ reason, address }: HandshakeRefusal): AuditDraft {
+  return {
+    action: 'authenticate',
+    categories: [],
+    changes: [],
+    outcome: 'denied',
+    identity: {},
+    reason,
+    ...(address !== undefined && { source: { address } }),
+    error: reason === 'certificate_missing' ? 'RDCP_AUTH_REQUIRED' : 'RDCP_AUTH_FAILED',
+  };
+}
+
+/** The audit entry for tickets that were refused. They become one a minute, with their number. */
+const ALL_PLACES_TAKEN = new RdcpError(
+  'RDCP_TEMPORARY_LIMIT',
+  `${MAX_TICKETS} tickets of other services are in use, the most at a time, and further ones switch nothing on`,
+);
+const REFUSED_TICKETS: AuditDraft = {
+  action: 'authenticate',
+  categories: [],
+  changes: [],
+  outcome: 'denied',
+  identity: {},
+  reason: 'invalid_ticket',
+  error: 'RDCP_AUTH_FAILED',
+};
+
+/** The trail of the state in use, for the parts of the process that write to it. */
+class TrailInUse implements Pick<AuditTrail, 'note' | 'refused'> {
+  #trail: AuditTrail | undefined;
+
+  use(trail: AuditTrail): void {
+    this.#trail = trail;
+  }
+
+  note(...entry: Parameters<AuditTrail['note']>): void {
+    this.#trail?.note(...entry);
+  }
+
+  refused(...entry: Parameters<AuditTrail['refused']>): void {
+    this.#trail?.refused(...entry);
+  }
+}
+
+/** The parts of OpenTelemetry that a remote control uses. */
+export interface OpenTelemetryParts {
+  readonly telemetry: Telemetry;
+  /** `undefined` if the exports of the SDK are not watched. */
+  readonly logExports: LogExports | undefined;
+}
+
+/** @param opened collects the parts to close if a later one fails to start */
+export function openProcess(
+  config: ResolvedConfig,
+  { telemetry, logExports }: OpenTelemetryParts,
+  opened: Closable[],
+): ProcessParts {
+  const facts = {
+    id: randomUUID(),
+    host: hostname(),
+    pid: process.pid,
+    startedAt: clock.now(),
+    env: process.env,
+  };
+  const resource = (name: string) => resourceAttribute(name, process.env);
+  const instanceId = () => resource('service.instance.id') ?? facts.id;
+  const instance = () =>
+    describeInstance({ ...facts, resource, packageName: () => applicationPackage(process.argv[1], process.env) });
+  const reporter = createReporter(config.logger);
+  const report = (error: unknown) => {
+    if (isRdcpError(error) && error.code === 'RDCP_AUDIT_WRITE_FAILED') reporter.error(error.message);
+    else diagnose(error);
+  };
+  const reportFault = createFaultReporter(reporter, clock);
+  const fault: ReportFault = (error, place) => {
+    diagnose(error);
+    reportFault(error, place);
+  };
+  const { schedule, delay } = guardedTimers((error) => fault(error, 'a timer'));
+  const isolation = createIsolation(config.tenancy);
+  const cluster = followCluster({ failed: (problem) => warnNotShared(config, reporter, problem), delay });
+  opened.push(cluster);
+
+  const { tenantAttribute, rateWindowSeconds } = config.metrics;
+  const measurements = createMeasurements({
+    gate,
+    clock,
+    windowSeconds: rateWindowSeconds,
+    schedule,
+  });
+  opened.push(measurements);
+  const calls = shareCalls({ cluster, own: measurements, gate, clock, schedule });
+  opened.push(calls);
+  const instruments = createInstruments({
+    telemetry,
+    gate,
+    measurements,
+    ...(tenantAttribute && { tenantCalls: gate.tenantCalls }),
+    schedule,
+  });
+  opened.push(instruments);
+
+  const trail = new TrailInUse();
+  const conditions = createConditions({
+    reporter,
+    clock,
+    delay,
+    credentialsFailed: instruments.credentialFailure,
+    credentialsChanged: (_name, problem, message) => trail.note(credentialsDraft(problem, message)),
+  });
+  opened.push(conditions);
+  const work = new WorkFollower(gate.work, createRedaction(config.emit.redact));
+  const notifier = openNotifier(config, { instance, reporter, report, conditions, instruments, delay });
+  const sink = createSink({
+    telemetry,
+    clock,
+    to: config.emit.to,
+    env: process.env,
+    reporter,
+    condition: conditions.watch('output'),
+    logExports,
+    exportCondition: conditions.watch('export'),
+    delay,
+    budget: budgetsOf(config.controls.budget),
+    redact: config.emit.redact,
+    instanceId,
+    schedule,
+    recorder: config.recorder,
+    failed: notifier && ((failure) => notifier.failed(failure)),
+    selection: { clock, instanceId: facts.id, work, random: Math.random },
+  });
+  opened.push(sink);
+  const refused: OpenTicketsOptions['refused'] = (reason) => {
+    instruments.ticketRefused(reason);
+    if (reason === 'too_many') fault(ALL_PLACES_TAKEN, 'a ticket');
+    else trail.refused(REFUSED_TICKETS);
+  };
+  const tickets = acceptTickets(config, conditions, delay, refused);
+  const ticketed = tickets && switchOnByTickets(tickets, refused, { work, sink, delay });
+  opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
+
+  const entrance = new Entrance();
+  const { server, limits } = config;
+  const listener =
+    server === false
+      ? undefined
+      : deferListener(server, entrance.handler, {
+          load: () => entrance.load(),
+          places: { total: limits.maxConnections, perAddress: limits.maxConnectionsPerAddress },
+          conditions,
+          refused: (refusal) => {
+            instruments.authFailure('mtls', refusal.reason);
+            trail.refused(handshakeDraft(refusal));
+          },
+          production: process.env.NODE_ENV === 'production',
+        });
+  return {
+    config,
+    telemetry,
+    instance,
+    instanceId,
+    reporter,
+    report,
+    fault,
+    time: { clock, schedule, delay },
+    isolation,
+    cluster,
+    measurements,
+    calls,
+    instruments,
+    trail,
+    conditions,
+    sink,
+    tickets,
+    work,
+    notifier,
+    adoption: processAdoption(gate),
+    entrance,
+    listener,
+    closables: [ticketed, calls, measurements, instruments, cluster, sink, notifier, tickets],
+  };
+}
+
+function acceptTickets(
+  { security }: ResolvedConfig,
+  conditions: Conditions,
+  delay: Delay,
+  refused: OpenTicketsOptions['refused'],
+): AcceptedTickets | undefined {
+  return (
+    security.tickets &&
+    openTickets(security.tickets, {
+      conditions,
+      refused,
+      ownIssuer: security.tokens?.issuer,
+      clock,
+      delay,
+    })
+  );
+}
+
+/** Follows tickets in requests to this process. */
+function switchOnByTickets(
+  { reader }: AcceptedTickets,
+  refused: OpenTicketsOptions['refused'],
+  { work, sink, delay }: { readonly work: WorkFollower; readonly sink: EmissionSink; readonly delay: Delay },
+): Closable {
+  const activations = new TicketActivations({
+    reader,
+    refused,
+    categories: () => gate.categories(),
+    activate: sink.activate,
+    clock,
+    delay,
+  });
+  const unfollow = work.followTickets((ticket) => activations.take(ticket));
+  return {
+    close() {
+      unfollow();
+      activations.close();
+    },
+  };
+}
+
+/** Warns at the start; otherwise it would be unclear why a change reaches only one worker. */
+export function warnNotShared({ store }: ResolvedConfig, reporter: Reporter, problem: string): void {
+  reporter.warn(
+    store === 'memory:'
+      ? `the processes of this cluster share no state (${problem}): set store to sqlite:FILE, redis://… or postgres://…`
+      : `each process of this cluster reports only its own calls (${problem})`,
+  );
+}
+
+function openNotifier(
+  { notify, console: page }: ResolvedConfig,
+  {
+    instruments,
+    instance,
+    ...parts
+  }: Pick<ProcessParts, 'instance' | 'reporter' | 'report' | 'conditions' | 'instruments'> & Pick<Time, 'delay'>,
+): Notifier | undefined {
+  if (notify.webhook === undefined) return undefined;
+  return createNotifier({
+    webhooks: [notify.webhook].flat(),
+    source: () => {
+      const { service, version, host, pid } = instance();
+      return { service, ...(version !== undefined && { version }), host, pid };
+    },
+    clock,
+    count: instruments.notification,
+    traceUrl: typeof page === 'object' ? page.traceUrl : undefined,
+    ...parts,
+  });
+}

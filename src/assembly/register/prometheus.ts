@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { ListenOptions } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { followCluster } from '../../control/cluster/following.ts';
+import type { Listening } from '../../control/cluster/listening.ts';
+import { diagnostics } from '../../otel/diagnostics.ts';
+import { createHostCheck, hostNameOf } from '../../wire/net/hosts.ts';
+import { unrefTimeout } from '../../wire/time/clock.ts';
+import { mergeExpositions } from './exposition.ts';
+
+const PATH = '/metrics';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface ScrapedAddress extends Address {
+  /** Other host names that scrapers may use: those of the control endpoint. */
+  readonly allowedHosts: readonly string[];
+}
+
+/** An exporter that answers requests but opens no port. */
+interface MetricsHandler {
+  getMetricsRequestHandler(request: IncomingMessage, response: ServerResponse): void;
+}
+
+export interface ServedMetrics {
+  /** The address to scrape; rejects if the port cannot be opened. */
+  readonly listening: Promise<Listening>;
+  /** Removes this process from the scrapes of its cluster. */
+  leave(): void;
+}
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+/** Longest wait of a scrape for another process of the cluster, in milliseconds. */
+const PATIENCE_MS = 1000;
+
+const FOREIGN_HOST = 'This host name is not allowed: add it to server.allowedHosts if scrapers should use it\n';
+
+/** Service names on the cluster's board: the address for scrapers, and the socket of each process. */
+const FOR_SCRAPERS = 'metrics';
+const FOR_EACH_OTHER = 'metrics of one process';
+
+/**
+ * Opens the port for Prometheus. The exporter's own server is not used: it keeps the process alive while a scraper is
+ * connected, and cannot let the system choose a port.
+ *
+ * In a cluster one process has the port, or the workers share it. A scrape returns the metrics of all processes: each one
+ * listens on a socket in the cluster's folder, where the others fetch its metrics.
+ */
+export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress): ServedMetrics {
+  const serves = createHostCheck({ host, allowedHosts });
+  const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
+  const cluster = followCluster({ failed: () => {}, delay: unrefTimeout });
+  cluster.onJoined(() => void answerOthers().catch(notAnswering));
+
+  async function answerOthers(): Promise<void> {
+    const { membership } = cluster;
+    if (membership === undefined) return;
+    const name = `metrics-${process.pid}.sock`;
+    const path =
+      process.platform === 'win32' ? `\\\\.\\pipe\\${membership.folder}\\${name}` : join(membership.folder, name);
+    await listening(answerAlone, { path, exclusive: true });
+    membership.board.publishAddress({ service: FOR_EACH_OTHER, wanted: '', url: path });
+  }
+
+  async function answerForAll(response: ServerResponse): Promise<void> {
+    const processes = cluster.board?.addresses(FOR_EACH_OTHER) ?? [];
+    const texts = await Promise.all(
+      processes.map(async ({ pid, url }) => [pid, await ask(url).catch(() => '')] as const),
+    );
+    response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(mergeExpositions(new Map(texts)));
+  }
+
+  const answer: RequestListener = (request, response) => {
+    if (!isForUs(request, serves)) response.writeHead(403, { 'Content-Type': 'text/plain' }).end(FOREIGN_HOST);
+    else if (request.url?.split('?', 1)[0] !== PATH) response.writeHead(404).end();
+    else if (cluster.board === undefined) answerAlone(request, response);
+    else answerForAll(response).catch(() => response.writeHead(500).end());
+  };
+
+  const own = answerOthers().catch(notAnswering);
+  const served = cluster.listen(FOR_SCRAPERS, `${host}:${port}`, async () => {
+    await own;
+    const address = await listening(answer, { host, port });
+    return { url: metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }) };
+  });
+  return { listening: served, leave: () => cluster.close() };
+}
+
+/** The host check of the control endpoint. HTTP/1.0 has no `Host` and is allowed: the check is about browsers, which do not use it. */
+function isForUs(
+  { headers, httpVersion, socket }: IncomingMessage,
+  serves: ReturnType<typeof createHostCheck>,
+): boolean {
+  if (headers.host === undefined) return httpVersion === '1.0';
+  const name = hostNameOf(headers.host);
+  return name !== undefined && serves(name, socket);
+}
+
+/** A scrape then returns the metrics of the other processes only. */
+function notAnswering(error: unknown): void {
+  diagnostics.error('rdcp: scrapes of the cluster lack the metrics of this process', error);
+}
+
+/** Starts a server. Neither it nor its connections keep the process alive. */
+function listening(answer: RequestListener, options: ListenOptions): Promise<ReturnType<Server['address']>> {
+  const server = createServer(answer);
+  server.on('connection', (socket) => socket.unref());
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => resolve(server.address()));
+    server.unref();
+  });
+}
+
+async function ask(socketPath: string): Promise<string> {
+  const request = get({ socketPath, path: PATH, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return text(response);
+}
+
+export function metricsUrl({ host, port }: Address): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}${PATH}`;
+}

@@ -1,0 +1,306 @@
+import { randomUUID } from 'node:crypto';
+import { openAuthentication } from '../access/configured.ts';
+import { discoveryProblem } from '../access/tokens/issuer-url.ts';
+import { announcedCalls } from '../calls/metrics/called.ts';
+import { addCalls } from '../calls/metrics/shared.ts';
+import { History, type HistoryOptions } from '../calls/tail/history.ts';
+import { Relay } from '../calls/tail/relay.ts';
+import { MeasuredAlerts } from '../control/alerts/measured.ts';
+import { Approvals } from '../control/approvals.ts';
+import { Choosing } from '../control/fleet/choosing.ts';
+import { createFleet } from '../control/fleet/fleet.ts';
+import type { Fleet } from '../control/fleet/types.ts';
+import { createControlPlane } from '../control/plane.ts';
+import type { CategoryView, ControlPlane } from '../control/types.ts';
+import { type DeferredApp, deferApp } from '../endpoint/deferred.ts';
+import { OpenStreams } from '../endpoint/streams/open-streams.ts';
+import { gate } from '../gate/gate.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
+import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
+import { openSigner } from '../trail/signature.ts';
+import { createAuditTrail } from '../trail/trail.ts';
+import type { AuditTrail } from '../trail/types.ts';
+import { RdcpError, storeProblem } from '../wire/errors.ts';
+import { NO_LINES, sumOfLines } from '../wire/member-calls.ts';
+import { LATEST_INSTANT } from '../wire/time.ts';
+import type { Closable } from './closing.ts';
+import type { ProcessParts } from './process.ts';
+import { followDocument } from './pulled.ts';
+
+/** How long nothing malformed may be read until the condition ends, in milliseconds. */
+const QUIET_MS = 60_000;
+
+const GLOBAL = { key: GLOBAL_SCOPE };
+
+/** The parts that belong to one state, and live as long as its store. */
+export interface State {
+  readonly store: StateStore;
+  readonly authenticator: Closable;
+  readonly trail: AuditTrail;
+  readonly plane: ControlPlane;
+  readonly fleet: Fleet | undefined;
+  readonly streams: OpenStreams;
+  readonly choosing: Closable;
+  readonly relay: Closable;
+  /** `undefined` where no lines are kept. */
+  readonly history: Closable | undefined;
+  readonly alerts: Closable;
+  /** `undefined` without `pull`. */
+  readonly pulled: Closable | undefined;
+  readonly app: DeferredApp;
+  /** Resolves when the store was read, or that failed. */
+  readonly started: Promise<void>;
+}
+
+/**
+ * @param opened collects the parts to close if a later one fails to start
+ * @param chainId of the audit trail; a chain is never continued in another store
+ */
+export function openState(
+  host: ProcessParts,
+  store: StateStore,
+  opened: Closable[],
+  chainId = host.instance().id,
+): State {
+  const { config, telemetry, reporter, report, fault, isolation, cluster, calls, instruments, conditions, sink } = host;
+  const { security, limits, controls } = config;
+  const { clock, schedule, delay } = host.time;
+  opened.push(store);
+  const { tokens: tokenStore } = store;
+  const { authenticator, tokens, ownKeys } = openAuthentication(security, {
+    clock,
+    conditions,
+    report,
+    tokenStore,
+    tenancy: config.tenancy !== false,
+  });
+  opened.push(authenticator);
+  if (ownKeys !== undefined) host.tickets?.useOwnKeys(ownKeys);
+  const problem = security.tokens && discoveryProblem(security.tokens.issuer);
+  if (problem !== undefined) reporter.warn(problem);
+  const { id: instanceId } = host.instance();
+  const outage = conditions.watch('store');
+
+  const malformed = reportMalformed(host);
+  store.onMalformed?.(malformed);
+
+  const trail = createAuditTrail({
+    store,
+    telemetry,
+    clock,
+    schedule,
+    chain: {
+      securityLevel: security.level,
+      instanceId: chainId,
+      retentionDays: config.audit.retentionDays,
+    },
+    randomUUID,
+    instanceId: host.instanceId,
+    sign: config.audit.signingKeyFile === undefined ? undefined : openSigner(config.audit.signingKeyFile),
+    recorded: host.notifier?.recorded,
+    failed: instruments.auditFailure,
+    condition: conditions.watch('audit'),
+    report,
+  });
+  opened.push(trail);
+  host.trail.use(trail);
+  const whileChosen: Choosing['whileChosen'] = (choice, begin) => choosing.whileChosen(choice, begin);
+  const plane = createControlPlane({
+    gate,
+    store,
+    audit: trail,
+    sink,
+    clock,
+    delay,
+    limits: {
+      defaultDuration: controls.defaultDuration,
+      maxDuration: controls.maxDuration,
+      maxTemporary: controls.maxTemporaryPerTenant,
+      maxCategories: limits.maxCategories,
+    },
+    overrides: config.categories,
+    budgets: sink.budgets,
+    activate: sink.activate,
+    whileChosen,
+    ticketSigner: security.tokens && ownKeys && { ...security.tokens, current: ownKeys.current },
+    securityLevel: security.level,
+    isolation,
+    countsTenants: isolation.separatesMetrics || config.metrics.tenantAttribute,
+    outage,
+    loss: conditions.watch('state_lost'),
+    reporter: config.announce ? reporter : undefined,
+    cluster,
+    report,
+  });
+  opened.push(plane);
+  instruments.observe({
+    states: () => plane.view(GLOBAL),
+    recorded: (index) => sink.recorder.countsOf(index),
+    conditions: () => holdingByName(conditions),
+    temporaryControls: () => {
+      const global = plane.temporaryControls(GLOBAL);
+      return { global, tenants: plane.temporaryControls() - global };
+    },
+  });
+
+  const linesOf = ({ index }: { readonly index: number }) => ({
+    ...NO_LINES,
+    ...sink.recorder.countsOf(index),
+    dropped: gate.droppedTotal(index),
+  });
+  const fleet =
+    store.fleet &&
+    createFleet({
+      store: store.fleet,
+      self: host.instance,
+      categories: () => plane.categories(),
+      calls: (most) => announcedCalls({ gate, own: host.measurements, linesOf }, most),
+      controlsEnd: () => lastEnd(plane.view(GLOBAL)),
+      sourceOf: (name) => host.adoption.sourceOf(name),
+      malformed: () => malformed('list'),
+      others: (categories) => plane.setOthers(categories),
+      current: () => plane.current,
+      acknowledgeTimeoutMs: config.fleet.acknowledgeTimeoutSeconds * 1000,
+      clock,
+      schedule,
+      delay,
+      random: Math.random,
+      outage,
+    });
+  if (fleet !== undefined) opened.push(fleet);
+
+  const choosing = new Choosing({ self: host.instance, fleet, schedule });
+  opened.push(choosing);
+
+  const streams = new OpenStreams();
+  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule });
+  if (history !== undefined) opened.push(history);
+  const relay = new Relay({
+    gate,
+    addTap: sink.addTap,
+    recorder: sink.recorder,
+    history,
+    work: host.work,
+    budgetOf: sink.budgets.configured,
+    messages: store.messages,
+    tails: config.tail !== false,
+    malformed: () => malformed('message'),
+    sourceOf: (name) => {
+      const source = host.adoption.sourceOf(name);
+      return source?.count === 1 ? source.name : undefined;
+    },
+    instanceId,
+    ...(fleet && { takesPart: fleet.has }),
+    whileChosen,
+    clock,
+    schedule,
+    random: Math.random,
+    randomUUID,
+  });
+  opened.push(relay);
+
+  const alerts = new MeasuredAlerts({
+    rules: config.alerts,
+    group: store.shared ? 'measured' : instanceId,
+    plane,
+    trail,
+    fleet,
+    isolation,
+    works: host.work.outcomes,
+    host: process,
+    clock,
+    schedule,
+    report,
+  });
+  opened.push(alerts);
+
+  const pulled = followDocument(host, { plane, relay });
+  if (pulled !== undefined) opened.push(pulled);
+
+  const approvals = new Approvals({ store, trail, clock, randomUUID });
+  const checkStore = async () => {
+    try {
+      await store.check();
+    } catch (cause) {
+      throw new RdcpError('RDCP_UNAVAILABLE', storeProblem(cause), { cause });
+    }
+    if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
+  };
+  const app = deferApp({
+    config,
+    state: { plane, trail, approvals, authenticator, tokens, fleet, choosing, relay, streams, checkStore },
+    debug: {
+      sourceOf: (category) => host.adoption.sourceOf(category),
+      hasNamed: (tenantId) => gate.hasNamed(tenantId),
+      namedTenants: gate.namedTenants,
+      budgets: {
+        ...sink.budgets,
+        linesOf: ({ index, name }) =>
+          sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
+        unevaluated: (index) => sink.unevaluated(index),
+      },
+      outputs: sink.outputs,
+    },
+    host: {
+      service: () => host.instance().service,
+      // Without a configured store, the processes of a cluster also count those that have ended.
+      measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
+      instruments,
+      isolation,
+      conditions,
+      board: () => cluster.board,
+      notifications: () => host.notifier?.receivers ?? [],
+      closing: host.entrance.closing,
+      randomUUID,
+      report,
+      fault,
+    },
+    time: host.time,
+  });
+
+  const started = plane.start();
+  fleet?.start();
+
+  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
+}
+
+/** Wall time at which the last temporary control ends; of tenants that the views do not list, that is not known. */
+function lastEnd(views: readonly CategoryView[]): number | undefined {
+  const ends = views.flatMap(({ expiresAt = 0, activations = [], tenants }) => [
+    expiresAt,
+    ...activations.map(({ activation }) => activation.expiresAt),
+    ...(tenants?.tenants.map((each) => Date.parse(each.expiresAt ?? '') || 0) ?? []),
+    tenants !== undefined && tenants.more > 0 && tenants.temporary > 0 ? LATEST_INSTANT : 0,
+  ]);
+  const last = ends.reduce((latest, end) => Math.max(latest, end), 0);
+  return last === 0 ? undefined : last;
+}
+
+/** @returns a function that reports what a dropped value was meant to be */
+function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind: string) => void {
+  const condition = conditions.watch('malformed');
+  let cancelEnd = () => {};
+  return (kind) => {
+    instruments.malformed(kind);
+    condition.begin(
+      kind === 'message' ? 'another process sent a malformed message' : `the store holds a malformed ${kind}`,
+    );
+    cancelEnd();
+    cancelEnd = time.delay(QUIET_MS, condition.end);
+  };
+}
+
+function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
+  const names = new Set(holding.map(({ name }) => name));
+  return [...seen].map((name) => [name, names.has(name)]);
+}
+
+/** `undefined` where no lines are kept. */
+function openHistory(
+  tail: ResolvedConfig['tail'],
+  options: Omit<HistoryOptions, 'seconds' | 'categories'>,
+): History | undefined {
+  if (tail === false || tail.historySeconds === 0) return undefined;
+  return new History({ ...options, seconds: tail.historySeconds, categories: tail.historyCategories });
+}

@@ -1,0 +1,237 @@
+import type { DropCode } from '../../gate/drops.ts';
+import { LEVEL } from '../../gate/levels.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../../gate/types.ts';
+import { diagnostics } from '../../otel/diagnostics.ts';
+import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE, ATTR_TENANT_ID } from '../../otel/semconv.ts';
+import type { Redaction } from '../../wire/redaction.ts';
+import { timestamp } from '../../wire/time.ts';
+import type { Activations, ActiveCategory } from './activations.ts';
+import { buildAttributes, withError } from './attributes.ts';
+import type { Budget } from './budget.ts';
+import type { Budgets, Surplus } from './budgets.ts';
+import { MessageTexts } from './message.ts';
+import type { Outputs } from './outputs.ts';
+import type { Call } from './record.ts';
+import type { Attached, Tap } from './taps.ts';
+import { bytesOf } from './text.ts';
+
+type Outcome = AttributeFailure | DropCode | undefined;
+
+export interface PipelineParts {
+  readonly budgets: Budgets;
+  readonly redaction: Redaction;
+  readonly outputs: Pick<Outputs, 'current'>;
+  readonly taps: Attached<Tap>;
+  readonly activations: Activations;
+}
+
+/** The budget and taps of a category, until one changes. */
+interface Plan {
+  readonly budget: Budget | undefined;
+  /** Whether tenants have budgets of their own. */
+  readonly byTenant: boolean;
+  readonly tapped: boolean;
+}
+
+interface Built {
+  readonly call: Call;
+  readonly failure: AttributeFailure | undefined;
+}
+
+const NO_TAPS: readonly Tap[] = [];
+const NO_ACTIVATIONS: readonly ActiveCategory[] = [];
+
+/** The way of a call that is on: budget, attributes with redaction, taps, output. */
+export class Pipeline {
+  /** The budget of each category, where every call draws on the same one. The gate asks it first. */
+  readonly refusals: (Refusal | undefined)[] = [];
+  readonly #parts: PipelineParts;
+  readonly #messages: MessageTexts;
+  /** Indexed by category. */
+  readonly #plans: (Plan | undefined)[] = [];
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.#messages = new MessageTexts(parts.redaction);
+  }
+
+  /** Called when another budget or tap applies to a category. */
+  forget(index: number): void {
+    this.#plans[index] = undefined;
+    this.refusals[index] = undefined;
+  }
+
+  emit(category: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Outcome {
+    const plan = this.#plans[category.index] ?? this.#plan(category);
+    const budget = this.#budgetOf(category, plan, tenantId);
+    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
+    const dropped = budget?.admit();
+    if (dropped !== undefined && wanting.length === 0) return dropped;
+    const { call, failure } = this.#build(category, message, given, tenantId);
+    give(wanting, category, call);
+    if (dropped !== undefined) return dropped;
+    const own = wanting.length === 0 ? call : copyOf(call);
+    const outcome = this.#parts.outputs.current()(own);
+    if (outcome === undefined) budget?.spend(own.bytes);
+    return outcome ?? failure;
+  }
+
+  /** The same for a line that the caller writes itself: budget and taps. @returns why it must not be written */
+  pass(
+    category: CategoryDescriptor,
+    describe: () => Described | undefined,
+    bytes: number,
+    tenantId: string | undefined,
+  ): Outcome {
+    const plan = this.#plans[category.index] ?? this.#plan(category);
+    const budget = this.#budgetOf(category, plan, tenantId);
+    const dropped = budget?.admit();
+    if (dropped === undefined) budget?.spend(bytes);
+    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
+    if (wanting.length === 0) return dropped;
+    try {
+      const described = describe();
+      if (described === undefined) return dropped;
+      const { call, failure } = this.#build(category, described.message, described.attributes, tenantId);
+      give(wanting, category, call);
+      return dropped ?? failure;
+    } catch (error) {
+      return dropped ?? { error };
+    }
+  }
+
+  /**
+   * Serves the activations and taps of a category that is off in this context.
+   * @param written whether the caller writes the line itself
+   * @param anyway whether it does so whatever the outcome is
+   * @param level of the line
+   * @returns `undefined` when none took the call
+   */
+  tap(
+    category: CategoryDescriptor,
+    message: string,
+    given: Given,
+    tenantId: string | undefined,
+    written: boolean,
+    anyway = false,
+    level: number = LEVEL.debug,
+  ): TapOutcome | undefined {
+    const wanting = this.#wanting(category, tenantId);
+    const activations = this.#parts.activations.taking(category, tenantId, level);
+    if (wanting.length + activations.length === 0) return undefined;
+    let built: Built | undefined;
+    const build = () => (built ??= this.#build(category, message, given, tenantId));
+    const { by, dropped } = admitted(activations, tenantId, () => build().call);
+    const recording =
+      by !== undefined || anyway
+        ? NO_ACTIVATIONS
+        : activations.filter((each) => each.record !== undefined && each.admit(tenantId) === undefined);
+    if (built === undefined && wanting.length + Number(by !== undefined) + recording.length === 0)
+      return { activated: dropped !== undefined, dropped };
+    const { call, failure } = build();
+    for (const each of recording) each.record?.(call);
+    give(wanting, category, call);
+    const logs = by !== undefined || wanting.some((tap) => tap.logs === true);
+    const own = logs && !written ? copyOf(call) : call;
+    const refused = own === call ? undefined : this.#parts.outputs.current()(own);
+    if (by === undefined) return { activated: dropped !== undefined, dropped, failure };
+    if (refused === undefined) by.spend(own);
+    return { activated: true, dropped: refused, failure };
+  }
+
+  /** Writes the record about calls that the budget dropped. */
+  warn({ name }: Pick<CategoryDescriptor, 'name'>, { dropped, since }: Surplus): void {
+    const from = timestamp(since);
+    try {
+      this.#parts.outputs.current()({
+        severity: 'WARN',
+        message: `${dropped} debug calls since ${from} were dropped: over the budget`,
+        attributes: { [ATTR_CATEGORY_NAME]: name, [ATTR_DROPPED_COUNT]: dropped, [ATTR_DROPPED_SINCE]: from },
+        simple: true,
+        tenantId: undefined,
+        bytes: 0,
+      });
+    } catch (error) {
+      diagnostics.error('rdcp: a record about dropped debug calls failed', error);
+    }
+  }
+
+  #plan(category: CategoryDescriptor): Plan {
+    const { budgets, taps } = this.#parts;
+    const plan = {
+      budget: budgets.of(category),
+      byTenant: budgets.hasTenants(category),
+      tapped: taps.of(category).length > 0,
+    };
+    this.#plans[category.index] = plan;
+    if (!plan.byTenant) this.refusals[category.index] = plan.budget;
+    return plan;
+  }
+
+  #budgetOf(
+    category: CategoryDescriptor,
+    { budget, byTenant }: Plan,
+    tenantId: string | undefined,
+  ): Budget | undefined {
+    return byTenant ? this.#parts.budgets.ofCall(category, tenantId) : budget;
+  }
+
+  #wanting(category: CategoryDescriptor, tenantId: string | undefined): readonly Tap[] {
+    const taps = this.#parts.taps.of(category);
+    if (taps.length === 0) return NO_TAPS;
+    return taps.filter((tap) => {
+      if (tap.matches(tenantId)) return tap.admits();
+      tap.missed?.(tenantId);
+      return false;
+    });
+  }
+
+  #build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
+    const { redaction } = this.#parts;
+    const plain = typeof message === 'string';
+    const built = buildAttributes(name, plain ? given : withError(message, given), redaction);
+    const text = this.#messages.of(message);
+    const { attributes, simple, failure } = built;
+    const tenantBytes = tenantId === undefined ? 0 : bytesOf({ [ATTR_TENANT_ID]: tenantId });
+    const bytes = built.bytes + text.length + tenantBytes;
+    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
+  }
+}
+
+/** The first activation that the call belongs to and that has room for it; otherwise why the call is dropped, if it is. */
+function admitted(
+  activations: readonly ActiveCategory[],
+  tenantId: string | undefined,
+  build: () => Call,
+): { readonly by?: ActiveCategory; readonly dropped?: DropCode | undefined } {
+  let dropped: DropCode | undefined;
+  for (const each of activations) {
+    if (each.record !== undefined) continue;
+    const refused = each.admit(tenantId);
+    if (refused !== undefined) {
+      // Without its line, a call does not belong to one that filters.
+      if (!each.filtersLines) dropped = refused;
+      continue;
+    }
+    const verdict = each.admitLine(build());
+    if (verdict === true) return { by: each };
+    if (verdict !== false) dropped = verdict;
+  }
+  return { dropped };
+}
+
+/** Passes the call to each tap that wants it. A tap that throws affects no other output. */
+function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
+  for (const tap of wanting) {
+    try {
+      tap.take(category, call);
+    } catch (error) {
+      diagnostics.error('rdcp: a tap of debug calls failed', error);
+    }
+  }
+}
+
+/** Outputs modify the attributes, which a tap may have kept. */
+function copyOf(call: Call): Call {
+  return { ...call, attributes: { ...call.attributes } };
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { type CallCounts, isShownName, MAX_ATTRIBUTE_NAMES } from '../../wire/call-counts.ts';
+import { MAX_FORECAST_SECONDS, MAX_HISTORY_SECONDS, MAX_TAIL_RATE } from '../../wire/constants.ts';
+import { decodeJson } from '../../wire/decode.ts';
+import type { Shape } from '../../wire/documented.ts';
+import { isCategoryName, isIdentifier } from '../../wire/names.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
+import { decodeLine, type Line } from './line.ts';
+import type { LineSpec, TapFilter } from './types.ts';
+
+// Messages between the processes of a fleet.
+
+const id = z.string().max(64);
+const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+const counts = z.strictObject({
+  calls: amount,
+  otherTenants: amount.optional(),
+  unmatched: amount,
+  outsideWork: amount,
+  filtered: amount,
+  unevaluated: amount,
+  problem: z.string().max(600).optional(),
+  attributes: z.array(z.string().refine(isShownName)).max(MAX_ATTRIBUTE_NAMES).readonly(),
+} satisfies Shape<CallCounts>);
+const filter = {
+  categories: z.array(z.string().refine(isCategoryName)).max(4096),
+  /** `null` for all calls. Required, so that a filter is never widened by a missing member. */
+  tenant: z.string().refine(isIdentifier).nullable(),
+  // A release that does not know these refuses the message, so that it does not send what was not asked for.
+  tenants: z.array(z.string().max(256)).min(1).max(4096).optional(),
+  ...targetSchema.shape,
+  filter: lineFilterSchema.optional(),
+  when: whenSchema.optional(),
+};
+
+const schema = z.discriminatedUnion('type', [
+  /** The sender wants lines, or a forecast. Repeated each second; without that the tap ends. */
+  z.strictObject({
+    type: z.literal('tail'),
+    id,
+    ...filter,
+    rate: z.number().min(1).max(MAX_TAIL_RATE),
+    log: z.boolean(),
+    since: z.number().positive().max(MAX_HISTORY_SECONDS).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('forecast'),
+    id,
+    ...filter,
+    milliseconds: z
+      .number()
+      .positive()
+      .max(MAX_FORECAST_SECONDS * 1000),
+  }),
+  /** The sender wants no more. */
+  z.strictObject({ type: z.literal('release'), id }),
+  /** The answers. `lines` also says that the sender is tapped. */
+  z.strictObject({
+    type: z.literal('lines'),
+    id,
+    instance: id,
+    lines: z.array(z.string()),
+    dropped: amount,
+    /** Lines, dropped ones included, of the messages before: what did not arrive of them was lost on the way. */
+    before: amount,
+    /** Since the tap began, of the categories that were called. Absent where the last ones still hold. */
+    counts: z.record(z.string().refine(isCategoryName), counts).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('measured'),
+    id,
+    instance: id,
+    seconds: z
+      .number()
+      .min(0.001)
+      .max(2 * MAX_FORECAST_SECONDS),
+    categories: z.record(
+      z.string(),
+      z.strictObject({ calls: amount, bytes: amount, dropped: amount, counts: counts.optional() }),
+    ),
+  }),
+  /** The sender shuts down. */
+  z.strictObject({ type: z.literal('leave'), id, instance: id }),
+]);
+
+type Encoded = z.infer<typeof schema>;
+type EncodedLines = Extract<Encoded, { type: 'lines' }>;
+
+export type FleetMessage =
+  | Exclude<Encoded, EncodedLines>
+  | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] });
+export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' }>;
+
+export function encodeFleetMessage(message: FleetMessage): string {
+  if (message.type !== 'lines') return JSON.stringify(message);
+  return JSON.stringify({ ...message, lines: message.lines.map(({ text }) => text) });
+}
+
+/**
+ * Decodes what another process sent; `undefined` for a malformed message. Malformed lines count as dropped.
+ * @param malformed called for what is malformed
+ */
+export function decodeFleetMessage(text: string, malformed: () => void): FleetMessage | undefined {
+  // Messages of a namespace, which this process does not belong to, begin with its name.
+  if (!text.startsWith('{')) return undefined;
+  const message = decodeJson(schema, text);
+  if (message === undefined) malformed();
+  if (message?.type !== 'lines') return message;
+  const lines = message.lines.flatMap((line) => decodeLine(line) ?? []);
+  const bad = message.lines.length - lines.length;
+  if (bad > 0) malformed();
+  return { ...message, lines, dropped: message.dropped + bad };
+}
+
+export function tailLease(streamId: string, { rate, log, since, ...filter }: LineSpec): Lease {
+  return { type: 'tail', id: streamId, ...selectionOf(filter), rate, log, ...(since !== undefined && { since }) };
+}
+
+export function forecastLease(forecastId: string, filter: TapFilter, milliseconds: number): Lease {
+  return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
+}
+
+function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {
+  return {
+    categories: [...categories],
+    tenant: tenantId ?? null,
+    ...(tenants !== undefined && { tenants: [...tenants] }),
+    ...(match !== undefined && { match }),
+    ...(instances !== undefined && { instances }),
+    ...(filter !== undefined && { filter }),
+    ...(when !== undefined && { when }),
+  };
+}
+
+/** The request of a lease. */
+export function tapFilterOf({ categories, tenant, tenants, match, instances, filter, when }: Lease): TapFilter {
+  return { categories, tenantId: tenant ?? undefined, tenants, match, instances, filter, when };
+}

@@ -1,0 +1,185 @@
+import { DROP, type DropCode } from '../../gate/drops.ts';
+import type { CategoryDescriptor } from '../../gate/types.ts';
+import { type Call, type DebugRecord, recordOf } from '../emit/record.ts';
+import type { Recorder } from '../emit/recorder.ts';
+import { Selection, type SelectionOptions, takesTenant } from '../emit/selection.ts';
+import type { Tap } from '../emit/taps.ts';
+import { CallCounter } from './call-counter.ts';
+import type { History } from './history.ts';
+import { type Line, lineOf } from './line.ts';
+import { LineRate } from './rate.ts';
+import { type Counting, type Tapped, Tapping } from './tapping.ts';
+import type { CountsByCategory, LineBatch, LineSpec } from './types.ts';
+
+/** Most characters of lines that wait to be fetched. */
+const MAX_WAITING = 128 * 1024;
+
+/** Most calls that are built in a second to see whether a filter passes them: they take some hundredths of a processor. */
+const MAX_LOOKS = 5000;
+
+const NOTHING: LineBatch = { lines: [], dropped: 0 };
+
+export interface LineTapOptions extends Tapped, SelectionOptions {
+  readonly work: SelectionOptions['work'] & Counting['work'];
+  readonly now: () => number;
+  /** Keeps lines until the outcome of their work is known. */
+  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  /** Lines from before a tail began. @default none are kept */
+  readonly history?: History | undefined;
+  /** The logger of another library that makes the calls of a category. @default none */
+  readonly sourceOf?: ((category: string) => string | undefined) | undefined;
+}
+
+/** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
+export class LineTap {
+  readonly #options: LineTapOptions;
+  readonly #rate: LineRate;
+  /** Bounds the lines that are built to be filtered. */
+  readonly #looks: LineRate;
+  readonly #selection: Selection;
+  readonly #tapping: Tapping;
+  readonly #close: () => void;
+  readonly #counters = new Map<string, CallCounter>();
+  #lines: Line[] = [];
+  #waiting = 0;
+  #dropped = 0;
+  /** While set, calls are only counted, as dropped: nothing of them is built, and `.enabled` is false. */
+  suspended = false;
+
+  constructor(options: LineTapOptions, spec: LineSpec) {
+    const { categories, rate, log } = spec;
+    this.#options = options;
+    this.#rate = new LineRate(rate, categories);
+    this.#looks = new LineRate(MAX_LOOKS, categories);
+    const before = () => this.#takeHistory(spec);
+    this.#selection = new Selection(spec, options, before);
+    if (!this.#selection.filtersLines) before();
+    const { recorder } = options;
+    const held = spec.when && { when: spec.when, write: this.#write };
+    this.#close = held === undefined ? () => {} : recorder.open(held);
+    this.#tapping = new Tapping(options, categories, ({ name }): Tap => {
+      const counter = new CallCounter(this.#selection, () => options.work.attributeNames());
+      this.#counters.set(name, counter);
+      return {
+        logs: log,
+        matches: (tenant) =>
+          !this.suspended && (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
+        missed: (tenant) => {
+          if (!this.suspended || !this.#selection.takesCall(tenant)) counter.missed(tenant);
+          else {
+            counter.called();
+            this.#dropped += 1;
+          }
+        },
+        admits: () => {
+          counter.called();
+          return (held !== undefined && !this.#selection.filtersLines) || this.#admits(name);
+        },
+        take: (category, call) => {
+          if (!this.#passes(call, counter)) return;
+          if (held === undefined) this.#take(name, call);
+          else recorder.record(held, category, call);
+        },
+      };
+    });
+  }
+
+  #admits(category: string): boolean {
+    const rate = this.#selection.filtersLines ? this.#looks : this.#rate;
+    if (this.#selection.hasTime) return this.#within(rate, category);
+    this.#dropped += 1;
+    return false;
+  }
+
+  #within(rate: LineRate, category: string): boolean {
+    if (this.#waiting < MAX_WAITING && rate.take(category)) return true;
+    this.#dropped += 1;
+    return false;
+  }
+
+  #passes(call: Call, counter: CallCounter): boolean {
+    return !this.#selection.filtersLines || counter.takesLine(recordOf(call, this.#options.now()));
+  }
+
+  #take(name: string, call: Call): void {
+    if (this.#selection.filtersLines && !this.#within(this.#rate, name)) return;
+    this.#keep(name, call);
+  }
+
+  /** Takes a recorded call. */
+  readonly #write = ({ name }: Pick<CategoryDescriptor, 'name'>, call: Call): DropCode | undefined => {
+    if (!this.#within(this.#rate, name)) return DROP.budget;
+    this.#keep(name, call);
+    return undefined;
+  };
+
+  #keep(name: string, call: Call): void {
+    const sent = this.#lineOf(name, recordOf(call, this.#options.now()));
+    this.#lines.push(sent);
+    this.#waiting += sent.text.length;
+  }
+
+  #lineOf(name: string, { severity: _, ...record }: DebugRecord, history?: true): Line {
+    const { instanceId, sourceOf } = this.#options;
+    const source = sourceOf?.(name);
+    return lineOf({
+      ...record,
+      instance: instanceId,
+      ...(source !== undefined && { source }),
+      ...(history !== undefined && { history }),
+    });
+  }
+
+  /** Takes the newest of the lines that were kept, as many as the rate lets through in that time and the buffer holds. */
+  #takeHistory(spec: LineSpec): void {
+    const { categories, rate, since } = spec;
+    const kept = (since !== undefined && this.#options.history?.last(since)) || [];
+    const asked = kept.filter(
+      (record) =>
+        categories.includes(record.category) && takesTenant(spec, record.tenant) && this.#selection.takesLine(record),
+    );
+    const lines: Line[] = [];
+    for (const record of asked.toReversed()) {
+      const line = this.#lineOf(record.category, record, true);
+      if (lines.length >= rate * since! || this.#waiting + line.text.length > MAX_WAITING) break;
+      lines.unshift(line);
+      this.#waiting += line.text.length;
+    }
+    this.#lines.unshift(...lines);
+    this.#dropped += asked.length - lines.length;
+  }
+
+  /** Called at intervals. */
+  tick(milliseconds: number): void {
+    this.#rate.refill(milliseconds);
+    this.#looks.refill(milliseconds);
+    for (const counter of this.#counters.values()) counter.tick();
+  }
+
+  /** Taps categories that were registered since. */
+  look(): void {
+    this.#tapping.look();
+  }
+
+  /** Returns the lines since the last call. */
+  fetch(): LineBatch {
+    if (this.#lines.length === 0 && this.#dropped === 0) return NOTHING;
+    const batch = { lines: this.#lines, dropped: this.#dropped };
+    this.#lines = [];
+    this.#waiting = 0;
+    this.#dropped = 0;
+    return batch;
+  }
+
+  /** What became of the calls, of the categories that had any. */
+  get counts(): CountsByCategory {
+    const counts = [...this.#counters].map(([name, counter]) => [name, counter.counts] as const);
+    return Object.fromEntries(counts.filter(([, { calls, otherTenants }]) => calls + (otherTenants ?? 0) > 0));
+  }
+
+  end(): void {
+    this.#tapping.end();
+    this.#selection.end();
+    this.#close();
+  }
+}

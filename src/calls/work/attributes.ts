@@ -1,0 +1,126 @@
+import {
+  type Context,
+  context,
+  createContextKey,
+  propagation,
+  type Span,
+  type SpanContext,
+  trace,
+} from '@opentelemetry/api';
+import { TICKET_ATTRIBUTE, TICKET_ENTRY } from '../../access/tickets/ticket.ts';
+import type { ServedRequest, Work, WorkContext } from '../../gate/work.ts';
+import { carriedTicket } from './carried-ticket.ts';
+
+const HEADER = 'http.request.header.';
+const QUERY = 'url.query.';
+/** The attributes of an HTTP request that are known from its beginning, unlike its route. */
+const OF_REQUEST = /^(?:http\.request\.(?:method$|header\.)|client\.address$|url\.(?:path$|query\.))/;
+/** Hold tickets, which could be guessed by matching their beginning. */
+const SECRET = new Set([TICKET_ENTRY, `${HEADER}baggage`]);
+
+/**
+ * The context key under which OpenTelemetry's HTTP instrumentation puts the server span and the route that a framework's
+ * instrumentation has found. `getRPCMetadata` is in `@opentelemetry/core`, which we do not depend on.
+ */
+const RPC_METADATA = createContextKey('OpenTelemetry SDK Context Key RPC_METADATA');
+
+interface RpcMetadata {
+  readonly route?: unknown;
+  readonly span?: Span;
+}
+
+/** The parameters of each request's query: it is parsed once, however many debug calls the request makes. */
+const queries = new WeakMap<ServedRequest, URLSearchParams>();
+
+/**
+ * An attribute of the current work, from the first source that has it: what the application has set, the HTTP request, W3C
+ * baggage, the active span, the span of the request. The ticket is known by its SHA-256. The request comes before baggage, which a client can fill with any names.
+ */
+export function attributeOfWork(work: WorkContext, name: string): string | undefined {
+  if (name === TICKET_ATTRIBUTE) return carriedTicket(work);
+  if (SECRET.has(name.toLowerCase())) return undefined;
+  const current = work.current();
+  const own = current?.attributes.get(name) ?? (current?.request && attributeOfRequest(current.request, name));
+  if (own !== undefined || (current !== undefined && isSettled(current, name))) return own;
+  return attributeOfContext(context.active(), name);
+}
+
+/** Names of attributes that the current work has, those that the application has set first. */
+export function* attributeNamesOfWork(work: WorkContext): Generator<string> {
+  const { attributes, request } = work.current() ?? {};
+  if (attributes !== undefined) yield* attributes.keys();
+  const active = context.active();
+  for (const [name] of propagation.getBaggage(active)?.getAllEntries() ?? []) if (!SECRET.has(name)) yield name;
+  if (request !== undefined)
+    yield* ['http.request.method', 'url.path', ...(request.route === undefined ? [] : ['http.route'])];
+  yield* Object.keys(attributesOf(trace.getSpan(active)));
+}
+
+/** Whether an attribute of work stays as it is until the application sets it. */
+export function isSettled({ attributes, request }: Work, name: string): boolean {
+  return attributes.has(name) || (request !== undefined && OF_REQUEST.test(name));
+}
+
+/**
+ * The span of the request, or the active one where it has no parent in this process. Spans of OpenTelemetry's SDK show their
+ * parent, which the API's interface does not have.
+ */
+export function localRootSpan(): Span | undefined {
+  const active = context.active();
+  const metadata = active.getValue(RPC_METADATA) as RpcMetadata | undefined;
+  if (metadata?.span !== undefined) return metadata.span;
+  const span = trace.getSpan(active);
+  const { parentSpanContext } = (span ?? {}) as { readonly parentSpanContext?: SpanContext };
+  return parentSpanContext === undefined || parentSpanContext.isRemote === true ? span : undefined;
+}
+
+function attributeOfContext(active: Context, name: string): string | undefined {
+  const metadata = active.getValue(RPC_METADATA) as RpcMetadata | undefined;
+  return (
+    (name === 'http.route' ? textOf(metadata?.route) : undefined) ??
+    textOf(propagation.getBaggage(active)?.getEntry(name)?.value) ??
+    attributeOfSpan(trace.getSpan(active), name) ??
+    attributeOfSpan(metadata?.span, name)
+  );
+}
+
+/** Names as in OpenTelemetry's semantic conventions for HTTP, and `url.query.NAME` for one parameter of the query. */
+function attributeOfRequest(request: ServedRequest, name: string): string | undefined {
+  if (name === 'http.request.method') return request.method;
+  if (name === 'http.route') return request.route;
+  if (name === 'client.address') return request.address;
+  if (name.startsWith(HEADER)) return request.header(name.slice(HEADER.length).toLowerCase());
+  if (name === 'url.path') return pathOf(request.target);
+  return name.startsWith(QUERY) ? (queryOf(request).get(name.slice(QUERY.length)) ?? undefined) : undefined;
+}
+
+export function pathOf(target: string): string {
+  const end = target.indexOf('?');
+  return end === -1 ? target : target.slice(0, end);
+}
+
+function queryOf(request: ServedRequest): URLSearchParams {
+  const known = queries.get(request);
+  if (known !== undefined) return known;
+  const from = request.target.indexOf('?');
+  const query = new URLSearchParams(from === -1 ? '' : request.target.slice(from));
+  queries.set(request, query);
+  return query;
+}
+
+/** Spans of OpenTelemetry's SDK show their attributes, which the API's interface does not have. */
+function attributeOfSpan(span: Span | undefined, name: string): string | undefined {
+  const attributes = attributesOf(span);
+  return Object.hasOwn(attributes, name) ? textOf(attributes[name]) : undefined;
+}
+
+function attributesOf(span: Span | undefined): Readonly<Record<string, unknown>> {
+  const { attributes = {} } = (span ?? {}) as { readonly attributes?: Readonly<Record<string, unknown>> };
+  return attributes;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined;
+}

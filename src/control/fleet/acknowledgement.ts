@@ -1,0 +1,103 @@
+import type { Position } from '../../store/fleet-store.ts';
+import { failureCode, RdcpError } from '../../wire/errors.ts';
+import type { FleetSummary } from '../../wire/messages.ts';
+import type { Clock, Delay } from '../../wire/time/clock.ts';
+import { ACKNOWLEDGE_AFTER_MS } from './beat.ts';
+import { isSettled, type Roster, reached } from './roster.ts';
+
+/** Interval for polling the store while waiting for other processes: messages may be lost, and a file sends none. */
+const POLL_MS = 25;
+const MAX_POLL_MS = 100;
+/** How long a process may be behind before its health check fails, in milliseconds. */
+const CATCH_UP_MS = 1000;
+
+export interface AcknowledgementOptions {
+  readonly roster: Pick<Roster, 'isAlone' | 'newest' | 'progress'>;
+  /** Returns the position that this process has applied. */
+  readonly applied: () => Position | undefined;
+  /** How long a response waits for all processes, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly delay: Delay;
+}
+
+/** Waits until a change was applied. */
+export class Acknowledgement {
+  readonly #options: AcknowledgementOptions;
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
+
+  constructor(options: AcknowledgementOptions) {
+    this.#options = options;
+  }
+
+  /** Called when this process has applied a change, or all others may have. */
+  wake(): void {
+    for (const resume of this.#waiting) resume();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.wake();
+  }
+
+  /**
+   * Waits for every process that is heard of.
+   * @param position of the change. @default the newest change
+   * @param meant the ids of the processes that count. @default all
+   * @returns `undefined` if who has applied it is not known
+   */
+  async byAll(position?: Position, meant?: () => readonly string[]): Promise<FleetSummary | undefined> {
+    const { roster, timeoutMs, clock } = this.#options;
+    const deadline = clock.monotonic() + timeoutMs;
+    // No other process can have acknowledged yet, and polling would delay them.
+    if (!roster.isAlone) await this.#pause(Math.min(timeoutMs, ACKNOWLEDGE_AFTER_MS));
+    let target = position;
+    let known: FleetSummary | undefined;
+    for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
+      const isLast = this.#closed || clock.monotonic() >= deadline;
+      try {
+        target ??= await roster.newest();
+        known = (await roster.progress(target, { meant, isLast })) ?? known;
+      } catch {
+        // The store may answer the next time.
+      }
+      if (isLast || (known !== undefined && isSettled(known))) return known;
+      await this.#change(Math.min(deadline - clock.monotonic(), pollMs));
+    }
+  }
+
+  /**
+   * Waits for this process.
+   * @throws {RdcpError} `RDCP_UNAVAILABLE` if it is behind the store and does not catch up, or if the store is unreachable
+   */
+  async byThisProcess(): Promise<void> {
+    const { roster, applied, clock } = this.#options;
+    const target = await roster.newest().catch((cause: unknown) => {
+      throw new RdcpError('RDCP_UNAVAILABLE', `fleet list unavailable${failureCode(cause)}`, { cause });
+    });
+    const deadline = clock.monotonic() + CATCH_UP_MS;
+    while (!reached(applied(), target)) {
+      const remaining = deadline - clock.monotonic();
+      if (remaining <= 0 || this.#closed) throw new RdcpError('RDCP_UNAVAILABLE', 'this process is behind the store');
+      await this.#change(remaining);
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#options.delay(milliseconds, resolve);
+    });
+  }
+
+  /** Resolves when a change may have been applied, or the time is up. */
+  #change(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.delay(milliseconds, resolve);
+    this.#waiting.add(resolve);
+    return promise.finally(() => {
+      cancel();
+      this.#waiting.delete(resolve);
+    });
+  }
+}

@@ -1,0 +1,88 @@
+import { type LineCounts, NO_LINES, sumOfLines } from '../../wire/member-calls.ts';
+import type { CountedInstances } from '../../wire/messages.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import type { Entry } from './roster.ts';
+
+/** The calls of a category in the other processes, or of a tenant in it. */
+interface Sums {
+  total: number;
+  rate: number;
+  /** Calls that were counted while their process was known. */
+  seen: number;
+}
+
+/** Sums up what the other processes of the fleet announced of their calls. */
+export class AnnouncedCalls {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #sums: ReadonlyMap<string, Sums> = new Map();
+  #lines: ReadonlyMap<string, LineCounts> = new Map();
+  /** The totals of each process at the last read, by instance id. */
+  #before: ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }> = new Map();
+  #instances: CountedInstances = { of: 1, counted: 1 };
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /**
+   * @param entries of the processes that are heard of; one that does not announce its calls is not counted
+   * @param silent number of the other ones
+   */
+  read(entries: readonly Entry[], self: string, silent = 0): void {
+    const others = entries.filter(({ instance }) => instance.id !== self);
+    const sums = new Map<string, Sums>();
+    const lines = new Map<string, LineCounts>();
+    const read = new Map<string, { totals: Map<string, number>; cut: boolean }>();
+    for (const { instance, calls } of others) {
+      if (calls === undefined) continue;
+      for (const [category, counts] of Object.entries(calls.lines ?? {}))
+        lines.set(category, sumOfLines(lines.get(category) ?? NO_LINES, counts));
+      const cut = calls.cut === true;
+      const before = this.#before.get(instance.id);
+      const totals = new Map<string, number>();
+      for (const [category, total, rate, tenantId] of calls.figures) {
+        const key = keyOf(category, tenantId);
+        totals.set(key, total);
+        const sum = sums.get(key) ?? { total: 0, rate: 0, seen: this.#sums.get(key)?.seen ?? 0 };
+        sums.set(key, sum);
+        sum.total += total;
+        sum.rate += rate;
+        // What a process counted before it was known, or while its announcements were cut, was not seen.
+        const known = before?.totals.get(key) ?? (before === undefined || before.cut || cut ? total : 0);
+        sum.seen += Math.max(0, total - known);
+      }
+      read.set(instance.id, { totals, cut });
+    }
+    this.#sums = sums;
+    this.#lines = lines;
+    this.#before = read;
+    this.#instances = {
+      of: others.length + 1 + silent,
+      counted: [...read.values()].filter(({ cut }) => !cut).length + 1,
+      ...(silent > 0 && { silent }),
+    };
+    this.#until = this.#clock.monotonic() + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
+  }
+
+  of(category: string, tenantId?: string): Readonly<Sums> | undefined {
+    return this.#isCurrent ? this.#sums.get(keyOf(category, tenantId)) : undefined;
+  }
+
+  linesOf(category: string): LineCounts {
+    return (this.#isCurrent ? this.#lines.get(category) : undefined) ?? NO_LINES;
+  }
+
+  /** While the store is unreachable, only this process is counted. */
+  instances(): CountedInstances {
+    return this.#isCurrent ? this.#instances : { ...this.#instances, counted: 1 };
+  }
+
+  get #isCurrent(): boolean {
+    return this.#clock.monotonic() <= this.#until;
+  }
+}
+
+function keyOf(category: string, tenantId = ''): string {
+  return `${category}\n${tenantId}`;
+}

@@ -1,0 +1,89 @@
+import type { ControlDocument, DocumentControl } from '../../access/tickets/document.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import type { ControlBudget } from '../../wire/messages.ts';
+import type { LineFilter, Match } from '../../wire/target.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import type { Isolation } from '../tenancy/isolation.ts';
+import type { CommandContext, ControlPlane } from '../types.ts';
+import type { Begun } from './follower.ts';
+
+export interface DocumentControlsOptions {
+  readonly plane: Pick<ControlPlane, 'control'>;
+  /** @throws {RdcpError} for what cannot be matched or evaluated */
+  readonly check: (part: {
+    readonly match?: Match | undefined;
+    readonly filter?: LineFilter | undefined;
+  }) => Promise<void>;
+  readonly isolation: Pick<Isolation, 'scopeOf' | 'contextOf'>;
+  /** Configured calls per second of a category; `undefined` when unlimited. */
+  readonly configuredRate: (category: string) => number | undefined;
+  /** Longest control, in seconds. */
+  readonly maxDuration: number;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Makes controls of documents into activations, beside the settings of operators, which a document must neither shorten nor end.
+ * The store keeps what was made for as long as the control may last: the processes that share it make it once, also after a restart.
+ */
+export function documentControls({
+  plane,
+  check,
+  isolation,
+  configuredRate,
+  maxDuration,
+  clock,
+}: DocumentControlsOptions) {
+  return async (document: ControlDocument, place: number): Promise<Begun> => {
+    const { id, issuer, by = issuer, controls } = document;
+    const { categories, options, tenantId, expiresAt } = controls[place] as DocumentControl;
+    const { otelrdcp_target: target = {}, otelrdcp_filter: filter, otelrdcp_budget: budget, ...rest } = options;
+    const scope = isolation.scopeOf(tenantId);
+    if (scope.tenantId !== tenantId) {
+      // Never for everybody what was meant for one.
+      throw new RdcpError(
+        'RDCP_MALFORMED_REQUEST',
+        'it is for a tenant, and tenants have no settings of their own here',
+      );
+    }
+    await check({ match: target.match, filter });
+    const tenant = isolation.contextOf(tenantId);
+    const context: CommandContext = {
+      scope,
+      ...(tenant && { tenant }),
+      identity: { userId: by, clientId: issuer },
+      requestId: id,
+    };
+    const keyOf = (what: string) => JSON.stringify(['document', issuer, id, place, what]);
+    const { response } = await plane.control(
+      {
+        action: 'enable',
+        categories: [...categories],
+        options: {
+          ...rest,
+          duration: Math.min(Math.max(1, Math.ceil((expiresAt - clock.now()) / 1000)), maxDuration),
+          otelrdcp_target: target,
+          ...(filter && { otelrdcp_filter: filter }),
+          ...(budget && { otelrdcp_budget: withinConfigured(budget, categories) }),
+        },
+      },
+      { ...context, until: expiresAt, early: true, replay: { key: keyOf('enable'), fingerprint: '', expiresAt } },
+    );
+    const made = response.otelrdcp_activation?.id ?? '';
+    return {
+      id: made,
+      expiresAt,
+      async end(reason) {
+        const replay = { key: keyOf('reset'), fingerprint: '', expiresAt };
+        await plane.control({ action: 'reset', options: { otelrdcp_id: made, reason } }, { ...context, replay });
+      },
+    };
+  };
+
+  /** No document raises a limit that the service's owner has set: of two rates the smaller holds, and the other limits stay. */
+  function withinConfigured(budget: ControlBudget, categories: readonly string[]): ControlBudget {
+    if (budget.callsPerSecond === undefined) return budget;
+    const rates = [budget.callsPerSecond, ...categories.map(configuredRate)].filter((rate) => rate !== undefined);
+    return { ...budget, callsPerSecond: Math.min(...rates) };
+  }
+}

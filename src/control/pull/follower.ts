@@ -1,0 +1,143 @@
+import { type ControlDocument, type DocumentRefusal, readDocument } from '../../access/tickets/document.ts';
+import type { TicketRules } from '../../access/tickets/verify.ts';
+import type { Condition } from '../../otel/report/conditions.ts';
+import { isRdcpError, SettingFault } from '../../wire/errors.ts';
+import type { Clock, Delay } from '../../wire/time/clock.ts';
+import type { Newest } from './newest.ts';
+import type { Source } from './source.ts';
+
+/** What a control of a document has switched on. */
+export interface Begun {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Ends it early. @throws {RdcpError} when nothing was changed */
+  end(why: string): Promise<void>;
+}
+
+export interface DocumentFollowerOptions {
+  readonly source: Source;
+  readonly newest: Pick<Newest, 'note'>;
+  /** Time between two reads, in milliseconds. */
+  readonly everyMs: number;
+  readonly rules: TicketRules;
+  /**
+   * Switches the control at a place of a document on, once however often it is asked.
+   * @throws {RdcpError} when nothing was switched
+   */
+  readonly begin: (document: ControlDocument, place: number) => Promise<Begun>;
+  readonly clock: Clock;
+  readonly delay: Delay;
+  /** Holds while there is a document that cannot be used. */
+  readonly condition: Condition;
+  readonly report: (error: unknown) => void;
+}
+
+/** Published keys are fetched soon after the start: a document without one is tried again so often, once a second. */
+const KEY_ATTEMPTS = 5;
+const KEY_WAIT_MS = 1000;
+
+/** Why a document is not in force. The message follows the name of the setting. */
+interface Problem {
+  readonly message: string;
+  /** It may be gone although the document stays the same. */
+  readonly passes: boolean;
+}
+
+const UNKNOWN_KEY: Problem = { message: 'is refused (unknown_key)', passes: true };
+
+/**
+ * Follows a document of controls: the one that was read last is in force, each control until its end. One that cannot be used, or
+ * cannot be read, changes nothing. Where there is none any more, what the last one switched on ends.
+ */
+export class DocumentFollower {
+  readonly #options: DocumentFollowerOptions;
+  /** The document that was read last, if what became of it stays so. */
+  #settled: { readonly text: string; readonly problem: Problem | undefined } | undefined;
+  /** What is on, by its id. */
+  readonly #on = new Map<string, Begun>();
+  #cancel = () => {};
+  #following: Promise<void>;
+  #closed = false;
+
+  constructor(options: DocumentFollowerOptions) {
+    this.#options = options;
+    this.#following = this.#follow();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel();
+    await this.#following;
+  }
+
+  /** @param kept a document that was read before, when its key was not there yet */
+  async #follow(kept?: string, attempts = KEY_ATTEMPTS): Promise<void> {
+    const { source, everyMs, delay, condition, report } = this.#options;
+    let waiting: string | undefined;
+    try {
+      const text = kept ?? (await source.read());
+      if (this.#closed) return;
+      const problem = await this.#take(text);
+      if (problem === UNKNOWN_KEY && attempts > 0) waiting = text;
+      else if (problem === undefined) condition.end();
+      else condition.begin(`${source.field} ${problem.message}`);
+    } catch (error) {
+      if (error instanceof SettingFault) condition.begin(`${source.field} ${error.message}`);
+      else report(error);
+    }
+    if (this.#closed) return;
+    this.#cancel = delay(waiting === undefined ? everyMs : KEY_WAIT_MS, () => {
+      this.#following = waiting === undefined ? this.#follow() : this.#follow(waiting, attempts - 1);
+    });
+  }
+
+  /** Puts in force what was read. @returns why that is not so */
+  async #take(text: string | undefined): Promise<Problem | undefined> {
+    const { rules, clock } = this.#options;
+    if (text !== undefined && text === this.#settled?.text) return this.#settled.problem;
+    this.#settled = undefined;
+    if (text === undefined) return this.#trying(() => this.#endOthers([], 'the document was removed'));
+    const document = readDocument(text, rules, clock.now());
+    const problem = typeof document === 'string' ? refused(document) : await this.#apply(document);
+    if (problem?.passes !== true) this.#settled = { text, problem };
+    return problem;
+  }
+
+  async #apply(document: ControlDocument): Promise<Problem | undefined> {
+    const { issuer, issuedAt, id, controls } = document;
+    if (!this.#options.newest.note(issuer, issuedAt)) return refused('stale');
+    return this.#trying(async () => {
+      const begun: string[] = [];
+      for (const place of controls.keys()) {
+        const made = await this.#options.begin(document, place);
+        this.#on.set(made.id, made);
+        begun.push(made.id);
+      }
+      await this.#endOthers(begun, `replaced by document ${id}`);
+    });
+  }
+
+  async #endOthers(kept: readonly string[], why: string): Promise<void> {
+    for (const [id, begun] of this.#on) {
+      if (kept.includes(id)) continue;
+      if (begun.expiresAt > this.#options.clock.now()) await begun.end(why);
+      this.#on.delete(id);
+    }
+  }
+
+  async #trying(task: () => Promise<void>): Promise<Problem | undefined> {
+    try {
+      await task();
+      return undefined;
+    } catch (error) {
+      if (!isRdcpError(error)) throw error;
+      return { message: `cannot be applied: ${error.message}`, passes: error.status >= 500 };
+    }
+  }
+}
+
+function refused(why: DocumentRefusal): Problem {
+  if (why === 'unknown_key') return UNKNOWN_KEY;
+  return { message: `is refused (${why})`, passes: why === 'not_yet_valid' };
+}

@@ -1,0 +1,294 @@
+import { LRUCache } from 'lru-cache';
+import type { Authenticator, Sender } from '../../access/authenticator.ts';
+import { assertScope, identityKey, type Principal } from '../../access/principal.ts';
+import { authenticationRequired } from '../../access/refusal.ts';
+import type { Access, Addressing } from '../../control/tenancy/address.ts';
+import { REQUEST_HEADERS, type Scope } from '../../wire/constants.ts';
+import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import { clientCertificateOf } from '../request.ts';
+import type { Context, Step } from '../steps.ts';
+
+/**
+ * Authenticates the sender of a request; resolves to `undefined` without a credential. Rejects as
+ * {@link Authenticator.authenticate} does.
+ */
+export type Identify = (ctx: Context) => Promise<Principal | undefined>;
+
+/**
+ * @param anonymous counts requests without a valid credential, by address
+ * @param keysAsBearer whether an API key may come as a bearer token, because senders of webhooks can rarely set another header
+ */
+export function createIdentify(authenticator: Authenticator, anonymous: RateLimiter, keysAsBearer = false): Identify {
+  return (ctx) =>
+    authenticator.authenticate({
+      headers: keysAsBearer ? withBearerKey(ctx.req.headersDistinct) : ctx.req.headersDistinct,
+      sender: senderOf(ctx, anonymous),
+      clientCertificate: clientCertificateOf(ctx.req),
+      message: ctx.req,
+    });
+}
+
+const BEARER_KEY = /^bearer +(rdcp_.*)$/i;
+
+/** Moves the key to its own header, unless the request has that too. */
+function withBearerKey(headers: NodeJS.Dict<string[]>): NodeJS.Dict<string[]> {
+  const [authorization = '', ...others] = headers.authorization ?? [];
+  const [, key] = BEARER_KEY.exec(authorization) ?? [];
+  if (key === undefined || others.length > 0 || headers[REQUEST_HEADERS.apiKey] !== undefined) return headers;
+  const { authorization: _, ...rest } = headers;
+  return { ...rest, [REQUEST_HEADERS.apiKey]: [key] };
+}
+
+/**
+ * Authenticates the caller. Requests without a valid credential are counted per address; over quota they get 429, while
+ * valid credentials from the same address are still served.
+ * @param probes counts requests without a credential; a wrong credential counts in `limiter`. @default limiter
+ * @param anonymous whether a request may continue without a credential; `open` also ignores a wrong one
+ */
+export function authenticate(
+  {
+    identify,
+    methods,
+    limiter,
+    probes = limiter,
+  }: Pick<Authenticator, 'methods'> & { identify: Identify; limiter: RateLimiter; probes?: RateLimiter },
+  anonymous: 'refused' | 'allowed' | 'open' = 'refused',
+): Step {
+  const without = (ctx: Context, failure?: RdcpError) => {
+    // A server error says nothing about the credential, so it does not count against the client.
+    const quota = failure === undefined ? probes : limiter;
+    if (failure === undefined || failure.status < 500) count(ctx, quota, ctx.state.facts.clientKey);
+    if (anonymous === 'open') return;
+    if (failure !== undefined) throw failure;
+    if (anonymous === 'refused') throw authenticationRequired(methods);
+  };
+  return (ctx) =>
+    identify(ctx).then(
+      (principal) => {
+        if (principal === undefined) without(ctx);
+        else ctx.state.principal = principal;
+      },
+      (failure: unknown) => {
+        if (!isRdcpError(failure)) throw failure;
+        without(ctx, failure);
+      },
+    );
+}
+
+/** Requires one of the scopes; `admin` implies all. */
+export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
+  return (ctx) => {
+    const { principal } = ctx.state;
+    if (principal !== undefined) assertScope(principal, scopes);
+  };
+}
+
+/** Requires `admin`; a credential that is for some tenants reads what is of these with `control`. */
+export const authorizeOfTenants: Step = (ctx) => {
+  const { principal } = ctx.state;
+  if (principal !== undefined)
+    assertScope(principal, principal.tenants === undefined ? ['admin'] : ['admin', 'control']);
+};
+
+const MAX_TENANT_NAME_LENGTH = 200;
+
+/** Determines the tenant that the request addresses: the credential decides, and headers must agree. */
+export function tenancy(addressing: Addressing, access: Access): Step {
+  return (ctx) => {
+    const { req, state } = ctx;
+    const {
+      [REQUEST_HEADERS.tenantId]: tenantIds = [],
+      [REQUEST_HEADERS.isolationLevel]: [isolationLevel] = [],
+      [REQUEST_HEADERS.tenantName]: [name] = [],
+    } = req.headersDistinct;
+    const address = addressing.resolve(state.principal, { tenantIds, isolationLevel }, access);
+    state.tenancy = name === undefined ? address : { ...address, tenantName: inTrail(name) };
+  };
+}
+
+/** The name decides nothing but is recorded: it is truncated and stripped of control characters. */
+function inTrail(name: string): string {
+  return escapeUnprintable(name.slice(0, MAX_TENANT_NAME_LENGTH));
+}
+
+/**
+ * Limits requests per authenticated identity. Runs before the scope check, because a refusal there writes an audit
+ * entry. Requests without an identity were already counted by address.
+ */
+export function rateLimit(limiter: RateLimiter): Step {
+  return (ctx) => {
+    const { principal } = ctx.state;
+    if (principal !== undefined) count(ctx, limiter, identityKey(principal));
+  };
+}
+
+/**
+ * Limits control requests. A client that has used up its changes must be able to stop what they do: up to the quota of
+ * `endings` a request beyond that of `controls` goes on, and is refused once its body says that it ends nothing.
+ */
+export function limitControls(controls: RateLimiter, endings: RateLimiter): Step {
+  return (ctx) => {
+    const { principal } = ctx.state;
+    if (principal === undefined) return;
+    const key = identityKey(principal);
+    const refusal = take(ctx, controls, key);
+    if (refusal !== undefined && !endings.take(key).allowed) throw refusal;
+    ctx.state.overQuota = refusal;
+  };
+}
+
+/** The origin of a request, for services that help to authenticate it. */
+export function senderOf({ state }: Context, anonymous: RateLimiter): Sender {
+  const address = state.facts.clientKey;
+  return { address, isSpent: () => !anonymous.look(address).allowed };
+}
+
+/** Limits requests without a credential per address. */
+export function limitAddress(limiter: RateLimiter): Step {
+  return (ctx) => count(ctx, limiter, ctx.state.facts.clientKey);
+}
+
+/**
+ * Runs steps of a path whose credential is in the body. As with a credential in a header, it is verified first: a refusal
+ * without a valid one counts against the address.
+ */
+export function limitRefusals(limiter: RateLimiter, ...sequence: readonly Step[]): Step {
+  return async (ctx) => {
+    try {
+      for (const step of sequence) await step(ctx);
+    } catch (error) {
+      countRefusal(ctx, limiter, error);
+      throw error;
+    }
+  };
+}
+
+/** Server errors do not count against the client, and rate limit refusals were already counted. */
+export function countRefusal(ctx: Context, limiter: RateLimiter, error: unknown): void {
+  const counts = isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
+  if (counts && ctx.state.principal === undefined) count(ctx, limiter, ctx.state.facts.clientKey);
+}
+
+/** Counts the request. @throws {RdcpError} `RDCP_RATE_LIMITED` when the quota is spent */
+export function count(ctx: Context, limiter: RateLimiter, key: string): void {
+  const refusal = take(ctx, limiter, key);
+  if (refusal !== undefined) throw refusal;
+}
+
+/**
+ * Counts the request, and sets the RateLimit headers of draft-ietf-httpapi-ratelimit-headers. Returns the refusal when the
+ * quota is spent.
+ */
+function take({ res, state }: Context, limiter: RateLimiter, key: string): RdcpError | undefined {
+  const verdict = limiter.take(key);
+  const { name, policy, limit } = limiter;
+  const { allowed, remaining, resetSeconds, repeated } = verdict;
+  if (!res.headersSent) {
+    res.setHeader('RateLimit-Policy', policy);
+    res.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  }
+  if (allowed) return undefined;
+  state.refusalRepeated = repeated;
+  const message = `More than ${limit} requests in ${WINDOW_SECONDS} seconds`;
+  const details = { limit, windowSeconds: WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
+  const headers = { 'Retry-After': String(resetSeconds) };
+  return new RdcpError('RDCP_RATE_LIMITED', message, { details, headers });
+}
+
+/** The state of a key's quota. */
+interface Standing {
+  readonly allowed: boolean;
+  /** Requests allowed now. */
+  readonly remaining: number;
+  /** Seconds, rounded up, until the oldest counted request leaves the window. */
+  readonly resetSeconds: number;
+}
+
+/** The result for one request. */
+interface Verdict extends Standing {
+  /** True for a refusal that follows another, with no allowed request between. */
+  readonly repeated: boolean;
+}
+
+export interface RateLimiter {
+  /** Name of the quota in the `RateLimit` fields. */
+  readonly name: string;
+  readonly limit: number;
+  /** The quota as `RateLimit-Policy` states it. */
+  readonly policy: string;
+  /** Counts a request of this key if it is allowed. */
+  take(key: string): Verdict;
+  /** The result that `take` would return; counts nothing. */
+  look(key: string): Standing;
+}
+
+/** The window of every limit. */
+const WINDOW_SECONDS = 60;
+const WINDOW_MS = WINDOW_SECONDS * 1000;
+
+/**
+ * Most counters kept; the least recently used key is evicted. To evict its own counter, a client would need this many
+ * other addresses.
+ */
+const MAX_KEYS = 20_000;
+
+/**
+ * An exact sliding window. The time of every allowed request is kept until it leaves the window, so no window of that
+ * length exceeds the limit. (Fixed windows would allow twice the limit around their boundary.) Refused requests are not
+ * counted.
+ */
+export function createRateLimiter({
+  name,
+  limit,
+  clock,
+}: {
+  name: string;
+  limit: number;
+  clock: Pick<Clock, 'monotonic'>;
+}): RateLimiter {
+  // With `max`, an LRUCache allocates memory for all keys up front.
+  const logs = new LRUCache<string, RequestLog>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
+
+  /** Without the times that have left the window. */
+  const logOf = (key: string, now: number): RequestLog => {
+    const log = logs.get(key) ?? { times: [], refusing: false };
+    while (log.times[0] !== undefined && log.times[0] + WINDOW_MS <= now) log.times.shift();
+    return log;
+  };
+
+  const standing = ({ times }: RequestLog, now: number): Standing => {
+    const [oldest = now] = times;
+    const resetSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1000));
+    return { allowed: times.length < limit, remaining: limit - times.length, resetSeconds };
+  };
+
+  return {
+    name,
+    limit,
+    policy: `"${name}";q=${limit};w=${WINDOW_SECONDS}`,
+    take: (key) => {
+      const now = clock.monotonic();
+      const log = logOf(key, now);
+      const { allowed } = standing(log, now);
+      const repeated = !allowed && log.refusing;
+      log.refusing = !allowed;
+      if (allowed) log.times.push(now);
+      logs.set(key, log);
+      return { ...standing(log, now), allowed, repeated };
+    },
+    look: (key) => {
+      const now = clock.monotonic();
+      return standing(logOf(key, now), now);
+    },
+  };
+}
+
+/** The requests of one key within the window. */
+interface RequestLog {
+  /** Monotonic times of the allowed requests, oldest first. */
+  readonly times: number[];
+  /** Whether the last request was refused. */
+  refusing: boolean;
+}

@@ -1,0 +1,241 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { Middleware } from 'koa';
+import type { z } from 'zod';
+import { addedToObjects } from '../../otel/loading/node-version.ts';
+import { BODY_BOUNDS, JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../wire/constants.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import { firstIssue } from '../../wire/issues.ts';
+import { duplicateMember, exceededBound } from '../../wire/json-text.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import { discard, endConnection, hasBody } from '../request.ts';
+import type { Context, Step } from '../steps.ts';
+import { versionUnsupported } from './headers.ts';
+
+const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
+
+/**
+ * Reads the body as a JSON object into `ctx.request.body`. If the application's parser has read it already, its result
+ * is used. Bodies whose headers declare anything but JSON in UTF-8 are refused unread, and what is too large before it is parsed.
+ */
+export function jsonBody(bounds = BODY_BOUNDS): Step {
+  const parser = textParser(MEDIA_TYPES, bounds.bytes);
+  return async (ctx) => {
+    assertMediaType(ctx, MEDIA_TYPES);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req, bounds.bytes) : await readBody(ctx, parser, bounds.bytes);
+    if ('parsed' in body) {
+      ctx.request.body = asObject(body.parsed);
+      return;
+    }
+    const exceeded = exceededBound(body, bounds);
+    if (exceeded === 'depth') throw malformed('', `nests objects and lists more than ${bounds.depth} deep`);
+    if (exceeded !== undefined) throw tooLarge(bounds[exceeded], UNITS[exceeded]);
+    const text = body.toString('utf8');
+    const parsed = parse(text);
+    ctx.request.body = asObject(parsed);
+    const duplicate = duplicateMember(text, parsed);
+    if (duplicate !== undefined) throw malformed(escapeUnprintable(duplicate), 'appears twice in one object');
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text, /__|\\u005f/i.test(text) ? refusePrototypes : undefined);
+  } catch {
+    throw notJson();
+  }
+}
+
+/** A copy of such a member would become the prototype of its object. */
+function refusePrototypes(name: string, value: unknown): unknown {
+  if (name === '__proto__') throw notJson();
+  return value;
+}
+
+function asObject(value: unknown): NonNullable<Context['request']['body']> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJson();
+  return value as NonNullable<Context['request']['body']>;
+}
+
+function notJson(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a JSON object, or holds a forbidden field');
+}
+
+/** Longest unknown field name that is repeated to the client. */
+const MAX_FIELD_LENGTH = 64;
+
+/** The body that {@link jsonBody} has read, validated. */
+export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.output<T> {
+  const body: unknown = ctx.request.body;
+  // Checked first, because a body of another version may have other fields.
+  const stated = (body as { protocol?: unknown }).protocol;
+  if (typeof stated === 'string' && stated !== PROTOCOL) throw versionUnsupported();
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const { field, message } = firstIssue(result.error);
+  throw malformed(field, message);
+}
+
+function malformed(field: string, problem: string): RdcpError {
+  const place = field.slice(0, MAX_FIELD_LENGTH);
+  return new RdcpError('RDCP_MALFORMED_REQUEST', `${place === '' ? 'The body' : place} ${problem}`, {
+    details: { field: place },
+  });
+}
+
+/** Returns the parser, loaded on first use. */
+type BodyParser = () => Middleware | Promise<Middleware>;
+
+/**
+ * A koa-body parser that leaves the body as text, loaded lazily: a service without control requests never loads koa-body. JSON is
+ * bounded and parsed by us, because koa-body knows a bound on bytes alone.
+ * @param maximum size in bytes
+ */
+function textParser(textTypes: string[], maximum: number): BodyParser {
+  let parser: Middleware | undefined;
+  const load = async () => {
+    const { HttpMethodEnum, koaBody } = await import('koa-body').catch(unreadable);
+    parser ??= koaBody({
+      includeUnparsed: true,
+      multipart: false,
+      urlencoded: false,
+      parsedMethods: [HttpMethodEnum.POST],
+      encoding: BYTES,
+      json: false,
+      textTypes,
+      textLimit: maximum,
+    });
+    return parser;
+  };
+  return () => parser ?? load();
+}
+
+function unreadable(cause: unknown): never {
+  const added = addedToObjects();
+  if (added === undefined) throw cause;
+  const message = `Bodies cannot be read since Object.prototype got the enumerable member ${added}`;
+  throw new RdcpError('RDCP_SERVER_ERROR', message, { cause });
+}
+
+const CHARSET = /^charset="?utf-?8"?$/i;
+/** Refuses unsupported media types, by the headers. */
+function assertMediaType({ req }: Context, supported: readonly string[]): void {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
+  }
+  const given = req.headers['content-type'];
+  if (given === undefined && !hasBody(req)) throw emptyBody();
+  const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
+  const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
+  if (supported.includes(type.toLowerCase()) && charsets.length < 2 && charsets.every((it) => CHARSET.test(it))) return;
+  throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', `A body must be ${supported.join(' or ')}, in UTF-8`, {
+    details: { supported },
+  });
+}
+
+/**
+ * Parsers read bodies in this encoding: each byte becomes one character and can be checked. It is latin1 by the name
+ * that Node decodes natively; other names use a slow table of iconv-lite.
+ */
+const BYTES = 'binary';
+
+/**
+ * The bytes of a body, read by a koa-body parser in {@link BYTES}. */
+async function readBody(ctx: Context, parser: BodyParser, maximum: number): Promise<Buffer> {
+  if (!hasBody(ctx.req)) throw emptyBody();
+  if (Number(ctx.req.headers['content-length'] ?? 0) > maximum) throw await cutOff(ctx, maximum);
+  const parse = await parser();
+  try {
+    await parse(ctx, async () => undefined);
+  } catch (error) {
+    throw await refusalOf(error, ctx, maximum);
+  }
+  return checked(Buffer.from(ctx.request.rawBody ?? '', BYTES));
+}
+
+/** Whether the application's parser has read the body already. */
+function wasRead(req: IncomingMessage): boolean {
+  return req.readableDidRead || req.readableEnded;
+}
+
+/**
+ * The result of the application's parser: bytes, or a parsed value. Our size limit applies, because parsers have
+ * others.
+ */
+function parsedBefore(req: IncomingMessage, maximum = MAX_BODY_BYTES): Buffer | { readonly parsed: unknown } {
+  const { body } = req as { body?: unknown };
+  if (body === undefined) throw readInVain();
+  const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
+  const length = bytes?.length ?? Number(req.headers['content-length'] ?? JSON.stringify(body).length);
+  if (length > maximum) throw tooLarge(maximum);
+  return bytes === undefined ? { parsed: body } : checked(bytes);
+}
+
+function readInVain(): RdcpError {
+  return new RdcpError('RDCP_SERVER_ERROR', 'The body was read before it reached this endpoint', {
+    cause: new Error(
+      'mount the remote control before the body parser, or make the parser leave its result in req.body (koa-body and @koa/bodyparser: patchNode)',
+    ),
+  });
+}
+
+function checked(bytes: Buffer): Buffer {
+  if (bytes.length === 0) throw emptyBody();
+  if (!isUtf8(bytes)) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not valid UTF-8');
+  return bytes;
+}
+
+/** The parser's error holds the raw body, so it is neither logged nor sent. */
+async function refusalOf(error: unknown, ctx: Context, maximum: number): Promise<RdcpError> {
+  const { status } = error as { status?: unknown };
+  if (status === 413) return cutOff(ctx, maximum);
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
+}
+
+async function cutOff(ctx: Context, maximum: number): Promise<RdcpError> {
+  if (!(await discard(ctx.req))) endConnection(ctx.res);
+  return tooLarge(maximum);
+}
+
+const UNITS = { bytes: 'bytes', values: 'members and elements' };
+
+function tooLarge(maximum: number, unit = UNITS.bytes): RdcpError {
+  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body may have at most ${maximum} ${unit}`, {
+    details: { maximum },
+  });
+}
+
+function emptyBody(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is empty');
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/**
+ * Reads the body as a form into `ctx.state.form`, as ordered pairs, so that duplicates are visible. Form parsers turn
+ * names with brackets into objects and lists; here they stay plain names.
+ */
+export function formBody(): Step {
+  const parser = textParser([FORM], MAX_BODY_BYTES);
+  return async (ctx) => {
+    assertMediaType(ctx, [FORM]);
+    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, parser, MAX_BODY_BYTES);
+    ctx.state.form = 'parsed' in body ? pairsOf(body.parsed) : [...new URLSearchParams(body.toString('utf8'))];
+  };
+}
+
+/** The result of the application's parser, in which a duplicate field is a list. */
+function pairsOf(parsed: unknown): [string, string][] {
+  if (typeof parsed !== 'object' || parsed === null) throw notForm();
+  return Object.entries(parsed).flatMap(([name, values]) =>
+    [values].flat().map((value: unknown): [string, string] => {
+      if (typeof value === 'string') return [name, value];
+      throw notForm();
+    }),
+  );
+}
+
+function notForm(): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a form of names and values');
+}

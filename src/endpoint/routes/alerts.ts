@@ -1,0 +1,54 @@
+import type { Principal } from '../../access/principal.ts';
+import { AlertControls, type AlertRule } from '../../control/alerts/alert-controls.ts';
+import { noticeOf } from '../../control/alerts/notice.ts';
+import { maySwitchOn } from '../../control/allow.ts';
+import type { ResolvedConfig } from '../../options/config.ts';
+import { type AlertControl, type AlertsResponse, alertNotificationSchema } from '../../wire/alert-notification.ts';
+import { isRdcpError } from '../../wire/errors.ts';
+import { matchesAny } from '../../wire/names.ts';
+import type { AppDependencies } from '../app.ts';
+import { validBody } from '../middleware/body.ts';
+import { type Handler, opening, required, sourceOf } from '../steps.ts';
+
+/** `POST /rdcp/v1/alerts`: switches what the rules say for the alerts of a notification. */
+export function alerts({ config, state, host, time: { clock } }: AppDependencies): Handler {
+  const { plane, trail, fleet } = state;
+  const controls = new AlertControls({ plane, trail, fleet, isolation: host.isolation, clock });
+  return async (ctx) => {
+    const notification = validBody(ctx, alertNotificationSchema);
+    const source = sourceOf(ctx);
+    let matched = 0;
+    const switched: AlertControl[] = [];
+    let failure: unknown;
+    for (const rule of config.alerts) {
+      if (!mayTrigger(required(ctx, 'principal'), rule)) continue;
+      const notice = rule.match && noticeOf(rule.match, notification);
+      if (notice === undefined) continue;
+      matched += 1;
+      try {
+        const control = await controls.take(rule, notification.groupKey, notice, source);
+        if (control !== undefined) switched.push(control);
+      } catch (error) {
+        // Others go on. What may succeed later fails in the end, so that the notification is sent again.
+        if (isRdcpError(error) && error.status < 500) host.report(error);
+        else failure ??= error;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    const body: AlertsResponse = { ...opening(ctx, clock), matched, switched };
+    return { body };
+  };
+}
+
+/** Whether a rule waits for notifications. */
+export function takesNotifications({ alerts }: Pick<ResolvedConfig, 'alerts'>): boolean {
+  return alerts.some(({ match }) => match !== undefined);
+}
+
+/** A credential of a tenant triggers the rules of that tenant alone, and one with `allow` those of what it allows. */
+function mayTrigger(principal: Principal, { enable: categories, for: seconds, tenant }: AlertRule): boolean {
+  const { tenantId, tenants, allow } = principal;
+  if (allow !== undefined && !maySwitchOn(allow, { categories, seconds, tenantId: tenant })) return false;
+  if (tenantId !== undefined) return tenant === tenantId;
+  return tenants === undefined || (tenant !== undefined && matchesAny(tenants, tenant));
+}

@@ -1,0 +1,52 @@
+import { isOfTenants, keepsRights, type Principal } from '../../access/principal.ts';
+import { type Held, shownWaiting } from '../../control/approvals.ts';
+import { approvalRequestSchema } from '../../wire/control-request.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import type { ApprovalsResponse } from '../../wire/messages.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import type { AppDependencies, StateParts } from '../app.ts';
+import { validBody } from '../middleware/body.ts';
+import { type Context, type Handler, identityOf, opening, required } from '../steps.ts';
+import { acknowledged } from './control.ts';
+
+/** `GET /rdcp/v1/approvals`: changes that wait for an approval, of the tenant that the request addresses, or all. */
+export function approvals({ approvals: held }: StateParts, clock: Clock): Handler {
+  return async (ctx) => {
+    const waiting = (await held.waiting()).filter((each) => mayDecide(ctx, each));
+    const body: ApprovalsResponse = { ...opening(ctx, clock), waiting: waiting.map(shownWaiting) };
+    return { body };
+  };
+}
+
+/** `POST /rdcp/v1/approve`: makes a change that waits. */
+export function approve({
+  state: { approvals: held, authenticator, plane, fleet, choosing },
+}: AppDependencies): Handler {
+  return async (ctx) => {
+    const { id } = validBody(ctx, approvalRequestSchema);
+    const found = await held.find(id);
+    if (found === undefined || !mayDecide(ctx, found)) {
+      throw new RdcpError('RDCP_NOT_FOUND', `No change waits with the id ${id}: changes wait 10m`);
+    }
+    const asker = found.asker as Principal;
+    if (!keepsRights(asker, await authenticator.current(asker), ['control'])) {
+      throw new RdcpError(
+        'RDCP_FORBIDDEN',
+        'The credential that asked for the change was revoked, has ended, or may do something else now',
+        { details: { reason: 'asker_changed' } },
+      );
+    }
+    const { categories } = found.request;
+    if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);
+    const principal = required(ctx, 'principal');
+    const outcome = await held.approve(found, { identity: identityOf(principal), allow: principal.allow }, plane);
+    return { body: await acknowledged(outcome, fleet, choosing) };
+  };
+}
+
+/** Whether the request addresses the tenant of the change; who may see all tenants decides about all. */
+function mayDecide(ctx: Context, { maker }: Held): boolean {
+  const { tenantId, scope } = required(ctx, 'tenancy');
+  if (tenantId === undefined) return !isOfTenants(required(ctx, 'principal'));
+  return maker.scope.key === scope.key;
+}

@@ -1,0 +1,110 @@
+import { identityKey, type Principal } from '../../access/principal.ts';
+import { type CategoryLoad, runForecast } from '../../calls/tail/forecasts.ts';
+import { assertMayRead } from '../../control/allow.ts';
+import { MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
+import { RdcpError, unavailable } from '../../wire/errors.ts';
+import { forecastRequestSchema } from '../../wire/forecast-request.ts';
+import type { MetricUnit, MetricValue } from '../../wire/messages.ts';
+import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import { formatDuration } from '../../wire/time.ts';
+import type { AppDependencies } from '../app.ts';
+import type { RecordAccess } from '../audit.ts';
+import { validBody } from '../middleware/body.ts';
+import { type Handler, opening, required, timestampNow } from '../steps.ts';
+import { StreamPlaces } from '../streams/places.ts';
+import { MAX_CHOSEN } from './control.ts';
+import { selectionText } from './tail.ts';
+import { countsFor, tenantKnown } from './tenants.ts';
+
+const SECONDS_A_DAY = 86_400;
+const BYTES_IN_A_GIGABYTE = 1e9;
+
+/** Most forecasts at a time: each slows down every call of its categories. */
+const MAX_FORECASTS = { total: 8, perIdentity: 2 };
+
+/** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
+export function forecast(sources: AppDependencies, recordAccess: RecordAccess): Handler {
+  const { plane, fleet, choosing, relay, streams } = sources.state;
+  const { clock, delay } = sources.time;
+  const places = new StreamPlaces({ name: 'forecasts', ...MAX_FORECASTS });
+  return async (ctx) => {
+    const { categories, duration: seconds, target, filter, when } = validBody(ctx, forecastRequestSchema);
+    if (seconds > MAX_FORECAST_SECONDS) {
+      throw new RdcpError('RDCP_MALFORMED_REQUEST', `duration must be at most ${MAX_FORECAST_SECONDS}s`, {
+        details: { field: 'duration', maximum: formatDuration(MAX_FORECAST_SECONDS) },
+      });
+    }
+    const { tenantId } = required(ctx, 'tenancy');
+    const principal = required(ctx, 'principal');
+    const { allow, method } = principal;
+    const { match, instances } = target ?? {};
+    const isChoice = (instances?.count ?? instances?.percent) !== undefined;
+    if (allow) assertMayRead({ allow, method }, { action: 'forecast', categories, tenantId, seconds, match, filter });
+    await fleet?.refresh(true);
+    plane.assertKnown(categories);
+    const selected = { categories, tenantId, ...target, filter, when };
+    await relay.check(selected);
+    const leave = places.take({ identity: identityKey(principal) });
+    const over = new AbortController();
+    const left = () => over.abort();
+    ctx.res.once('close', left);
+    const remove = streams.add(() => over.abort(unavailable('The server is shutting down', undefined, 1)));
+    try {
+      await recordAccess(ctx, {
+        action: 'forecast',
+        categories,
+        reason: `for ${formatDuration(seconds)}${selectionText(selected)}`,
+      });
+      ctx.state.extend?.(seconds * 1000);
+      const result = await runForecast(relay, selected, {
+        milliseconds: seconds * 1000,
+        processes: choosing.number(categories, instances),
+        delay,
+        signal: over.signal,
+      });
+      const metric = metricAt(clock);
+      const body: ForecastResponse = {
+        ...opening(ctx, clock),
+        duration: formatDuration(seconds),
+        instances: result.instances,
+        ...(isChoice && { chosen: result.answeredBy.slice(0, MAX_CHOSEN) }),
+        ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
+        categories: Object.fromEntries(
+          [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]),
+        ),
+      };
+      return { body };
+    } catch (error) {
+      // The client has left.
+      if (ctx.res.destroyed) return { body: {} };
+      throw error;
+    } finally {
+      ctx.res.off('close', left);
+      remove();
+      leave();
+    }
+  };
+}
+
+type Metric = (value: number, unit: MetricUnit) => MetricValue;
+
+function metricAt(clock: Clock): Metric {
+  const timestamp = timestampNow(clock);
+  return (value, unit) => ({ value, unit, measured: true, timestamp });
+}
+
+function shown(
+  { callsPerSecond, bytesPerSecond, droppedPerSecond, counts }: CategoryLoad,
+  metric: Metric,
+  principal: Principal,
+): CategoryForecast {
+  return {
+    callsPerSecond: metric(callsPerSecond, 'per_second'),
+    bytesPerSecond: metric(bytesPerSecond, 'per_second'),
+    ...(callsPerSecond > 0 && { bytesPerCall: metric(bytesPerSecond / callsPerSecond, 'bytes') }),
+    gigabytesPerDay: metric((bytesPerSecond * SECONDS_A_DAY) / BYTES_IN_A_GIGABYTE, 'gigabytes_per_day'),
+    droppedByBudget: metric(droppedPerSecond, 'per_second'),
+    ...(counts !== undefined && { counts: countsFor(principal, counts) }),
+  };
+}

@@ -1,0 +1,142 @@
+import type { Principal } from '../../access/principal.ts';
+import type { TokenCall, TokenEvent } from '../../access/tokens/call.ts';
+import { badRequest, withOAuthError } from '../../access/tokens/refusals.ts';
+import { GRANT_TYPES, type TokenService } from '../../access/tokens/service.ts';
+import type { Addressing } from '../../control/tenancy/address.ts';
+import type { ResolvedConfig } from '../../options/config.ts';
+import type { AuditTrail } from '../../trail/types.ts';
+import { SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';
+import type { Clock } from '../../wire/time/clock.ts';
+import { auditDraft } from '../audit.ts';
+import { count, countRefusal, type RateLimiter, senderOf } from '../middleware/access.ts';
+import { formBody } from '../middleware/body.ts';
+import { clientCertificateOf } from '../request.ts';
+import { type Context, type Handler, opening, required } from '../steps.ts';
+
+/**
+ * `POST /rdcp/v1/token`: issues a token for a credential (RFC 6749, RFC 8693), with the opening members of RDCP
+ * answers.
+ */
+export function token(tokens: TokenService, calls: TokenCalls, clock: Clock): Handler {
+  return async (ctx) => {
+    const grant = await calls(ctx, (call: TokenCall) => tokens.grant(call));
+    // RFC 6749, section 5.1, for HTTP/1.0 caches.
+    return { body: { ...opening(ctx, clock), ...grant }, headers: { Pragma: 'no-cache' } };
+  };
+}
+
+/**
+ * `POST /rdcp/v1/token/revoke`: ends the session of a token (RFC 7009). The answer does not reveal whether there was
+ * one.
+ */
+export function revoke(tokens: TokenService, calls: TokenCalls, clock: Clock): Handler {
+  return async (ctx) => {
+    await calls(ctx, (call) => tokens.revoke(call));
+    return { body: opening(ctx, clock) };
+  };
+}
+
+/** `GET /rdcp/v1/jwks`: the public keys for verifying tokens of this server (RFC 7517). */
+export function jwks(publishedKeys: NonNullable<TokenService['publishedKeys']>, clock: Clock): Handler {
+  return (ctx) => ({ body: { ...opening(ctx, clock), keys: publishedKeys() } });
+}
+
+/** An exchange, a refresh or a revocation has its credential in the body; client authentication is optional. */
+const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'];
+
+/**
+ * `GET /.well-known/oauth-authorization-server`: the server's metadata for OAuth clients (RFC 8414). Addresses derive
+ * from the issuer, not from the request, because a client may trust them only when it asked the issuer itself.
+ */
+export function oauthMetadata(config: ResolvedConfig, tokens: TokenService, address: URL): Handler {
+  const base = address.href.replace(/\/$/, '');
+  const document: AuthorizationServerMetadata = {
+    issuer: tokens.issuer,
+    token_endpoint: base + TOKEN_PATHS.token,
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint: base + TOKEN_PATHS.revoke,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
+    ...(tokens.publishedKeys !== undefined && { jwks_uri: base + TOKEN_PATHS.jwks }),
+    grant_types_supported: GRANT_TYPES,
+    response_types_supported: [],
+    scopes_supported: SCOPES,
+    tls_client_certificate_bound_access_tokens: asksForCertificates(config),
+  };
+  return () => ({ body: document });
+}
+
+function asksForCertificates({ server, security }: ResolvedConfig): boolean {
+  return server === false
+    ? security.mtls !== undefined || security.level === 'enterprise'
+    : server.tls?.clientCaFile !== undefined;
+}
+
+interface TokenCallOptions {
+  readonly trail: Pick<AuditTrail, 'record'>;
+  readonly addressing: Addressing;
+  /** Counts requests without a valid credential, by address. */
+  readonly anonymous: RateLimiter;
+  /** Counts requests of an authenticated client. */
+  readonly limit: (ctx: Context) => void;
+  /** Determines the client's tenant. */
+  readonly tenancy: (ctx: Context) => void;
+}
+
+/**
+ * Runs a token endpoint, whose credentials are in the body. As with a credential in a header, each is verified first: a
+ * valid one counts against its identity, anything else against the address.
+ */
+type TokenCalls = <T>(ctx: Context, run: (call: TokenCall) => Promise<T>) => Promise<T>;
+
+export function createTokenCalls({ trail, addressing, anonymous, limit, tenancy }: TokenCallOptions): TokenCalls {
+  const form = formBody();
+  return async (ctx, run) => {
+    const sender = senderOf(ctx, anonymous);
+    const identify = (principal: Principal, ...steps: readonly ((ctx: Context) => void)[]) => {
+      ctx.state.principal = principal;
+      try {
+        for (const step of steps) step(ctx);
+      } catch (error) {
+        throw withOAuthError(error, 'invalid_request');
+      }
+    };
+    const unidentified = () => count(ctx, anonymous, sender.address);
+    try {
+      await form(ctx);
+      return await run({
+        form: required(ctx, 'form'),
+        authorization: authorizationOf(ctx),
+        clientCertificate: clientCertificateOf(ctx.req),
+        sender,
+        identified: (principal) => identify(principal, limit, tenancy),
+        revoking: (principal) => identify(principal, tenancy),
+        unidentified,
+        note: (event) => note(ctx, event),
+      });
+    } catch (error) {
+      countRefusal(ctx, anonymous, error);
+      throw error;
+    }
+  };
+
+  async function note(ctx: Context, { principal, ...event }: TokenEvent): Promise<void> {
+    try {
+      await trail.record({
+        ...auditDraft(ctx, principal, addressing.own(principal)),
+        ...event,
+        categories: [],
+        ...(event.outcome === 'denied' && { error: 'RDCP_AUTH_FAILED' }),
+      });
+    } catch (cause) {
+      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The audit trail cannot be written now', { cause });
+    }
+  }
+}
+
+function authorizationOf({ req }: Context): string | undefined {
+  const [value, ...more] = req.headersDistinct.authorization ?? [];
+  if (more.length > 0) throw badRequest('invalid_request', 'Authorization was sent more than once');
+  return value;
+}

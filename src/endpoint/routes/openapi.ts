@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RdcpError } from '../../wire/errors.ts';
+import { packageFolder } from '../package-folder.ts';
+import type { Handler } from '../steps.ts';
+
+/**
+ * `GET /rdcp/v1/openapi.json`: the OpenAPI document of this server.
+ * @param hasPath whether this server has an endpoint, of all that the document of the package describes
+ */
+export function openApi(hasPath: (path: string) => boolean): Handler {
+  let made: Promise<object> | undefined;
+
+  async function make(): Promise<object> {
+    const document = JSON.parse(await readFile(join(packageFolder(), 'dist/openapi.json'), 'utf8'));
+    const paths = Object.entries(document.paths).filter(([path]) => hasPath(path));
+    return { ...document, paths: Object.fromEntries(paths) };
+  }
+
+  return async () => {
+    made ??= make();
+    try {
+      return { body: await made };
+    } catch (cause) {
+      made = undefined;
+      throw new RdcpError('RDCP_NOT_FOUND', 'The OpenAPI document is not installed here', { cause });
+    }
+  };
+}

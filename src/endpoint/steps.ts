@@ -1,0 +1,249 @@
+import type { IncomingMessage } from 'node:http';
+import type { Middleware, ParameterizedContext } from 'koa';
+import type { Principal } from '../access/principal.ts';
+import type { Address, Addressing } from '../control/tenancy/address.ts';
+import type { ReportFault } from '../otel/report/faults.ts';
+import type { AuditEntry, AuditIdentity } from '../wire/audit-messages.ts';
+import { HEADERS, PROTOCOL, REQUEST_HEADERS } from '../wire/constants.ts';
+import { isRdcpError, RdcpError, toRdcpError } from '../wire/errors.ts';
+import type { TenantContext } from '../wire/messages.ts';
+import { isIdentifier } from '../wire/names.ts';
+import { escapeUnprintable } from '../wire/printable.ts';
+import type { Clock } from '../wire/time/clock.ts';
+import { type Timestamp, timestamp } from '../wire/time.ts';
+import type { NoteRefusal } from './audit.ts';
+import { ANSWER_HEADERS, contentType, endWithAnswer, endWithRefusal, errorAnswer } from './error-answer.ts';
+import { preferredMediaType } from './middleware/headers.ts';
+import { factsOf, type RequestFacts } from './request.ts';
+
+/** The tenant that a request addresses. */
+export interface Tenancy extends Address {
+  /** The value of `X-RDCP-Tenant-Name`, sanitized for the trail. */
+  readonly tenantName?: string;
+}
+
+/** State shared by the steps of a request. */
+export interface RequestState {
+  readonly facts: RequestFacts;
+  requestId: string;
+  /** True once the timeout was answered; the response must not be touched afterwards. */
+  expired: boolean;
+  /** Restarts the timeout with more time, in milliseconds, for work that is meant to last. */
+  extend: ((extraMs: number) => void) | undefined;
+  /** True for a repeated refusal that the trail already has. */
+  refusalRepeated: boolean;
+  /**
+   * The refusal of a request over its quota, until its route lets it pass or throws it. Any error before that is answered
+   * with this one, and leaves no other trace.
+   */
+  overQuota: RdcpError | undefined;
+  /** The authenticated caller; absent without a valid credential. */
+  principal?: Principal;
+  tenancy?: Tenancy;
+  /** Form fields, in order. */
+  form?: readonly (readonly [string, string])[];
+}
+
+export type Context = ParameterizedContext<RequestState>;
+
+/** One step of an endpoint: it stores its result in the state, or throws an `RdcpError` to refuse. */
+export type Step = (ctx: Context) => void | Promise<void>;
+
+interface Answer {
+  readonly body: object;
+  /** @default 200 */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The last step of an endpoint. */
+export type Handler = (ctx: Context) => Answer | Promise<Answer>;
+
+/** A value that an earlier step has set. A route without that step is a bug. */
+export function required<K extends 'principal' | 'tenancy' | 'form'>(
+  ctx: Context,
+  name: K,
+): NonNullable<RequestState[K]> {
+  const value = ctx.state[name];
+  if (value === undefined) throw new Error(`no step before this one has set ${name}`);
+  return value;
+}
+
+/**
+ * The outermost step: sets the headers of every answer, and converts every exception, and a request that takes too long,
+ * to the endpoint's error format. Koa's own handler, which strips headers and answers in plain text, never sees an error.
+ */
+export function errorBoundary({
+  timeoutSeconds,
+  randomUUID,
+  noteRefusal,
+  addressing,
+  fault,
+}: {
+  timeoutSeconds: number;
+  randomUUID: () => string;
+  noteRefusal: NoteRefusal;
+  addressing: Addressing;
+  fault: ReportFault;
+}): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const facts = factsOf(ctx.req) as RequestFacts;
+    facts.mediaType = preferredMediaType(ctx);
+    ctx.state = {
+      facts,
+      requestId: requestIdOf(ctx.req) ?? randomUUID(),
+      expired: false,
+      extend: undefined,
+      refusalRepeated: false,
+      overQuota: undefined,
+    };
+    setAnswerHeaders(ctx);
+    const report = (error: unknown) => fault(error, `${ctx.method} ${routeOf(ctx)}`);
+    try {
+      await inTime(ctx, next, timeoutSeconds, report);
+    } catch (thrown) {
+      const error = ctx.state.overQuota ?? toRdcpError(thrown);
+      // A server fault, which only its owner can fix.
+      if (error.code === 'RDCP_SERVER_ERROR') report(thrown);
+      noteRefusal(ctx, error);
+      const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
+      if (error.code === 'RDCP_RATE_LIMITED') await endWithAnswer(ctx.req, ctx.res);
+      else if (ctx.state.principal === undefined && error.status < 500) await endWithRefusal(ctx.req, ctx.res);
+      const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
+      ctx.set({ ...headers });
+      ctx.status = status;
+      ctx.body = JSON.stringify(body);
+    }
+    if (!ctx.res.headersSent) ctx.res.setHeader(HEADERS.requestId, ctx.state.requestId);
+  };
+}
+
+/** The path of the route: that of the request may be any text. */
+function routeOf(ctx: object): string {
+  return '_matchedRoute' in ctx ? String(ctx._matchedRoute) : 'a request';
+}
+
+/** A longer delay overflows Node's timers, which then fire at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/**
+ * Rejects with 504 when the request takes too long. The work continues; a retry with the same request id shows its
+ * result. A later failure is reported, since it can no longer be sent.
+ */
+function inTime(
+  { state }: Context,
+  next: () => Promise<unknown>,
+  seconds: number,
+  report: (error: unknown) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  state.extend = (extraMs) => {
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => {
+        state.expired = true;
+        reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds + extraMs / 1000} seconds`));
+      },
+      Math.min(seconds * 1000 + extraMs, MAX_DELAY_MS),
+    ).unref();
+  };
+  state.extend(0);
+  next()
+    .then(
+      () => resolve(),
+      (error: unknown) => {
+        if (state.expired && !isRdcpError(error)) report(error);
+        reject(error);
+      },
+    )
+    .finally(() => clearTimeout(timer));
+  return promise;
+}
+
+/** The client's request id, if it sent a valid one. */
+function requestIdOf(req: IncomingMessage): string | undefined {
+  const [given, ...more] = req.headersDistinct[REQUEST_HEADERS.requestId] ?? [];
+  return given !== undefined && more.length === 0 && isIdentifier(given) ? given : undefined;
+}
+
+/** RFC 6797. One year, as the preload lists require; sub-domains are the owner's decision. */
+const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
+
+function setAnswerHeaders({ req, res, state }: Context): void {
+  for (const [name, value] of Object.entries(ANSWER_HEADERS)) res.setHeader(name, value);
+  const https = 'encrypted' in req.socket || state.facts.policy?.schemes.includes('https') === true;
+  if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
+}
+
+/** Runs every request through the steps, in order, and passes it on. */
+export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
+  return async (ctx, next) => {
+    await run(sequence, ctx);
+    await next();
+  };
+}
+
+/** Runs a request through the steps; the last one answers it. */
+export function endpoint(...sequence: readonly Step[]): Middleware<RequestState> {
+  return (ctx) => run(sequence, ctx);
+}
+
+async function run(sequence: readonly Step[], ctx: Context): Promise<void> {
+  for (const step of sequence) {
+    const pending = step(ctx);
+    // A step that has nothing to wait for takes no turn.
+    if (pending !== undefined) await pending;
+  }
+}
+
+/** Sends the endpoint's answer, unless the timeout was answered before. */
+export function answer(handler: Handler): Step {
+  return async (ctx) => {
+    const { body, status = 200, headers = {} } = await handler(ctx);
+    if (ctx.state.expired) return;
+    ctx.set(headers);
+    ctx.res.setHeader('Content-Type', contentType(ctx.state.facts.mediaType));
+    ctx.status = status;
+    ctx.body = JSON.stringify(body);
+  };
+}
+
+/** The time as a Timestamp. */
+export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {
+  return timestamp(clock.now());
+}
+
+/** The first members of every answer, including the tenant in multi-tenant mode. */
+export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
+  const tenant: TenantContext | undefined = ctx.state.tenancy?.tenant;
+  return {
+    protocol: PROTOCOL,
+    timestamp: timestampNow(clock),
+    ...(tenant !== undefined && { tenant }),
+  } as const;
+}
+
+/** The principal as the audit trail records it. */
+export function identityOf(principal: Principal | undefined): AuditIdentity {
+  if (principal === undefined) return {};
+  const { method, userId, clientId, scopes, sessionId } = principal;
+  return {
+    method,
+    userId,
+    ...(clientId !== undefined && { clientId }),
+    scopes,
+    ...(sessionId !== undefined && { sessionId }),
+  };
+}
+
+const MAX_USER_AGENT_LENGTH = 256;
+
+/** The request's origin as the audit trail records it. */
+export function sourceOf({ req, state }: Context): NonNullable<AuditEntry['source']> {
+  const userAgent = req.headers['user-agent'];
+  return {
+    address: state.facts.client,
+    ...(userAgent !== undefined && { userAgent: escapeUnprintable(userAgent.slice(0, MAX_USER_AGENT_LENGTH)) }),
+  };
+}

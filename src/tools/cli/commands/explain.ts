@@ -1,0 +1,40 @@
+import { shellWords } from '../../../wire/shell-words.ts';
+import { type Command, EXIT } from '../command.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { explain as describeError } from '../explain.ts';
+import { whileMeasuring } from '../forecast-table.ts';
+import { COUNTED_SECONDS, findMissingLines } from '../missing-lines.ts';
+import { namesOf, parseSelection } from '../names.ts';
+import { present } from '../output.ts';
+import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
+import { statesOf } from '../tenant-settings.ts';
+
+export const explain: Command = {
+  summary: 'explain why no lines of categories are seen',
+  operands: '<name...>',
+  completes: 'categories',
+  options: { ...SELECTION_OPTIONS, ...OUTCOME_OPTIONS, ...CONNECTION_OPTIONS },
+  notes: [`It looks at their state and counts their calls for ${COUNTED_SECONDS} s. Nothing is switched.`],
+  examples: ['rdcp explain ORDERS', 'rdcp explain ORDERS -m user.id=42'],
+  run: async (terminal, values, operands) => {
+    const access = accessOf(terminal, values);
+    const client = clientOf(terminal, access);
+    const answer = await findMissingLines(await namesOf(terminal, client, parseSelection(operands)), {
+      client,
+      part: { tenant: access.tenantId, ...selectionOf(values) },
+      whileCounting: (count) => whileMeasuring(terminal, `${COUNTED_SECONDS}s`, count),
+      describeError,
+      reader: (name) => shellWords('rdcp', 'tail', name),
+    });
+    present(terminal, values, answer, () => {
+      for (const line of answer.service) terminal.out(line);
+      for (const { name, category, reasons } of answer.categories) {
+        const states = category === undefined ? [] : statesOf(category, terminal.now());
+        const shown = states.map(({ enabled, whom }) => `${enabled ? 'on' : 'off'}${whom === '-' ? '' : ` ${whom}`}`);
+        terminal.out([name, shown.join(', ')].filter((part) => part !== '').join(' '));
+        for (const reason of reasons) terminal.out(`  ${reason}`);
+      }
+    });
+    return answer.categories.every(({ category }) => category !== undefined) ? EXIT.done : EXIT.refused;
+  },
+};

@@ -1,0 +1,57 @@
+import { MAX_FORECAST_SECONDS } from '../../../wire/constants.ts';
+import { parseDuration } from '../../../wire/time.ts';
+import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { noteGaps, noteSilence, showForecast, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
+import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
+import { duration } from '../option-values.ts';
+import { present } from '../output.ts';
+import { processNames } from '../process-names.ts';
+import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
+import { some } from '../words.ts';
+
+const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL_TIME})` };
+
+export const forecast: Command = ofServices({
+  summary: 'measure what categories would emit if they were on, without a line being emitted',
+  operands: '<name...>',
+  completes: 'categories',
+  options: { for: FOR, ...SELECTION_OPTIONS, ...OUTCOME_OPTIONS, ...CONNECTION_OPTIONS },
+  notes: [
+    'The figures are sums over the processes of the fleet that answered; exit code 3 if some did not. DROPPED/S is what the',
+    'configured budget of the category would drop, or with --on-error that of recorded lines.',
+  ],
+  examples: [
+    'rdcp forecast DATABASE --for 10s',
+    'rdcp forecast DATABASE --on-error',
+    "rdcp forecast 'DB_*' --tenant acme",
+  ],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const time = timeOf(values);
+    const selected = selectionOf(values);
+    const access = accessOf(terminal, values);
+    const client = clientOf(terminal, access);
+    const names = await namesOf(terminal, client, selection);
+    const answer = await whileMeasuring(terminal, time, () =>
+      suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
+    );
+    const chosen = await processNames(client, answer.chosen ?? [], terminal.now());
+    present(terminal, values, answer, () => {
+      showForecast(terminal, answer);
+      if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
+    });
+    noteSilence(terminal, answer, { tenant: access.tenantId, ...selected });
+    noteGaps(terminal, answer);
+    if (answer.tenantKnown === false) await noteUnknownTenant(terminal, access);
+    return answer.instances.answered < answer.instances.asked ? EXIT.partial : EXIT.done;
+  },
+});
+
+function timeOf(values: Values): string {
+  const time = duration(values, 'for') ?? USUAL_TIME;
+  if ((parseDuration(time) ?? 0) > MAX_FORECAST_SECONDS)
+    throw new UsageError(`--for must be at most ${MAX_FORECAST_SECONDS}s`);
+  return time;
+}

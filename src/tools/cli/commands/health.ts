@@ -1,0 +1,43 @@
+import { EMISSION_TEXTS, type Emission } from '../../../wire/emission.ts';
+import { type Command, EXIT, type Style } from '../command.ts';
+import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { present } from '../output.ts';
+import { table } from '../table.ts';
+
+export const health: Command = {
+  summary: 'show service health; exit code 1 if the service is unhealthy',
+  options: CONNECTION_OPTIONS,
+  examples: ['rdcp health'],
+  run: async (terminal, values) => {
+    const answer = await connect(terminal, values).health();
+    present(terminal, values, answer, () => {
+      terminal.show(terminal.paint(answer.status, STYLES[answer.status]));
+      if (answer.otelrdcp_emit) terminal.show(terminal.paint(emissionText(answer.otelrdcp_emit), undefined));
+      const checks = answer.checks ?? [];
+      const explained = checks.some(({ otelrdcp_reason: reason }) => reason !== undefined);
+      const rows = checks.map(({ name, status, duration, otelrdcp_reason: reason }) => [
+        name,
+        status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' },
+        duration,
+        ...(explained ? [reason ?? '-'] : []),
+      ]);
+      const header = ['CHECK', 'STATUS', 'TOOK', ...(explained ? ['REASON'] : [])];
+      if (rows.length > 0) terminal.show(`\n${table(terminal, header, rows)}`);
+    });
+    return answer.status === 'unhealthy' ? EXIT.refused : EXIT.done;
+  },
+};
+
+const STYLES: Readonly<Record<string, Style>> = {
+  healthy: 'green',
+  degraded: 'yellow',
+  unhealthy: 'red',
+  warn: 'yellow',
+  fail: 'red',
+};
+
+/** A newer server may send a destination that this version does not know. */
+function emissionText({ to, reason }: Emission): string {
+  const text = Object.hasOwn(EMISSION_TEXTS, to) ? EMISSION_TEXTS[to] : `to ${to}`;
+  return `debug lines ${text} (${reason})`;
+}

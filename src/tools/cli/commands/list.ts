@@ -1,0 +1,216 @@
+import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../../wire/messages.ts';
+import type { ForecastResponse } from '../../../wire/streams.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import { type Command, EXIT, type Terminal } from '../command.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { noteGaps, whileMeasuring } from '../forecast-table.ts';
+import { assertKnown, isSelected, parseSelection, type Selection } from '../names.ts';
+import { present } from '../output.ts';
+import { fleetOf } from '../process-names.ts';
+import { type Cell, state } from '../table.ts';
+import { isOn, type ShownState, statesOf } from '../tenant-settings.ts';
+
+/** How long --measure takes. */
+const MEASURED_FOR = '2s';
+/** Lines of a terminal beside the categories: the header, the note and the prompt. */
+const OTHER_ROWS = 3;
+
+export const list: Command = ofServices({
+  summary: 'list the debug categories of the service and their state, those that are on first',
+  operands: '[name...]',
+  completes: 'categories',
+  options: {
+    on: { help: 'only what is on, for everybody, a tenant or some work' },
+    measure: { help: `measure CALLS/S for ${MEASURED_FOR}, of what is off too: what it would write` },
+    all: { help: 'include categories of Node.js and of libraries that are off, and what the screen has no room for' },
+    ...CONNECTION_OPTIONS,
+  },
+  notes: [
+    "Lists the application's categories, and all that are on; with names or patterns those alone. CALLS/S is that of the last",
+    'minute; what is off is not measured. -o wide adds why a category has its state, its default, its budget and what was',
+    'dropped. PROCESSES counts those that have a category, if not all processes have it.',
+  ],
+  examples: ['rdcp list', "rdcp list 'DB_*' --measure", 'rdcp list --on', 'rdcp list -o wide --tenant acme'],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const client = await connectToRead(terminal, values);
+    const discovered = await client.discovery();
+    const isNarrowed = operands.length > 0 || values.on === true;
+    const answer = isNarrowed ? narrowed(discovered, selection, values.on === true) : discovered;
+    const isWhole = values.all === true || operands.length > 0;
+    const measured =
+      values.measure === true ? await measure(terminal, client, listedOf(answer.categories, isWhole)) : undefined;
+    const fleet = await fleetOf(terminal, client, discovered);
+    present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
+      const listed = listedOf(answer.categories, isWhole);
+      const shown = columns(listed, wide, measured);
+      const groups = onFirst(listed).map((category) => rowsOf(category, shown, terminal.now()));
+      const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
+      const header = shown.map(({ name }) => name);
+      terminal.table(header, fitting.flat(), { cutsLast: !wide, fleet });
+      const folded = answer.categories.length - listed.length;
+      const hidden = groups.length - fitting.length;
+      if (hidden > 0) terminal.note(`${hidden} more: rdcp list --all`);
+      else if (folded > 0) terminal.note(`${folded} more of Node.js and libraries: rdcp list --all`);
+      const counted = partOfFleet(answer.otelrdcp_instances);
+      const why = answer.otelrdcp_instances?.silent ? "see 'rdcp fleet'" : 'the others do not announce theirs';
+      if (counted !== undefined) terminal.note(`CALLS ${counted}: ${why}`);
+      if (measured !== undefined) noteGaps(terminal, measured);
+    });
+    return measured !== undefined && measured.instances.answered < measured.instances.asked ? EXIT.partial : EXIT.done;
+  },
+});
+
+/** @throws where a selected category does not exist */
+function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
+  const { categories } = answer;
+  assertKnown(
+    selection,
+    categories.map(({ name }) => name),
+  );
+  const isWanted = (category: DiscoveredCategory) => isSelected(selection, category.name) && (!on || isOn(category));
+  return { ...answer, categories: categories.filter(isWanted) };
+}
+
+/** The application's first; unless all are wanted or there are no others, without those of Node.js and libraries that are off. */
+function listedOf(categories: readonly DiscoveredCategory[], all: boolean): DiscoveredCategory[] {
+  const [own = [], others = []] = partition(categories);
+  return [...own, ...(all || own.length === 0 ? others : others.filter(isSwitched))];
+}
+
+function onFirst(categories: readonly DiscoveredCategory[]): DiscoveredCategory[] {
+  return [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+}
+
+async function measure(terminal: Terminal, client: RdcpClient, categories: readonly DiscoveredCategory[]) {
+  if (categories.length === 0) return undefined;
+  const names = categories.map(({ name }) => name);
+  return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
+}
+
+/** A row for the category, and one for each further state that it has. */
+function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
+  const [first, ...others] = statesOf(category, now);
+  const more = others.map(({ enabled, whom, quiet }): Cell[] => [category.name, state(enabled, quiet), whom]);
+  return [shown.map(({ cell }) => cell(category, first)), ...more];
+}
+
+/** Rows that a terminal has for categories. */
+function roomOf({ screen }: Terminal): number {
+  return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
+}
+
+/** As many categories as have room with all their rows, and at least one. */
+function startOf(groups: readonly Cell[][][], room: number): readonly Cell[][][] {
+  let taken = 0;
+  const end = groups.findIndex((rows) => {
+    taken += rows.length;
+    return taken > room;
+  });
+  return end === -1 ? groups : groups.slice(0, Math.max(1, end));
+}
+
+/** The application's categories, and those of Node.js and libraries. */
+function partition(categories: readonly DiscoveredCategory[]): DiscoveredCategory[][] {
+  const isOwn = ({ otelrdcp_source: source }: DiscoveredCategory) =>
+    source === undefined || (source.kind !== 'channel' && source.name !== 'otel:diag' && source.package === undefined);
+  return [categories.filter(isOwn), categories.filter((category) => !isOwn(category))];
+}
+
+/** Whether it is on, also by itself, or was switched off. */
+function isSwitched(category: DiscoveredCategory): boolean {
+  const { enabled, temporary, otelrdcp_origin, otelrdcp_settings, otelrdcp_activations, otelrdcp_source } = category;
+  const isSet =
+    (otelrdcp_origin ?? 'default') !== 'default' || (otelrdcp_settings ?? otelrdcp_activations) !== undefined;
+  return enabled || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
+}
+
+interface Column {
+  readonly name: string;
+  readonly cell: (category: DiscoveredCategory, shown: ShownState) => Cell;
+}
+
+function columns(
+  categories: readonly DiscoveredCategory[],
+  wide: boolean,
+  measured: ForecastResponse | undefined,
+): Column[] {
+  const limited = categories.some(
+    ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
+  );
+  const limits: Column[] = [
+    { name: 'BUDGET', cell: (category) => budget(category, wide) },
+    { name: 'DROPPED', cell: ({ otelrdcp_dropped: dropped }) => String(dropped ?? '-') },
+  ];
+  const reasons: Column[] = [
+    { name: 'DECIDED BY', cell: ({ otelrdcp_origin: origin }) => origin ?? '-' },
+    {
+      name: 'DEFAULT',
+      cell: ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : enabled ? 'on' : 'off'),
+    },
+  ];
+  const parts: Column[] = [
+    { name: 'PROCESSES', cell: ({ otelrdcp_instances: one }) => (one ? `${one.having} of ${one.of}` : '-') },
+  ];
+  const unevaluated: Column[] = [
+    { name: 'NOT EVALUATED', cell: ({ otelrdcp_unevaluated: lines }) => String(lines ?? '-') },
+  ];
+  const filtered = categories.some(({ otelrdcp_unevaluated: lines }) => lines !== undefined);
+  const partial = categories.some(({ otelrdcp_instances: instances }) => instances !== undefined);
+  const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
+  return [
+    { name: 'CATEGORY', cell: ({ name }) => name },
+    { name: 'STATE', cell: (_, { enabled, quiet }) => state(enabled, quiet) },
+    { name: 'FOR', cell: (_, { whom }) => whom },
+    { name: 'CALLS', cell: calls },
+    { name: 'CALLS/S', cell: (category) => rate(category, measured) },
+    ...(partial ? parts : []),
+    ...(limited || wide ? limits : []),
+    ...(wide && filtered ? unevaluated : []),
+    ...(wide ? reasons : []),
+    ...(wide && adopted ? [{ name: 'SOURCE', cell: source }] : []),
+    { name: 'DESCRIPTION', cell: ({ description }) => description },
+  ];
+}
+
+/** Those while it was on; `-` if it was not: a category that is off has no calls, whatever it would write. */
+function calls(category: DiscoveredCategory): string {
+  const { callsTotal } = category.metrics;
+  return isCounted(category) || callsTotal > 0 ? String(callsTotal) : '-';
+}
+
+/** `-` where it was not measured. */
+function rate(category: DiscoveredCategory, measured: ForecastResponse | undefined): string {
+  const { callsPerSecond } = measured?.categories[category.name] ?? {};
+  if (callsPerSecond !== undefined) return callsPerSecond.value.toFixed(1);
+  return isCounted(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
+}
+
+/** Allowed calls per second, and what is left of the totals. */
+function budget(
+  { otelrdcp_budget: inForce, otelrdcp_configuredBudget: configured }: DiscoveredCategory,
+  wide: boolean,
+): string {
+  // While a category is off, its configured budget is what would apply.
+  const given: BudgetState | false | undefined = inForce ?? (wide ? configured : undefined);
+  if (given === undefined) return '-';
+  if (given === false) return 'none';
+  const { callsPerSecond, callsLeft, bytesLeft } = given;
+  const parts = [
+    callsPerSecond === undefined ? [] : `${callsPerSecond}/s`,
+    callsLeft === undefined ? [] : `${callsLeft} calls left`,
+    bytesLeft === undefined ? [] : `${bytesLeft} bytes left`,
+  ];
+  return parts.flat().join(', ');
+}
+
+/** The library that made the statements, such as `pino db 10.4.0`, and how many loggers share the category. */
+function source({ otelrdcp_source: from, otelrdcp_origin: origin }: DiscoveredCategory): string {
+  if (from === undefined) return '-';
+  const { kind, name, version, count, onByItself } = from;
+  const isByItself = onByItself !== undefined && origin === 'default';
+  const own = isByItself ? `, on by itself in ${onByItself} of ${count} ${count === 1 ? 'source' : 'sources'}` : '';
+  return `${kind} ${name}${version === undefined ? '' : ` ${version}`}${count > 1 ? ` (${count})` : ''}${own}`;
+}

@@ -1,0 +1,37 @@
+import type { MetricValue } from '../../../wire/messages.ts';
+import type { Command } from '../command.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { present } from '../output.ts';
+import { table } from '../table.ts';
+
+export const metrics: Command = {
+  summary: 'show measurements of the process and the calls of each category',
+  options: CONNECTION_OPTIONS,
+  examples: ['rdcp metrics', 'rdcp metrics -o json'],
+  run: async (terminal, values) => {
+    const answer = await (await connectToRead(terminal, values)).metrics();
+    present(terminal, values, answer, (wide) => {
+      const own = Object.entries(answer.metrics).map(([name, metric]) => rowOf(name, metric, wide));
+      terminal.table(['METRIC', 'VALUE', ...(wide ? ['MEASURED AT'] : [])], own);
+      const categories = Object.entries(answer.categories).map(([name, { callsTotal, callsPerSecond }]) => [
+        name,
+        String(callsTotal?.value ?? '-'),
+        callsPerSecond?.value.toFixed(1) ?? '-',
+      ]);
+      if (categories.length > 0) terminal.show(`\n${table(terminal, ['CATEGORY', 'CALLS', 'CALLS/S'], categories)}`);
+    });
+  },
+};
+
+function rowOf(name: string, metric: MetricValue, wide: boolean): string[] {
+  return [name, formatted(metric), ...(wide ? [metric.timestamp] : [])];
+}
+
+const UNITS: Readonly<Record<string, string>> = { percent: ' %', milliseconds: ' ms', per_second: '/s', count: '' };
+
+/** A newer server may send a unit that this version does not know. */
+function formatted({ value, unit }: MetricValue): string {
+  if (unit === 'bytes') return `${(value / 2 ** 20).toFixed(1)} MiB`;
+  const rounded = Number.isInteger(value) ? String(value) : value.toFixed(1);
+  return `${rounded}${Object.hasOwn(UNITS, unit) ? UNITS[unit] : ` ${unit}`}`;
+}

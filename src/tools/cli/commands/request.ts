@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
+import { shellWords } from '../../../wire/shell-words.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { askEach, conclude } from '../each-service.ts';
+import { categoryNames, namesOf, parseSelection, resolve, type Selection, suggesting } from '../names.ts';
+import { duration } from '../option-values.ts';
+import { OUTPUT_OPTIONS, present } from '../output.ts';
+import { processNames } from '../process-names.ts';
+import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
+import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
+import { clockTime } from '../times.ts';
+import { TraceGroups } from '../trace-groups.ts';
+import { some } from '../words.ts';
+import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
+
+const USUAL = '15m';
+
+export const request: Command = {
+  summary: 'switch categories on for the requests that carry a ticket, and show the header to send',
+  operands: '<name...>',
+  completes: 'categories',
+  options: {
+    for: { value: '10m', help: `how long the ticket is valid (default: ${USUAL}); if signed, at most 1h` },
+    reason: { value: 'TEXT', help: 'reason, for the audit trail' },
+    tail: { help: 'then read the lines of these requests, trace by trace, each with its service' },
+    also: {
+      value: 'SERVICE',
+      repeats: true,
+      completes: 'profiles',
+      help: 'with --tail: read another service too, which does not share the store: a profile, or an address',
+    },
+    ...INSTANCE_OPTIONS,
+    ...OUTPUT_OPTIONS,
+    ...CONNECTION_OPTIONS,
+    ...SERVICE_OPTIONS,
+  },
+  notes: [
+    'Send the printed header with a request: the categories are on for it alone, in every service that it passes. Services',
+    'pass it on with their baggage, as OpenTelemetry instrumentations do; those without the same store must trust the',
+    'issuer (security.tickets). The header is a credential until it ends: with its time, with --tail at Ctrl-C, or by',
+    "'rdcp end' with the names; services that do not share the store accept it for its whole time. --also uses the",
+    'credential of the profile; for an address RDCP_API_KEY, or the development key. Of',
+    'several services (-s) the one that has most of the categories makes the ticket, and --tail reads those that can be read.',
+  ],
+  examples: [
+    'rdcp request DATABASE HTTP_CLIENT --for 10m',
+    'rdcp request DATABASE --tail',
+    'rdcp request DATABASE --tail -s @checkout',
+    'rdcp request DATABASE --tail --also billing --also https://stock.internal:9465',
+  ],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const lasting = duration(values, 'for') ?? USUAL;
+    const reason = text(values, 'reason');
+    const processes = instancesOf(values);
+    if (values.tail === true && (values.one === true || values.percent !== undefined)) {
+      throw new UsageError(
+        '--tail cannot be combined with --one or --percent, which would choose other processes for it',
+      );
+    }
+    const others = lists(values, 'also');
+    if (others.length > 0 && values.tail !== true)
+      throw new UsageError('--also is for --tail: it names services to read');
+    if (others.length > 0 && processes.instances !== undefined) {
+      throw new UsageError('--also cannot be combined with --instance or --version, which are about the first service');
+    }
+    const chosen = await chosenServices(terminal, values);
+    const several = 'each' in chosen;
+    if (several && values.tail !== true) {
+      throw new UsageError('a request has one ticket: name one service, or add --tail to read the lines of several');
+    }
+    if (several && (others.length > 0 || processes.instances !== undefined)) {
+      throw new UsageError('several services cannot be combined with --also, --instance or --version');
+    }
+    const reading = several
+      ? await readable(terminal, chosen.each, selection)
+      : await withOthers(terminal, chosen.only, selection, others);
+    const { access, names } = reading.first;
+    const client = clientOf(terminal, access);
+    const answer = await suggesting(client, () =>
+      client.control({
+        action: 'enable',
+        categories: names,
+        options: {
+          duration: lasting,
+          otelrdcp_target: { request: true, ...processes },
+          ...(reason !== undefined && { reason }),
+        },
+      }),
+    );
+    const ticket = answer.otelrdcp_request;
+    if (ticket === undefined) throw new Error('the service returned no ticket');
+    const header = `baggage: ${ticket.baggage}`;
+    const running = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
+    present(terminal, values, answer, () => {
+      terminal.out(shellWords('curl', '-H', header, 'URL'));
+      terminal.note(
+        `${some(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
+      );
+      if (running.length > 0) terminal.note(`Chosen: ${some(running)}.`);
+    });
+    if (values.tail !== true) return EXIT.done;
+    const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');
+    const wanted = wantedOf({ ...values, for: lasting, match: [`rdcp.ticket=${hash}`] });
+    const shared = { order: new TraceGroups(), ...(several && { services: chosen.each }) };
+    try {
+      return await readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));
+    } finally {
+      await endTicket(terminal, client, answer);
+    }
+  },
+};
+
+function carriedIn({ baggage }: RequestTicket): string {
+  return baggage.slice(baggage.indexOf('=') + 1);
+}
+
+/** Ends the ticket of a reader that was interrupted, or notes until when it stays valid and how to end it. */
+async function endTicket(
+  terminal: Terminal,
+  client: RdcpClient,
+  { otelrdcp_request: ticket, otelrdcp_activation: activation }: ControlResponse,
+): Promise<void> {
+  if (ticket === undefined || activation === undefined || Date.parse(ticket.expiresAt) <= terminal.now()) return;
+  const until = clockTime(ticket.expiresAt, terminal.now());
+  try {
+    await client.control({ action: 'reset', options: { otelrdcp_id: activation.id } });
+    // A signed one is verified without asking its service.
+    const isSigned = carriedIn(ticket).includes('.');
+    terminal.note(`The ticket has ended${isSigned ? `; services without its store accept it until ${until}` : ''}.`);
+  } catch {
+    terminal.note(`The ticket is valid until ${until}; to end it: ${shellWords('rdcp', 'end', '--id', activation.id)}`);
+  }
+}
+
+/** The services whose lines are read; the first one makes the ticket. */
+interface Reading {
+  readonly first: Source;
+  readonly tails: (start: StartTail, interrupted: AbortSignal) => Promise<number>;
+}
+
+/** Before there is a ticket, so that a wrong address or credential leaves nothing behind. @throws where one cannot be read */
+async function withOthers(
+  terminal: Terminal,
+  values: Values,
+  selection: Selection,
+  others: readonly string[],
+): Promise<Reading> {
+  const accesses = others.map((service) => [service, accessOfOther(terminal, values, service)] as const);
+  const access = accessOf(terminal, values);
+  const names = await namesOf(terminal, clientOf(terminal, access), selection);
+  const first: Source = { access, names };
+  const sources = [first];
+  for (const [label, other] of accesses) sources.push(await otherSource(terminal, other, { label, names }));
+  return { first, tails: (start, interrupted) => allOf(terminal, sources, start, interrupted) };
+}
+
+/** Ends the tails of all when that of one fails. */
+async function allOf(
+  terminal: Terminal,
+  sources: readonly Source[],
+  start: StartTail,
+  interrupted: AbortSignal,
+): Promise<number> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([interrupted, failed.signal]);
+  const codes = sources.map((source) =>
+    start(source, signal).catch((error) => {
+      failed.abort();
+      if (source.label !== undefined) terminal.note(`${source.label} cannot be read:`);
+      throw error;
+    }),
+  );
+  return Math.max(...(await Promise.all(codes)));
+}
+
+/** Those of several services that answer. The one that has most of the categories makes the ticket. @throws where there is none */
+async function readable(terminal: Terminal, services: readonly Service[], selection: Selection): Promise<Reading> {
+  const found = new Map<string, Source>();
+  const outcomes = await askEach(terminal, services, async ({ name, values, sources }) => {
+    const access = accessOf({ ...terminal, sources }, values);
+    const known = await categoryNames(clientOf(terminal, access));
+    const names = resolve(selection, known).filter((each) => known.includes(each));
+    if (names.length === 0) throw new Error(`it has none of these categories: ${selection.names.join(', ')}`);
+    found.set(name, { access, names, label: name });
+    return EXIT.done;
+  });
+  const [first] = services
+    .flatMap(({ name }) => found.get(name) ?? [])
+    .sort((one, other) => other.names.length - one.names.length);
+  if (first === undefined) throw new Error('there is no ticket: none of the services can be read');
+  const failed = outcomes.filter(({ exitCode }) => exitCode !== EXIT.done);
+  const tails: Reading['tails'] = async (start, interrupted) => {
+    const answering = services.filter(({ name }) => found.has(name));
+    const ended = await askEach(terminal, answering, ({ name }) => {
+      const source = found.get(name) ?? first;
+      const names = source.names.filter((each) => first.names.includes(each));
+      if (names.length === 0) throw new Error(`it has none of the ticket's categories: ${first.names.join(', ')}`);
+      return start({ ...source, names }, interrupted);
+    });
+    return conclude(terminal, [...failed, ...ended]);
+  };
+  return { first, tails };
+}
+
+/** @param service a profile, or the address of a service, to which no credential goes that an option named for the first one */
+function accessOfOther(terminal: Terminal, { tenant }: Values, service: string): Access {
+  return accessOf(terminal, service.includes('://') ? { tenant, url: service } : { tenant, profile: service });
+}
+
+/** The categories of a ticket that another service has. */
+async function otherSource(
+  terminal: Terminal,
+  access: Access,
+  { label, names }: Required<Pick<Source, 'label' | 'names'>>,
+): Promise<Source> {
+  const known = await categoryNames(clientOf(terminal, access)).catch((error) => {
+    terminal.note(`${label} cannot be read:`);
+    throw error;
+  });
+  const shared = names.filter((name) => known.includes(name));
+  if (shared.length === 0) throw new Error(`${label} has none of these categories: ${names.join(', ')}`);
+  return { access, label, names: shared };
+}

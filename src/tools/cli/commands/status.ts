@@ -1,0 +1,42 @@
+import { partOfFleet } from '../../../wire/counted-calls.ts';
+import type { Command } from '../command.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { present } from '../output.ts';
+import { fleetOf } from '../process-names.ts';
+import { state } from '../table.ts';
+import { statesOf } from '../tenant-settings.ts';
+
+export const status: Command = ofServices({
+  summary: 'show which categories are on',
+  options: CONNECTION_OPTIONS,
+  examples: ['rdcp status -o json'],
+  run: async (terminal, values) => {
+    const client = await connectToRead(terminal, values);
+    const answer = await client.status();
+    const fleet = await fleetOf(terminal, client, answer);
+    present(terminal, values, answer, () => {
+      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
+      const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
+        const category = {
+          enabled: on,
+          temporary: false,
+          ...(levels?.[name] && { otelrdcp_level: levels[name] }),
+          ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
+          ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
+        };
+        return statesOf(category, terminal.now()).map(({ enabled, whom, quiet }) => [
+          name,
+          state(enabled, quiet),
+          whom,
+        ]);
+      });
+      terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
+      const { totalCalls, callsPerSecond } = answer.performance;
+      const part = partOfFleet(answer.otelrdcp_instances);
+      const whose = part === undefined ? '' : ` ${part}`;
+      terminal.out(`\n${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
+    });
+  },
+});

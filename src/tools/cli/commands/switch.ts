@@ -1,0 +1,450 @@
+import {
+  type ControlAction,
+  EVERYBODY,
+  LEVELS,
+  type Level,
+  MAX_BUDGET_RATE,
+  MAX_BUDGET_TOTAL,
+} from '../../../wire/constants.ts';
+import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
+import { escapeUnprintable } from '../../../wire/printable.ts';
+import { shellWords } from '../../../wire/shell-words.ts';
+import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
+import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
+import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
+import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
+import { duration, oneOf, wholeNumber } from '../option-values.ts';
+import { present } from '../output.ts';
+import { processNames } from '../process-names.ts';
+import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
+import { state } from '../table.ts';
+import { isOn, statesOf } from '../tenant-settings.ts';
+import { between, clockTime, remaining } from '../times.ts';
+import { some } from '../words.ts';
+
+/** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
+const LEASE = '15m';
+
+const LASTING = {
+  for: { value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
+  permanent: { help: 'until it is switched again' },
+} as const satisfies Record<string, Option>;
+const BUDGET = {
+  rate: { value: 'N', help: 'maximum calls per second; more than configured needs admin' },
+  calls: { value: 'N', help: 'end after N calls' },
+  bytes: { value: 'N', help: 'end after N bytes' },
+  unlimited: { help: 'no limit on calls (needs admin)' },
+} as const satisfies Record<string, Option>;
+const LEVEL = {
+  level: { value: 'info', help: 'only lines from this level up, of loggers with levels: silly, trace, debug or info' },
+} as const satisfies Record<string, Option>;
+const QUIET_LEVELS = LEVELS.filter(isQuiet);
+const LETTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
+const FOR: Option = { value: '5m', help: 'duration, after which the change ends (default: permanent)' };
+const ALL: Option = { help: 'every category' };
+const COMMON = {
+  reason: { value: 'TEXT', help: 'reason, for the audit trail' },
+  'dry-run': { help: 'only show what would change' },
+  yes: { short: 'y', help: 'do not ask' },
+} as const satisfies Record<string, Option>;
+
+/** Where the store is not shared. */
+const ALONE = 'in this process alone: other processes of the service, if there are any, do not share its store';
+
+const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
+
+export const enable = ofServices(
+  switching('enable', {
+    summary: `switch categories on, for ${LEASE} unless another time is given`,
+    options: {
+      ...LASTING,
+      ...BUDGET,
+      ...SELECTION_OPTIONS,
+      ...OUTCOME_OPTIONS,
+      ...LEVEL,
+      forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
+      print: { help: 'switch nothing: print a signed document, for jobs and functions that follow one (pull)' },
+    },
+    examples: [
+      "rdcp enable DATABASE --for 5m --reason 'slow checkout'",
+      'rdcp enable DATABASE -m user.id=42',
+      'rdcp enable DATABASE --one',
+      'rdcp enable DATABASE --on-error --for 24h',
+      'rdcp enable DATABASE --level info',
+      "rdcp enable 'DB_*' --rate 20 --calls 5000",
+      'rdcp enable IMPORT --for 1h --print > controls.jwt',
+    ],
+  }),
+);
+export const disable = ofServices(
+  switching('disable', {
+    summary: 'switch categories off',
+    options: { for: FOR },
+    notes: [
+      "To undo an enable, use 'rdcp end'. disable makes a setting of its own, which stays until it is reset; with --tenant",
+      'the category then stays off for that tenant when it is switched on for everybody.',
+    ],
+    examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
+  }),
+);
+export const quieten = ofServices(
+  switching('quieten', {
+    summary: `hold back lines of loggers that write too much, for ${LEASE} unless another time is given`,
+    options: {
+      above: { value: 'warn', help: 'the least urgent level that still comes out: warn or error (default: warn)' },
+      for: { value: '1h', help: `duration, after which the loggers write as before (default: ${LEASE})` },
+    },
+    notes: [
+      'Errors always come out. It is for loggers with levels (pino, winston, Nest, OpenTelemetry scopes, those given to adopt()),',
+      "is never permanent, and ends with 'rdcp end'. To hold back what is below info: 'rdcp disable'.",
+    ],
+    examples: ["rdcp quieten NOISY --above warn --for 1h --reason 'fills the disk'", 'rdcp end NOISY'],
+  }),
+);
+export const toggle = switching('toggle', {
+  summary: `switch each category to its opposite state, for ${LEASE} unless another time is given`,
+  options: { ...LASTING, ...BUDGET },
+  examples: ['rdcp toggle DATABASE', 'rdcp toggle DATABASE --permanent'],
+});
+export const reset = ofServices(
+  switching('reset', {
+    summary: 'remove settings: categories return to the state that they inherit',
+    options: { all: ALL },
+    examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
+  }),
+);
+export const end = ofServices(
+  switching('end', {
+    summary: 'end what was switched for a while; permanent settings stay',
+    options: { all: ALL, id: { value: 'ID', help: 'only the activation with this id' } },
+    examples: [
+      'rdcp end DATABASE',
+      'rdcp end DATABASE --tenant acme',
+      'rdcp end --id 1f0c2e9ab34d',
+      "rdcp end --all --reason 'incident over'",
+    ],
+  }),
+);
+
+/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away. */
+type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten';
+
+const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable' };
+
+function switching(
+  verb: Verb,
+  { summary, options, notes = [], examples }: Pick<Command, 'summary' | 'options' | 'notes' | 'examples'>,
+): Command {
+  return {
+    summary,
+    operands: 'all' in options ? '[name...]' : '<name...>',
+    completes: 'categories',
+    options: { ...options, ...COMMON, ...CONNECTION_OPTIONS },
+    notes: [...notes, NAMES],
+    examples,
+    run: async (terminal, values, operands) => {
+      const selection = selectionOf(verb, values, operands);
+      const settings = settingsOf(verb, values);
+      const access = accessOf(terminal, values);
+      const client = clientOf(terminal, access);
+      if (values.print === true) return printed(terminal, values, client, selection, settings);
+      const categories = await confirmed(terminal, values, client, { verb, selection, settings });
+      if (categories === undefined) {
+        terminal.note('Nothing was changed.');
+        return EXIT.refused;
+      }
+      if (settings.otelrdcp_dryRun === true) await assertKnowsOptions(client, 'has no dry run');
+      const command: ControlCommand = {
+        action: ACTIONS[verb] ?? (verb as ControlAction),
+        ...(categories !== 'all' && { categories }),
+        ...(Object.keys(settings).length > 0 && { options: settings }),
+      };
+      const answer = await suggesting(client, () => client.control(command));
+      const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? [], terminal.now());
+      const chosen = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
+      show(terminal, values, answer, { pending, chosen });
+      if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
+      else await noteStillOn(terminal, client, { verb, categories }, answer);
+      if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
+      if (answer.status === 'failed') return EXIT.refused;
+      if (answer.status !== 'partial') return EXIT.done;
+      terminal.note(`rdcp: partially applied: ${escapeUnprintable(answer.message)}`);
+      return EXIT.partial;
+    },
+  };
+}
+
+/** Prints the document alone, so that it can go into a file; what it does goes to stderr. */
+async function printed(
+  terminal: Terminal,
+  values: Values,
+  client: RdcpClient,
+  { names = [], patterns = [] }: Partial<Selection> = {},
+  settings: ControlOptions,
+): Promise<number> {
+  const other = ['permanent', 'forecast', 'dry-run'].find((name) => values[name] === true);
+  if (other !== undefined) throw new UsageError(`--print cannot be combined with --${other}`);
+  // The processes that follow it may have other categories than the service that signs.
+  if (patterns.length > 0) throw new UsageError(`--print needs names, not a pattern (${patterns.join(', ')})`);
+  await assertKnowsOptions(client, 'signs no documents');
+  const answer = await client.control({
+    action: 'enable',
+    categories: names,
+    options: { ...settings, otelrdcp_sign: true },
+  });
+  const { otelrdcp_document: document } = answer;
+  if (document === undefined) throw new Error('this service signed no document');
+  present(terminal, values, answer, () => terminal.out(document.value));
+  const time = `for ${settings.duration}, until ${clockTime(document.expiresAt, terminal.now())}`;
+  terminal.note(`Signed document ${document.id}: ${some(names)} on ${time}, where it is followed.`);
+  return EXIT.done;
+}
+
+/** `undefined` for every category. */
+function selectionOf(verb: Verb, values: Values, words: readonly string[]): Selection | undefined {
+  if (values.all !== true && values.id === undefined) {
+    if (words.length === 0) throw new UsageError(`${verb} needs at least one category name; see 'rdcp list'`);
+    return parseSelection(words);
+  }
+  if (words.length > 0) {
+    throw new UsageError(`--${values.all === true ? 'all' : 'id'} cannot be combined with category names`);
+  }
+  if (values.all === true && values.id !== undefined) throw new UsageError('--all cannot be combined with --id');
+  return undefined;
+}
+
+function settingsOf(verb: Verb, values: Values): ControlOptions {
+  const reason = text(values, 'reason');
+  const budget = budgetOf(values);
+  const given = duration(values, 'for');
+  const { target, filter, when } = partOf(values);
+  const id = text(values, 'id');
+  if (values.permanent === true && (target ?? filter ?? when) !== undefined) {
+    throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
+  }
+  if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
+    throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
+  }
+  const level =
+    verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
+  const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
+  const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
+  return {
+    ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
+    ...(reason === undefined ? {} : { reason }),
+    ...budget,
+    ...(target !== undefined && { otelrdcp_target: target }),
+    ...(filter !== undefined && { otelrdcp_filter: filter }),
+    ...(when !== undefined && { otelrdcp_when: when }),
+    ...(level !== undefined && { otelrdcp_level: level }),
+    ...(id !== undefined && { otelrdcp_id: id }),
+    ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
+    ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
+  };
+}
+
+function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
+  const limits = {
+    callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
+    calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
+    bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
+  };
+  const limited = Object.values(limits).some((value) => value !== undefined);
+  if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
+  if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
+  return { otelrdcp_budget: false };
+}
+
+interface Intent {
+  readonly verb: Verb;
+  /** `undefined` for every category. */
+  readonly selection: Selection | undefined;
+  readonly settings: ControlOptions;
+}
+
+/** The names to send, or `all`; `undefined` when the person does not want that, having seen what a pattern stands for or what it costs. */
+async function confirmed(
+  terminal: Terminal,
+  values: Values,
+  client: RdcpClient,
+  { verb, selection, settings }: Intent,
+): Promise<readonly string[] | 'all' | undefined> {
+  if (settings.otelrdcp_id !== undefined) return 'all';
+  const asking = values.yes !== true && settings.otelrdcp_dryRun !== true;
+  const patterns = selection?.patterns ?? ['--all'];
+  if (asking && patterns.length > 0 && !terminal.interactive) {
+    const what = selection === undefined ? '--all' : `a pattern (${patterns.join(', ')})`;
+    throw new UsageError(`${what} needs --yes without a terminal`);
+  }
+  if (selection === undefined) {
+    return !asking || (await agrees(terminal, `${verb} every category?`)) ? 'all' : undefined;
+  }
+  const names = await namesOf(terminal, client, selection);
+  if (values.forecast === true) {
+    const plain = { paint: (text: string) => terminal.paint(text, undefined), screen: terminal.screen };
+    const expected = await whileMeasuring(terminal, USUAL_TIME, () =>
+      suggesting(client, () => client.forecast(names, partOf(values))),
+    );
+    terminal.note(`${forecastTable(plain, expected)}\n`);
+    noteGaps(terminal, expected);
+  }
+  if (!asking || !terminal.interactive || (patterns.length === 0 && values.forecast !== true)) return names;
+  const time = settings.duration === undefined ? '' : ` for ${settings.duration}`;
+  const what = names.length === 1 ? 'this category' : `these ${names.length} categories`;
+  return (await agrees(terminal, `${verb} ${what}${time}?`)) ? names : undefined;
+}
+
+async function agrees(terminal: Terminal, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
+}
+
+/** Another implementation of the protocol may ignore an option of ours, and make the change. */
+async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promise<void> {
+  if ((await client.wellKnown()).otelrdcp_endpoints === undefined) {
+    throw new Error(`this service ${otherwise}, so nothing was sent`);
+  }
+}
+
+interface NamedProcesses {
+  /** Those that have not applied the change. */
+  readonly pending: readonly string[];
+  /** Those that a number or a share of them has chosen. */
+  readonly chosen: readonly string[];
+}
+
+function show(terminal: Terminal, values: Values, answer: ControlResponse, { pending, chosen }: NamedProcesses): void {
+  const now = terminal.now();
+  const { otelrdcp_fleet: fleet } = answer;
+  present(terminal, values, answer, (wide) => {
+    // What an activation had on was off by its setting: the service's message says that it was ended.
+    const changes = endedActivations(answer)
+      ? answer.changes.filter(({ previousState, newState }) => previousState || newState)
+      : answer.changes;
+    if (changes.length > 0) showChanges(terminal, changes, { wide, now });
+    for (const line of [...endings(answer, now), ...activationLines(answer, now)])
+      terminal.show(terminal.paint(line, 'bold'));
+    if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
+    const tenants = affected(answer);
+    if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
+    const lasting = lastingOffs(answer);
+    if (lasting !== undefined) terminal.show(terminal.paint(escapeUnprintable(lasting), 'bold'));
+    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(ALONE);
+    if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
+    const missing = pending.length === 0 ? '' : `; still pending: ${pending.join(', ')}`;
+    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${missing}`);
+  });
+  if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
+}
+
+function showChanges(
+  terminal: Terminal,
+  changes: ControlResponse['changes'],
+  { wide, now }: { readonly wide: boolean; readonly now: number },
+): void {
+  const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
+    category,
+    state(previousState),
+    state(newState, level !== undefined && isQuiet(level)),
+    expiresAt === undefined ? '-' : remaining(expiresAt, now),
+    ...(wide ? [expiresAt ?? '-'] : []),
+  ]);
+  terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
+}
+
+/** The tenants that changes affect, where they were requested for one tenant. */
+function affected({ tenant }: ControlResponse): string | undefined {
+  if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
+  if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
+  return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
+}
+
+/** Explains a tenant's permanent off, and how to undo it. */
+function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse): string | undefined {
+  const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
+  if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
+    return undefined;
+  const stays = `${some(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
+  return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
+}
+
+/** Sources whose loggers have levels. */
+const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
+
+/** Names the categories for which a level means all or nothing: they have debug lines alone. */
+async function noteWithoutLevels(
+  terminal: Terminal,
+  client: RdcpClient,
+  { categories }: ControlResponse,
+  level: Level | undefined,
+): Promise<void> {
+  if (level === undefined) return;
+  const ask = async (): Promise<readonly DiscoveredCategory[]> => (await client.discovery()).categories ?? [];
+  // Not every credential may ask.
+  const known = await ask().catch(() => []);
+  const flat = known.filter(
+    ({ name, otelrdcp_source }) => categories.includes(name) && !LEVELED.has(otelrdcp_source?.kind),
+  );
+  if (flat.length === 0) return;
+  const which = LEVELS.indexOf(level) > LEVELS.indexOf('debug') ? 'none' : 'all';
+  const names = some(flat.map(({ name }) => name));
+  terminal.note(`${names}: no levels, but debug lines alone; ${which} of them come out at ${level}.`);
+}
+
+/** Names the categories that are still on after `end`. */
+async function noteStillOn(
+  terminal: Terminal,
+  client: RdcpClient,
+  { verb, categories }: { readonly verb: Verb; readonly categories: readonly string[] | 'all' },
+  { tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse,
+): Promise<void> {
+  if (dryRun === true) return;
+  const stillOn = changes.filter(({ newState }) => newState).map(({ category }) => category);
+  if (verb === 'end' && stillOn.length > 0) {
+    const of = tenant?.scope === 'tenant-isolated' ? ['--tenant', tenant.id] : [];
+    const off = shellWords('rdcp', 'disable', ...stillOn, ...of);
+    terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; to switch off: ${off}`);
+  }
+  if (tenant?.id !== EVERYBODY) return;
+  const isAsked = (name: string) => categories === 'all' || categories.includes(name);
+  const ask = async () => (await client.discovery()).categories ?? [];
+  const known = await ask().catch(() => []);
+  const left = known.filter(({ name }) => isAsked(name) && !stillOn.includes(name));
+  for (const category of left.filter(isOn)) {
+    const { name } = category;
+    terminal.note(
+      `${name} is still on for ${statesOf(category, terminal.now())[0].whom}: ${shellWords('rdcp', verb, name, '--tenant', 'ID')}`,
+    );
+  }
+}
+
+/** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
+function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
+  const names = new Map<string, string[]>();
+  for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
+    if (expiresAt === undefined) continue;
+    const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+    const state = level === undefined ? (newState ? 'on' : 'off') : levelState(level);
+    const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
+    names.set(ending, [...(names.get(ending) ?? []), category]);
+  }
+  return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
+}
+
+function endedActivations({ action, message }: ControlResponse): boolean {
+  return action !== 'enable' && /activations? ended/.test(message);
+}
+
+/** Shows what an activation switches on and how to end it, or what was ended. */
+function activationLines(answer: ControlResponse, now: number): string[] {
+  const { action, message, categories, otelrdcp_activation: activation, otelrdcp_dryRun: dryRun, timestamp } = answer;
+  // The service says what it ended: activations leave no record of a change.
+  if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
+  if (activation === undefined) return [];
+  const { id, expiresAt } = activation;
+  const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const line = `${some(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
+  return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
+}

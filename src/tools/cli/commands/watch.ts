@@ -1,0 +1,238 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
+import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
+import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import { categoryStates } from '../category-states.ts';
+import { type Command, EXIT, type Terminal } from '../command.ts';
+import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { ofServicesUntilInterrupted } from '../each-service.ts';
+import { folded, widthOf } from '../fold.ts';
+import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
+import { formatOf } from '../output.ts';
+import { type Cell, state, table } from '../table.ts';
+import { isOn, statesOf } from '../tenant-settings.ts';
+import { clockTime } from '../times.ts';
+
+export const watch: Command = ofServicesUntilInterrupted({
+  summary: 'watch categories: state, time left, rate and who switched them, until Ctrl-C',
+  operands: '[name...]',
+  completes: 'categories',
+  options: CONNECTION_OPTIONS,
+  notes: [
+    'On a terminal it shows a table that is redrawn each second, elsewhere one line for each change, as JSON with -o json.',
+    'Of several services it shows lines on a terminal too, each with its service.',
+    'A credential with the scope admin also shows who switched a category.',
+  ],
+  examples: ['rdcp watch', "rdcp watch 'DB_*'", 'rdcp watch -o json | jq .'],
+  run: async (terminal, values, operands) => {
+    const selection = parseSelection(operands);
+    const client = await connectToRead(terminal, values);
+    const interrupted = terminal.interruption();
+    const view =
+      formatOf(values) === 'json'
+        ? lines(terminal, ({ category }) => terminal.json(category))
+        : terminal.repaints
+          ? painting(terminal, operands.length > 0)
+          : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
+    if (terminal.interactive && !terminal.repaints)
+      terminal.note('Watching: one line for each change; Ctrl-C ends it.');
+    const actors = new Actors(client);
+    const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
+    let known = false;
+    try {
+      for await (const { categories: all, instances } of states) {
+        // Once: a service that has restarted may register them later.
+        if (!known) {
+          assertKnown(
+            selection,
+            all.map(({ name }) => name),
+          );
+        }
+        known = true;
+        const categories = all.filter(({ name }) => isSelected(selection, name));
+        view.show(categories, await actors.of(categories), partOfFleet(instances));
+      }
+      return EXIT.done;
+    } catch (error) {
+      if (!interrupted.aborted) throw await withNearest(client, error);
+      return EXIT.done;
+    } finally {
+      view.end();
+    }
+  },
+});
+
+/** The identity that switched each category, from the trail, which is read again after each change. */
+class Actors {
+  readonly #client: RdcpClient;
+  #known: ReadonlyMap<string, string> = new Map();
+  #seen = '';
+  #allowed = true;
+
+  constructor(client: RdcpClient) {
+    this.#client = client;
+  }
+
+  async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
+    const seen = JSON.stringify(
+      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
+        name,
+        enabled,
+        otelrdcp_expiresAt,
+        otelrdcp_settings,
+        otelrdcp_activations,
+      ]),
+    );
+    if (!this.#allowed || seen === this.#seen) return this.#known;
+    this.#seen = seen;
+    try {
+      this.#known = whoSwitched((await this.#client.audit({ limit: 200 })).entries);
+    } catch (error) {
+      if (!isRdcpError(error)) throw error;
+      this.#allowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
+    }
+    return this.#known;
+  }
+}
+
+function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
+  const who = new Map<string, string>();
+  for (const { categories, changes, identity, outcome, otelrdcp_activation: activation } of entries) {
+    if (outcome !== 'success' && outcome !== 'partial') continue;
+    // An activation leaves no record of a change.
+    for (const category of activation === undefined ? changes.map((change) => change.category) : categories) {
+      if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
+    }
+  }
+  return who;
+}
+
+interface View {
+  /** @param counted whose calls the rates are, if not all are counted */
+  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
+  /** Called while the service does not answer. */
+  lost(error: RdcpError): void;
+  end(): void;
+}
+
+interface Change {
+  readonly category: DiscoveredCategory;
+  readonly who: string;
+}
+
+/** Shows what is on at first, then what changes. */
+function lines(terminal: Terminal, print: (change: Change) => void): View {
+  let lost = false;
+  let partly: string | undefined;
+  let before: ReadonlyMap<string, string> | undefined;
+  const mark = (category: DiscoveredCategory) => {
+    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
+    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
+  };
+  return {
+    show: (categories, who, counted) => {
+      if (lost) terminal.note('The service answers again.');
+      lost = false;
+      if (counted !== undefined && counted !== partly) terminal.note(`CALLS/S ${counted}.`);
+      partly = counted;
+      for (const category of categories) {
+        const changed = before === undefined ? isOn(category) : before.get(category.name) !== mark(category);
+        if (changed) print({ category, who: who.get(category.name) ?? '' });
+      }
+      before = new Map(categories.map((category) => [category.name, mark(category)]));
+    },
+    lost: ({ message }) => {
+      if (!lost) terminal.note(`${message}; asking again until it answers.`);
+      lost = true;
+    },
+    end: () => undefined,
+  };
+}
+
+function sentence({ category, who }: Change, now: number): string {
+  const states = statesOf(category, now).map(({ enabled, whom, quiet }) => {
+    const everybodyOff = !enabled && !category.enabled;
+    return `${quiet ? 'quiet' : enabled ? 'on' : 'off'}${whom === '-' || everybodyOff ? '' : ` for ${whom}`}`;
+  });
+  const by = who === '' ? '' : ` by ${who}`;
+  return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${states.join(' and ')}${by}`;
+}
+
+const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
+
+// ECMA-48: cursor up, erase below; DEC: hide and show the cursor, no line wrap.
+const HIDE = '\u001b[?25l\u001b[?7l';
+const SHOW = '\u001b[?25h\u001b[?7h';
+
+/** Paints over the lines before. Categories that are on come first; rows without room are counted. */
+function painting(terminal: Terminal, named: boolean): View {
+  const { screen } = terminal;
+  let painted: readonly string[] = [];
+  let last: readonly string[] = [];
+  const paint = (rows: readonly string[]) => {
+    const up = painted.length === 0 ? HIDE : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
+    screen.write(`${up}${rows.map((row) => `${row}\n`).join('')}`);
+    painted = rows;
+  };
+  const unsubscribe = terminal.suspension({
+    // The shell needs its cursor, and writes below the table.
+    stopped: () => screen.write(SHOW),
+    resumed: () => {
+      painted = [];
+      paint(last);
+    },
+  });
+  return {
+    show: (categories, who, counted) => {
+      const room = Math.max(2, (screen.rows || 24) - 3 - Number(counted !== undefined));
+      const sorted = named ? categories : [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+      const rows = sorted.slice(0, room).map((category) => rowsOf(category, who, terminal.now()));
+      const linesOf = (some: readonly Cell[][][]) => table(terminal, HEADER, some.flat()).split('\n');
+      // On a narrow terminal a category takes several lines.
+      while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
+      const left = sorted.slice(rows.length);
+      last = [
+        ...linesOf(rows),
+        ...(left.length > 0 ? [remainder(left)] : []),
+        ...(counted === undefined ? [] : [`CALLS/S ${counted}`]),
+      ];
+      paint(last);
+    },
+    lost: ({ message }) => {
+      // The terminal does not wrap lines meanwhile, because each must be one row.
+      const problem = folded(`${message}; asking again until it answers.`, screen.columns || 80);
+      paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
+    },
+    end: () => {
+      unsubscribe();
+      if (painted.length > 0) screen.write(SHOW);
+    },
+  };
+}
+
+/** Rows that painted lines take: a terminal that became narrower has folded them. */
+function height(lines: readonly string[], columns: number | undefined): number {
+  if (!columns) return lines.length;
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(stripVTControlCharacters(line)) / columns));
+  return lines.reduce((sum, line) => sum + rowsOf(line), 0);
+}
+
+function remainder(left: readonly DiscoveredCategory[]): string {
+  const on = left.filter(isOn).length;
+  return `and ${left.length} more, ${on === 0 ? 'off or quiet' : `${on} of them on`}`;
+}
+
+/** One for everybody, and one for tenants with another state. */
+function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[][] {
+  const { name, metrics } = category;
+  return statesOf(category, now).map(({ enabled, whom, quiet }, at) => [
+    name,
+    state(enabled, quiet),
+    whom,
+    ...(at === 0
+      ? [isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-', (enabled && who.get(name)) || '-']
+      : []),
+  ]);
+}

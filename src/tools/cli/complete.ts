@@ -1,0 +1,167 @@
+import { parseArgs } from 'node:util';
+import { isCategoryName, isIdentifier } from '../../wire/names.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import type { Command, Commands, Completion, Group, Terminal, Values } from './command.ts';
+import { accessOf, clientOf } from './connection.ts';
+import { readProfiles } from './profiles.ts';
+import { chosenServices, serviceNames, servicesLast } from './services.ts';
+
+/** Printed alone where the shell should offer files. */
+const FILES = ':files';
+/** Time limit for the service's answer: a shell waits for it, in milliseconds. */
+const PATIENCE_MS = 700;
+
+interface Candidate {
+  readonly text: string;
+  readonly help: string;
+}
+
+/**
+ * Candidates for the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is
+ * empty.
+ * @param words the words after the program's name; the last one is being typed
+ */
+export async function complete(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
+  try {
+    return await candidates(root, words, { ...terminal, note: () => undefined });
+  } catch {
+    return [];
+  }
+}
+
+async function candidates(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
+  const before = servicesLast(words.slice(0, -1));
+  const current = words.at(-1) ?? '';
+  const { entry, rest } = await reached(root, before);
+  if (!('run' in entry)) return lines(await named(entry.commands), current);
+  const { values, operands, open, ended } = parsed(entry, rest);
+  const [, name = '', started = ''] = /^--([\w-]+)=(.*)$/.exec(current) ?? [];
+  const option = open ?? (ended ? undefined : entry.options[name]);
+  if (option !== undefined) {
+    const found = await offered(option.completes ?? (option.value === 'FILE' ? 'files' : undefined), {
+      terminal,
+      values,
+      current: open === undefined ? started : current,
+    });
+    return found === 'files' ? [FILES] : lines(prefixed(found, open === undefined ? `--${name}=` : ''), current);
+  }
+  if (current.startsWith('-') && !ended) return lines(optionsOf(entry), current);
+  const found = await offered(entry.completes, { terminal, values, current });
+  if (found === 'files') return [FILES];
+  const subcommands = operands.length === 0 ? await named(entry.subcommands ?? {}) : [];
+  return lines([...subcommands, ...found.filter(({ text }) => !operands.includes(text))], current);
+}
+
+/** The command that the words name, and the words after its name. */
+async function reached(root: Group, words: readonly string[]) {
+  let entry: Group | Command = root;
+  let rest = words;
+  for (;;) {
+    const commands: Commands = ('run' in entry ? entry.subcommands : entry.commands) ?? {};
+    const [word = ''] = rest;
+    if (!Object.hasOwn(commands, word)) return { entry, rest };
+    const found = commands[word] as Commands[string];
+    entry = 'commands' in found ? found : await found();
+    rest = rest.slice(1);
+  }
+}
+
+/** @returns with `open` the option whose value is being typed, with `ended` whether `--` has ended the options */
+function parsed({ options }: Command, words: readonly string[]) {
+  const forms = Object.entries(options).map(([name, { value, short }]) => [
+    name,
+    { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) } as const,
+  ]);
+  const { values, positionals, tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(forms),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const last = tokens.at(-1);
+  const named = last?.kind === 'option' && last.value === undefined ? options[last.name] : undefined;
+  return {
+    values: values as Values,
+    operands: positionals.map((word) => word.toUpperCase()),
+    open: named?.value === undefined ? undefined : named,
+    ended: tokens.some(({ kind }) => kind === 'option-terminator'),
+  };
+}
+
+async function named(commands: Commands): Promise<Candidate[]> {
+  const found = Object.entries(commands).map(async ([text, each]) => {
+    const { summary } = 'commands' in each ? each : await each();
+    return { text, help: summary };
+  });
+  return Promise.all(found);
+}
+
+function optionsOf({ options }: Command): Candidate[] {
+  const own = Object.entries(options).map(([name, { help }]) => ({ text: `--${name}`, help }));
+  return [...own, { text: '--help', help: 'show its use' }];
+}
+
+interface Asked {
+  readonly terminal: Terminal;
+  readonly values: Values;
+  readonly current: string;
+}
+
+async function offered(completion: Completion | undefined, asked: Asked): Promise<Candidate[] | 'files'> {
+  if (completion === undefined) return [];
+  if (completion === 'files') return 'files';
+  if (completion === 'categories') return categories(asked);
+  if (completion === 'tenants') return tenants(asked);
+  if (completion === 'processes') return processes(asked);
+  if (completion === 'services') return services(asked);
+  const words = completion === 'profiles' ? [...readProfiles(asked.terminal).keys()] : completion;
+  return words.map((text) => ({ text, help: '' }));
+}
+
+/** Categories of the service that the other words name. Invalid names are left out: the shell would run them. */
+async function categories({ terminal, values, current }: Asked): Promise<Candidate[]> {
+  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
+  const answer = await client.discovery({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  const known = answer.categories.filter(({ name }) => isCategoryName(name));
+  const lower = current !== '' && current === current.toLowerCase();
+  return known.map(({ name, description }) => ({ text: lower ? name.toLowerCase() : name, help: description }));
+}
+
+/** Tenants of the service, to a credential that may list them. */
+async function tenants({ terminal, values }: Asked): Promise<Candidate[]> {
+  const first = await firstOf(terminal, { ...values, tenant: undefined });
+  const client = clientOf(terminal, { ...accessOf(terminal, first), tenantId: undefined });
+  const answer = await client.tenants({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  return answer.tenants.filter(({ id }) => isIdentifier(id)).map(({ id, name = '' }) => ({ text: id, help: name }));
+}
+
+/** Processes of the fleet whose host can be typed as it is. */
+async function processes({ terminal, values }: Asked): Promise<Candidate[]> {
+  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
+  const answer = await client.fleet({ signal: AbortSignal.timeout(PATIENCE_MS) });
+  const known = answer.instances.filter(({ host }) => isIdentifier(host));
+  return known.map(({ host, pid, service }) => ({ text: `${host}:${pid}`, help: service }));
+}
+
+/** Of several services the first is asked for what can be typed. */
+async function firstOf(terminal: Terminal, values: Values): Promise<Values> {
+  const chosen = await chosenServices(terminal, values);
+  return 'only' in chosen ? chosen.only : (chosen.each[0]?.values ?? {});
+}
+
+/** The last name of a list. */
+function services({ terminal, current }: Asked): Candidate[] {
+  const before = current.slice(0, current.lastIndexOf(',') + 1);
+  return serviceNames(terminal).map((text) => ({ text: before + text, help: '' }));
+}
+
+function prefixed(found: readonly Candidate[], prefix: string): Candidate[] {
+  return found.map(({ text, help }) => ({ text: prefix + text, help }));
+}
+
+function lines(found: readonly Candidate[], current: string): string[] {
+  return found
+    .filter(({ text }) => text.startsWith(current))
+    .map(({ text, help }) => `${text}\t${escapeUnprintable(help.replace(/\s+/g, ' '))}`);
+}

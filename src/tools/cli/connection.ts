@@ -1,0 +1,261 @@
+import { inspectApiKey } from '../../access/api-key.ts';
+import { findDevKey } from '../../access/dev-key.ts';
+import { HEADERS } from '../../wire/constants.ts';
+import { RdcpError } from '../../wire/errors.ts';
+import { isLoopback } from '../../wire/net/hosts.ts';
+import { createRdcpClient, type RdcpClient } from '../client/client.ts';
+import type { RdcpClientOptions } from '../client/transport.ts';
+import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
+import { identifier } from './option-values.ts';
+import { OUTPUT_OPTIONS } from './output.ts';
+import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
+import { readText } from './read-text.ts';
+
+export const DEFAULT_URL = 'http://127.0.0.1:9465';
+
+export const CONNECTION = 'Connection:';
+
+export const ADDRESS_OPTIONS = {
+  url: {
+    value: 'URL',
+    group: CONNECTION,
+    help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's, else ${DEFAULT_URL})`,
+  },
+  profile: {
+    value: 'NAME',
+    group: CONNECTION,
+    completes: 'profiles',
+    help: "service and credential of 'rdcp login' (default: RDCP_PROFILE, else default, or the only one)",
+  },
+} as const satisfies Record<string, Option>;
+
+/** The profile that a command stores or removes. */
+export const PROFILE_OPTION: Option = {
+  ...ADDRESS_OPTIONS.profile,
+  help: 'name of the profile (default: RDCP_PROFILE, else default)',
+};
+
+/** Options of every command that sends a credential. */
+export const CREDENTIAL_OPTIONS = {
+  ...ADDRESS_OPTIONS,
+  'key-file': {
+    value: 'FILE',
+    group: CONNECTION,
+    help: "file with the API key (default: RDCP_API_KEY, else the profile's, else .rdcp/dev-key)",
+  },
+  'token-file': { value: 'FILE', group: CONNECTION, help: 'file with a bearer token, instead of an API key' },
+  tenant: {
+    value: 'ID',
+    group: CONNECTION,
+    completes: 'tenants',
+    help: "act for this tenant (default: the profile's)",
+  },
+} as const satisfies Record<string, Option>;
+
+/** Options of every command that shows an answer of the service. */
+export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } as const satisfies Record<
+  string,
+  Option
+>;
+
+/** Address, credential and TLS files of a command. */
+export interface Access {
+  readonly url: string;
+  readonly credential: Credential | undefined;
+  readonly tenantId: string | undefined;
+  /** Present with a client certificate or own authorities. */
+  readonly tls: TlsFiles | undefined;
+}
+
+/** A client for the service that options, environment or a profile name. */
+export function connect(terminal: Terminal, values: Values): RdcpClient {
+  return clientOf(terminal, accessOf(terminal, values));
+}
+
+/**
+ * A client for a command that shows an answer. @throws {RdcpError} where a tenant is named and the service has none: its answer
+ * would be about everybody
+ */
+export async function connectToRead(terminal: Terminal, values: Values): Promise<RdcpClient> {
+  const access = accessOf(terminal, values);
+  const client = clientOf(terminal, access);
+  if (access.tenantId !== undefined && (await client.wellKnown()).capabilities?.multiTenancy === false) {
+    throw new RdcpError('RDCP_MALFORMED_REQUEST', `${HEADERS.tenantId} is not allowed: this server has no tenants`);
+  }
+  return client;
+}
+
+/** A client without a credential: the request itself carries one. */
+export function connectAnonymously(terminal: Terminal, values: Values): RdcpClient {
+  return clientOf(terminal, { ...placeOf(terminal, values), credential: undefined });
+}
+
+/**
+ * Options come first, a profile that was named by an option among them; then the environment, then the profile of
+ * `RDCP_PROFILE`, the only one, or the default one. A profile's credential goes to its own address alone.
+ */
+export function accessOf(terminal: Terminal, values: Values): Access {
+  const place = placeOf(terminal, values);
+  const { origin, ...credential } = findCredential(terminal, values, place) ?? { origin: undefined };
+  terminal.sources.credential = origin;
+  return { ...place, credential: origin === undefined ? undefined : credential };
+}
+
+interface Place extends Omit<Access, 'credential'> {
+  /** The profile of the address. */
+  readonly own: NamedProfile | undefined;
+  /** Whether an option named the profile. */
+  readonly named: boolean;
+}
+
+function placeOf(terminal: Terminal, values: Values): Place {
+  const profile = findProfile(terminal, values);
+  const named = text(values, 'profile') === undefined ? undefined : profile;
+  const from = (url: string | undefined, origin: string | undefined) =>
+    url === undefined ? undefined : { url, origin };
+  const { url, origin } = from(text(values, 'url'), undefined) ??
+    from(named?.url, undefined) ??
+    from(setting(terminal, 'RDCP_URL'), 'RDCP_URL') ??
+    from(portUrl(terminal), 'RDCP_PORT') ??
+    from(profile?.url, `profile ${profile?.name}`) ?? { url: DEFAULT_URL, origin: undefined };
+  terminal.sources.address = origin;
+  if (url === DEFAULT_URL && text(values, 'url') === undefined && profile === undefined) {
+    terminal.sources.profiles = [...readProfiles(terminal).keys()].sort();
+  }
+  const own = profile !== undefined && isSameService(url, profile.url) ? profile : undefined;
+  const tenantId = identifier(values, 'tenant') ?? own?.tenant;
+  return { url, tenantId, tls: own && tlsFilesOf(own), own, named: named !== undefined };
+}
+
+/** A client for a known service. */
+export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
+  if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
+  assertAddress(url);
+  return createRdcpClient({
+    baseUrl: url,
+    clientId: 'rdcp-cli',
+    ...credential,
+    ...(tenantId !== undefined && { tenantId }),
+    fetch: patient(terminal, tls ? tlsFetch(tls) : (target, init) => fetch(target, init)),
+  });
+}
+
+/** @throws {UsageError} that says what is wrong, but not the address itself: it may hold a credential */
+export function assertAddress(url: string): void {
+  const parsed = URL.parse(url);
+  const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
+  if (!isHttp || parsed.username !== '' || parsed.password !== '') {
+    const scheme = /^[\w.-]+(?::\d+)?(?:\/[\w./-]*)?$/.test(url) ? `; did you mean http://${url}?` : '';
+    throw new UsageError(
+      `--url (or RDCP_URL) must be an address such as https://host:9465, without a credential${scheme}`,
+    );
+  }
+  const within = /\/(?:rdcp(?:\/.*)?|\.well-known\/rdcp)\/?$/.exec(parsed.pathname);
+  if (within === null) return;
+  const base = parsed.origin + parsed.pathname.slice(0, within.index);
+  throw new UsageError(`--url (or RDCP_URL) must be the address in front of ${within[0]}: use ${base}`);
+}
+
+export function isSameService(url: string, other: string): boolean {
+  const [one, two] = [URL.parse(url), URL.parse(other)];
+  return one !== null && two !== null && one.origin + one.pathname === two.origin + two.pathname;
+}
+
+export function tlsFilesOf({ caFile, certFile, certKeyFile }: Omit<Profile, 'url'>): TlsFiles | undefined {
+  if (caFile === undefined && certFile === undefined) return undefined;
+  return {
+    ...(caFile !== undefined && { ca: readPem(caFile, '--ca', 'certificate') }),
+    ...(certFile !== undefined && { cert: readPem(certFile, '--cert', 'certificate') }),
+    ...(certKeyFile !== undefined && { key: readPem(certKeyFile, '--cert-key', 'private key') }),
+  };
+}
+
+/** OpenSSL ignores what it does not know, and then trusts no server at all. */
+function readPem(file: string, option: string, what: 'certificate' | 'private key'): string {
+  const content = readText(file, option);
+  if (
+    content
+      .toLowerCase()
+      .match(/^-----begin [^-\n]*-----/gm)
+      ?.some((line) => line.includes(what))
+  )
+    return content;
+  throw new UsageError(`${option}: ${file} holds no ${what} in PEM form`);
+}
+
+/** The service on this host. `register` reads its port from the same variable. */
+function portUrl(terminal: Terminal): string | undefined {
+  const port = setting(terminal, 'RDCP_PORT');
+  if (port === undefined) return undefined;
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError('RDCP_PORT must be a number from 1 to 65535');
+  // The system chose the port, and only the service knows it.
+  if (Number(port) === 0)
+    throw new UsageError('RDCP_PORT is 0: pass --url with the port that the service printed at its start');
+  return `http://127.0.0.1:${Number(port)}`;
+}
+
+/** RDCP 1.0, Transport: plain HTTP only for localhost. */
+function isExposed(baseUrl: string): boolean {
+  const url = URL.parse(baseUrl);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
+}
+
+export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
+
+/** A credential, and where it was found. */
+type Found = Credential & { readonly origin: string };
+
+function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Found | undefined {
+  const tokenFile = text(values, 'token-file');
+  const keyFile = text(values, 'key-file');
+  if (tokenFile !== undefined && keyFile !== undefined) {
+    throw new UsageError('--key-file and --token-file cannot be combined');
+  }
+  if (tokenFile !== undefined) return { token: readWord(tokenFile, '--token-file'), origin: '--token-file' };
+  if (keyFile !== undefined) {
+    return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile), origin: '--key-file' };
+  }
+  const profile = `profile ${own?.name}`;
+  if (own !== undefined && named) return credentialOf(own, profile);
+  const variable = setting(terminal, 'RDCP_API_KEY');
+  if (variable !== undefined) {
+    const before = own !== undefined && credentialOf(own, profile) !== undefined ? `, before that of ${profile}` : '';
+    return { apiKey: checkedKey(variable, 'RDCP_API_KEY'), origin: `RDCP_API_KEY${before}` };
+  }
+  if (own !== undefined) return credentialOf(own, profile);
+  // A service that takes this key answers on loopback alone.
+  const devKey = isLoopback(URL.parse(url)?.hostname ?? '') ? findDevKey(terminal.cwd) : undefined;
+  return devKey && { apiKey: devKey.key, origin: devKey.file };
+}
+
+/** A profile with a client certificate may have none. */
+function credentialOf({ apiKey, token }: Omit<Profile, 'url'>, origin: string): Found | undefined {
+  if (apiKey !== undefined) return { apiKey, origin };
+  return token === undefined ? undefined : { token, origin };
+}
+
+/** An empty variable counts as unset, as in OpenTelemetry. */
+export function setting({ env }: Terminal, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
+/** The credential in a file. */
+export function readWord(file: string, option: string): string {
+  return oneWord(readText(file, option), file);
+}
+
+/** @throws {UsageError} for anything but one word; surrounding white space is ignored */
+export function oneWord(content: string, origin: string): string {
+  const word = content.trim();
+  if (!/^[\x21-\x7e]+$/.test(word)) throw new UsageError(`${origin} must hold one credential and nothing else`);
+  return word;
+}
+
+/** The checksum of a generated key reveals a typing mistake before a request is made. */
+export function checkedKey(content: string, origin: string): string {
+  const key = oneWord(content, origin);
+  if (inspectApiKey(key).form === 'mistyped') throw new UsageError(`the key in ${origin} is mistyped`);
+  return key;
+}

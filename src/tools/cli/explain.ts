@@ -1,0 +1,142 @@
+import { HEADERS } from '../../wire/constants.ts';
+import { isOutcomeUnknown, isRdcpError, type RdcpError } from '../../wire/errors.ts';
+import { messageOf } from '../../wire/thrown.ts';
+import { RdcpResponseError } from '../client/response-error.ts';
+import { EXIT, type Terminal, UsageError } from './command.ts';
+
+/** What a command says of an error, and its exit code. */
+export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
+  if (isRdcpError(error)) return { text: explain(error, sources), code: exitCodeOf(error) };
+  const text = messageOf(error);
+  return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
+}
+
+/** Formats an error as one line for the operator: the server's message and details, and what to do next. */
+export function explain(error: RdcpError, sources: Sources = {}): string {
+  if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
+  const details: string[] = Object.entries(error.details ?? {})
+    .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
+  const retryAfter = error.headers?.['Retry-After'];
+  if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
+  const { address, credential, profiles = [] } = sources;
+  if (address !== undefined && isUnreachable(error)) details.push(`address of ${address}`);
+  if (credential !== undefined && isAboutCredential(error, credential)) details.push(`credential of ${credential}`);
+  if (address !== undefined && error.code === 'RDCP_AUTH_REQUIRED') details.push(`address of ${address}`);
+  if (profiles.length > 0 && (isUnreachable(error) || error.code === 'RDCP_AUTH_REQUIRED')) {
+    details.push(`no profile was named: choose one of ${profiles.join(', ')} with --profile`);
+  }
+  const cause = networkCause(error);
+  if (cause !== undefined) details.push(cause);
+  const advice = adviceFor(error, cause);
+  if (advice !== undefined) details.push(advice);
+  // The API speaks of the header that the option sends.
+  const message = error.message.replaceAll(HEADERS.tenantId, '--tenant');
+  return `${error.code}: ${message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+}
+
+/** Where the address and the credential of the command were found. */
+type Sources = Terminal['sources'];
+
+/** Where there is a profile, another credential may have been meant than the one that lacks a scope. */
+function isAboutCredential({ code }: RdcpError, credential: string): boolean {
+  return code === 'RDCP_AUTH_FAILED' || (code === 'RDCP_FORBIDDEN' && credential.includes('profile '));
+}
+
+export function exitCodeOf(error: RdcpError): number {
+  if (isOutcomeUnknown(error)) return EXIT.partial;
+  return isUnreachable(error) ? EXIT.unreachable : EXIT.refused;
+}
+
+/** Whether no RDCP server has answered. A gateway answers for a server that it cannot reach, without an RDCP error. */
+function isUnreachable(error: RdcpError): boolean {
+  return UNANSWERED.has(error.code) && !isRefusal(error);
+}
+
+const UNANSWERED: ReadonlySet<string> = new Set([
+  'RDCP_UNAVAILABLE',
+  'RDCP_TIMEOUT',
+  'RDCP_VERSION_UNSUPPORTED',
+  'RDCP_NOT_FOUND',
+  'RDCP_SERVER_ERROR',
+]);
+
+function isRefusal(error: RdcpError): boolean {
+  if (error instanceof RdcpResponseError) return error.serverCode !== undefined;
+  return error.code === 'RDCP_NOT_FOUND' || error.code === 'RDCP_SERVER_ERROR';
+}
+
+function adviceFor(error: RdcpError, cause: string | undefined): string | undefined {
+  const certificate = CERTIFICATE.get(cause);
+  if (certificate !== undefined) return certificate;
+  if (error instanceof RdcpResponseError && error.serverCode === undefined) {
+    return ANSWERED_BY_ANOTHER.get(error.status) ?? (error.status >= 500 ? UNREACHABLE : WRONG_ADDRESS);
+  }
+  if (error.code === 'RDCP_VERSION_UNSUPPORTED' && isUnreachable(error)) {
+    return / speaks /.test(error.message) ? OTHER_VERSION : WRONG_ADDRESS;
+  }
+  if (isUnreachable(error)) {
+    if (/ redirects/.test(error.message)) return WRONG_ADDRESS;
+    if (/cannot be reached$|did not respond/.test(error.message)) return UNREACHABLE;
+  }
+  return ADVICE.get(error.details?.error) ?? ADVICE.get(error.details?.field) ?? ADVICE.get(error.code);
+}
+
+const OUTCOME_UNKNOWN =
+  "it is not known whether the change was made, because the service's store did not answer: 'rdcp status' shows what is on; look there before you repeat the command";
+const UNREACHABLE = 'is the service running? --url, RDCP_URL or a profile names another address';
+const WRONG_ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
+const OTHER_VERSION = 'use the rdcp command of the version that the service has';
+const PROXY_REFUSES = "the answer is not the service's: something in front of it wants another credential";
+const PROXY_ALONE = 'a proxy answered that cannot reach the service: is the service running?';
+
+/** Advice for an answer without an RDCP error, by its status. */
+const ANSWERED_BY_ANOTHER: ReadonlyMap<number, string> = new Map([
+  [401, PROXY_REFUSES],
+  [403, PROXY_REFUSES],
+  [407, PROXY_REFUSES],
+  [429, 'something in front of the service limits requests'],
+  [502, PROXY_ALONE],
+  [503, PROXY_ALONE],
+  [504, PROXY_ALONE],
+]);
+
+const TRUST =
+  "the server's certificate is not trusted: NODE_EXTRA_CA_CERTS=FILE, or --ca FILE with 'rdcp login', names its authority";
+
+/** Advice for a refused certificate, by OpenSSL's code. */
+const CERTIFICATE: ReadonlyMap<string | undefined, string> = new Map([
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', TRUST],
+  ['SELF_SIGNED_CERT_IN_CHAIN', TRUST],
+  ['UNABLE_TO_GET_ISSUER_CERT', TRUST],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', TRUST],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', TRUST],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', "the server's certificate is for another name: use that name in the address"],
+  ['CERT_HAS_EXPIRED', "the server's certificate has expired: it must be renewed there"],
+  ['CERT_NOT_YET_VALID', "the server's certificate is not valid yet: is the clock of this machine right?"],
+]);
+
+/** Advice by error code, RDCP's or OAuth's, or by the field that was wrong. */
+const ADVICE: ReadonlyMap<unknown, string> = new Map([
+  [HEADERS.tenantId, 'a profile may set it too'],
+  ['RDCP_AUTH_REQUIRED', "log in with 'rdcp login', or pass --key-file or RDCP_API_KEY"],
+  ['RDCP_AUTH_FAILED', "the credential is wrong, revoked or expired; 'rdcp login' stores another one"],
+  ['RDCP_VERSION_UNSUPPORTED', OTHER_VERSION],
+  ['invalid_grant', 'the session has ended: start another with rdcp token create'],
+  ['invalid_scope', 'request fewer scopes with --scopes'],
+  ['unsupported_token_type', 'revoke it at the server that issued it'],
+]);
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The error of `fetch` only says that it failed; its cause has the system's code (ECONNREFUSED, ENOTFOUND, CERT_…). */
+function networkCause(error: RdcpError): string | undefined {
+  if (error.code !== 'RDCP_UNAVAILABLE' || !(error.cause instanceof Error)) return undefined;
+  const { cause } = error.cause;
+  if (typeof cause !== 'object' || cause === null) return undefined;
+  if ('code' in cause) return String(cause.code);
+  // Fetch Standard, section 2.9: ports of other protocols, such as 6000.
+  return cause instanceof Error && cause.message === 'bad port' ? 'fetch sends nothing to this port' : undefined;
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+import '../../otel/loading/ends-on-old-node.ts';
+import { rdcp } from './rdcp.ts';
+import type { Suspension } from './terminal.ts';
+
+// A reader such as `head` closes the pipe early; that is not an error.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') process.stderr.write(`rdcp: the output cannot be written (${code})\n`);
+  process.exit(code === 'EPIPE' ? 0 : 1);
+});
+// A command goes on when the reader of its notes is gone.
+process.stderr.on('error', () => undefined);
+const { stdout, stderr, env } = process;
+const host = {
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
+  get stdin() {
+    return process.stdin;
+  },
+  browse: async (url: string) => (await import('./browser.ts')).openInBrowser(url, env),
+  interruption,
+  suspension,
+  interrupt: () => process.kill(process.pid, 'SIGINT'),
+};
+void rdcp(process.argv.slice(2), host).then((code) => {
+  process.exitCode = code;
+});
+
+/** A second signal ends the process at once. */
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+  return interrupted.signal;
+}
+
+/** The listener takes the place of the system's, so the process stops itself. */
+function suspension({ stopped, resumed }: Suspension): () => void {
+  const stop = () => {
+    stopped();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  process.on('SIGTSTP', stop).on('SIGCONT', resumed);
+  return () => void process.off('SIGTSTP', stop).off('SIGCONT', resumed);
+}

@@ -1,0 +1,105 @@
+import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
+import type { DiscoveredCategory } from '../../wire/messages.ts';
+import type { ForecastResponse } from '../../wire/streams.ts';
+import { levelState } from '../../wire/target-text.ts';
+import type { RdcpClient } from '../client/client.ts';
+import { nearest } from './names.ts';
+
+/** How long calls are counted, in seconds. */
+export const COUNTED_SECONDS = 3;
+
+/** Whose lines are missed. */
+type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
+
+export interface MissingLinesOptions {
+  readonly client: Pick<RdcpClient, 'discovery' | 'forecast' | 'status'>;
+  readonly part: Part;
+  readonly signal?: AbortSignal;
+  /** Runs what takes {@link COUNTED_SECONDS}. */
+  readonly whileCounting: <T>(count: () => Promise<T>) => Promise<T>;
+  readonly describeError: (error: RdcpError) => string;
+  /** What shows lines of a category that is off, such as `rdcp tail ORDERS`. */
+  readonly reader: (category: string) => string;
+}
+
+export interface MissingLines {
+  /** What is so for all categories. */
+  readonly service: readonly string[];
+  readonly categories: readonly {
+    readonly name: string;
+    /** Absent where there is no such category. */
+    readonly category: DiscoveredCategory | undefined;
+    readonly reasons: readonly string[];
+  }[];
+}
+
+/** Finds out why lines of categories are not seen: looks at their state, and counts for a while whether they are called. */
+export async function findMissingLines(words: readonly string[], options: MissingLinesOptions): Promise<MissingLines> {
+  const { client, part, whileCounting, describeError, reader, signal } = options;
+  const request = signal === undefined ? {} : { signal };
+  const discovered = new Map((await client.discovery(request)).categories.map((each) => [each.name, each]));
+  const names = [...new Set(words.map((word) => word.toUpperCase()))];
+  const known = names.filter((name) => discovered.has(name));
+  const { target, filter, when } = part;
+  const selected = { ...(target && { target }), ...(filter && { filter }), ...(when && { when }) };
+  const duration = `${COUNTED_SECONDS}s`;
+  const measured =
+    known.length === 0
+      ? undefined
+      : await whileCounting(() => client.forecast(known, { ...request, duration, ...selected })).catch((error) => {
+          if (!isRdcpError(error)) throw error;
+          return describeError(error);
+        });
+  const enabled = await client.status(request).then(
+    (answer) => answer.enabled,
+    () => true,
+  );
+  return {
+    service: [
+      ...(enabled ? [] : ['The whole instrumentation is switched off in this service.']),
+      ...(typeof measured === 'string' ? [`It cannot be measured: ${measured}`] : []),
+    ],
+    categories: names.map((name) => {
+      const category = discovered.get(name);
+      if (category === undefined) {
+        const near = nearest(name, [...discovered.keys()]);
+        const advice = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
+        return { name, category, reasons: [`There is no such category${advice}`] };
+      }
+      const answer = typeof measured === 'string' ? undefined : measured;
+      return { name, category, reasons: reasonsFor(category, answer, { part, reader }) };
+    }),
+  };
+}
+
+function reasonsFor(
+  { name, enabled, metrics, otelrdcp_instances: instances, otelrdcp_level: level }: DiscoveredCategory,
+  measured: ForecastResponse | undefined,
+  { part, reader }: Pick<MissingLinesOptions, 'part' | 'reader'>,
+): string[] {
+  const reasons: string[] = [];
+  if (instances !== undefined) {
+    reasons.push(`${instances.having} of ${instances.of} processes have it: the others have not loaded its code.`);
+  }
+  const figures = measured?.categories[name];
+  if (measured !== undefined && figures !== undefined) {
+    const { answered, asked } = measured.instances;
+    const counts = figures.counts && { [name]: figures.counts };
+    const counted = counts === undefined ? 0 : answered;
+    // Where lines come, the other calls need no reason.
+    const asks = figures.callsPerSecond.value === 0 ? part : { tenant: part.tenant };
+    const given = { ...asks, categories: [name], counts: counts ?? {}, seconds: COUNTED_SECONDS, counted, asked };
+    reasons.push(`${describeCalls(given)}.`);
+    if (figures.counts?.calls === 0) reasons.push(`It was called ${metrics.callsTotal} times while it was on.`);
+    if (figures.callsPerSecond.value > 0) {
+      const rate = figures.callsPerSecond.value.toFixed(1);
+      reasons.push(`${reader(name)} shows these lines, on or off: ${rate} a second.`);
+    }
+    const dropped = figures.droppedByBudget.value;
+    if (dropped > 0) reasons.push(`Its budget would drop ${dropped.toFixed(1)} calls a second.`);
+  }
+  if (enabled && level !== undefined) reasons.push(`It is ${levelState(level)}: other lines of it are not written.`);
+  if (!enabled) reasons.push('It is off for those that are asked about: the logs of the service have no line of it.');
+  return reasons;
+}

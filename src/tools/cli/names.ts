@@ -1,0 +1,124 @@
+import { distance } from 'fastest-levenshtein';
+import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { isCategoryName, patternMatcher } from '../../wire/names.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import type { RdcpClient } from '../client/client.ts';
+import { type Terminal, UsageError } from './command.ts';
+import { type Access, clientOf } from './connection.ts';
+import { some } from './words.ts';
+
+/** Category names and patterns as an operator writes them. */
+export interface Selection {
+  readonly names: readonly string[];
+  /** With `*` for any characters and `?` for one. */
+  readonly patterns: readonly string[];
+}
+
+/**
+ * Raises lower case, and separates patterns from names.
+ * @throws {UsageError} for a word that is neither a category name nor a pattern
+ */
+export function parseSelection(words: readonly string[]): Selection {
+  const raised = words.flatMap((word) => word.split(',').map((name) => name.trim().toUpperCase()));
+  const wrong = raised.findIndex((name) => !isCategoryName(name) && !isPattern(name));
+  if (wrong !== -1) {
+    throw new UsageError(
+      `invalid category name '${raised[wrong]}': use letters, digits and underscores, such as SQL_POOL, or a pattern such as 'SQL_*'`,
+    );
+  }
+  const unique = [...new Set(raised)];
+  return { names: unique.filter((name) => !isPattern(name)), patterns: unique.filter(isPattern) };
+}
+
+function isPattern(name: string): boolean {
+  return /[*?]/.test(name) && /^[A-Z0-9_*?-]{1,64}$/.test(name);
+}
+
+/** Expands a selection to names. @throws {Error} for a pattern that no category matches */
+export function resolve({ names, patterns }: Selection, categories: readonly string[]): string[] {
+  const found = new Set(names);
+  for (const pattern of patterns) {
+    const matching = categories.filter((name) => matches(pattern, name));
+    if (matching.length === 0) throw new Error(`no category matches '${pattern}'; see 'rdcp list'`);
+    for (const name of matching) found.add(name);
+  }
+  return [...found];
+}
+
+function matches(pattern: string, name: string): boolean {
+  return patternMatcher(pattern, { one: '?' })(name);
+}
+
+/** Whether a name is selected, or nothing is. */
+export function isSelected({ names, patterns }: Selection, name: string): boolean {
+  if (names.length + patterns.length === 0) return true;
+  return names.includes(name) || patterns.some((pattern) => matches(pattern, name));
+}
+
+/** @throws where a selected category does not exist */
+export function assertKnown(selection: Selection, categories: readonly string[]): void {
+  const unknown = resolve(selection, categories).filter((name) => !categories.includes(name));
+  if (unknown.length === 0) return;
+  const which = `${unknown.length === 1 ? 'category' : 'categories'}: ${unknown.join(', ')}`;
+  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${which}`, { details: { unknown } });
+}
+
+/** Expands a selection to names. Notes what patterns match, without asking: nothing is changed yet. */
+export async function namesOf(
+  terminal: Terminal,
+  client: Pick<RdcpClient, 'discovery'>,
+  selection: Selection,
+): Promise<string[]> {
+  const { names, patterns } = selection;
+  if (patterns.length === 0) return [...names];
+  const matched = resolve({ names: [], patterns }, await categoryNames(client));
+  terminal.note(`${patterns.join(', ')} ${patterns.length === 1 ? 'matches' : 'match'} ${matched.join(', ')}.`);
+  return [...new Set([...names, ...matched])];
+}
+
+/** Adds the nearest categories to an error about an unknown one. */
+export async function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw await withNearest(client, error);
+  }
+}
+
+export async function withNearest(client: Pick<RdcpClient, 'discovery'>, error: unknown): Promise<unknown> {
+  if (!isRdcpError(error) || error.code !== 'RDCP_CATEGORY_NOT_FOUND') return error;
+  const unknown = Array.isArray(error.details?.unknown) ? error.details.unknown.map(String) : [];
+  const known = await categoryNames(client).catch(() => []);
+  const near = unknown.flatMap((name) => nearest(name, known));
+  const advice = near.length === 0 ? "see 'rdcp list'" : `did you mean ${[...new Set(near)].join(' or ')}?`;
+  return new RdcpError(error.code, `${error.message}; ${advice}`);
+}
+
+export async function categoryNames(client: Pick<RdcpClient, 'discovery'>): Promise<string[]> {
+  return (await client.discovery()).categories.map(({ name }) => name);
+}
+
+/** Up to three known names that resemble a name. */
+export function nearest(name: string, known: readonly string[]): string[] {
+  const near = known
+    .map((each) => ({ each, edits: distance(name, each) }))
+    .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || each.startsWith(name))
+    .sort((a, b) => a.edits - b.edits)
+    .map(({ each }) => each);
+  return near.slice(0, 3);
+}
+
+/** Notes that a tenant may be misspelt, with similar ones. */
+export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
+  const everybody = clientOf(terminal, { ...access, tenantId: undefined });
+  terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId ?? ''))}`);
+}
+
+async function unknownTenant(client: Pick<RdcpClient, 'tenants'>, id: string): Promise<string> {
+  const answer = await client.tenants().catch(() => undefined);
+  const known = (answer?.tenants ?? []).map((tenant) => tenant.id).filter((each) => each !== id);
+  const near = nearest(id, known);
+  const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
+  if (near.length > 0) return `${unknown}: did you mean ${near.join(' or ')}?`;
+  return `${unknown}${known.length === 0 ? '' : `; known are ${some(known)}`}.`;
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chownSync,
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../../wire/thrown.ts';
+
+const LOCK_PATIENCE_MS = 5000;
+const LOCK_PAUSE_MS = 25;
+
+/**
+ * Updates a file that holds credentials. A lock admits one writer at a time; a rename lets readers see either the old text
+ * or the new one. A new file has mode 0600. An existing file keeps its mode and, where the system allows it, its owner,
+ * because the service may run as another user.
+ * @param change gets '' if there is no file. The temporary file is opened before `change` runs, so that an unwritable
+ * directory fails before `change` has side effects
+ */
+export async function updateFile(file: string, change: (text: string) => string | Promise<string>): Promise<void> {
+  const target = resolved(file);
+  const release = await lock(`${target}.lock`);
+  try {
+    const stats = statSync(target, { throwIfNoEntry: false });
+    const draft = `${target}.${randomBytes(6).toString('hex')}`;
+    const descriptor = openSync(draft, 'wx', 0o600);
+    try {
+      writeSync(descriptor, await change(stats === undefined ? '' : readFileSync(target, 'utf8')));
+      if (stats !== undefined) {
+        keepOwner(draft, stats);
+        fchmodSync(descriptor, stats.mode & 0o777);
+      }
+      fsyncSync(descriptor);
+      renameSync(draft, target);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    } finally {
+      closeSync(descriptor);
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Follows a symbolic link, so that its target is replaced and not the link. */
+function resolved(file: string): string {
+  return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file);
+}
+
+/**
+ * The lock is a file that only one process can create. A killed process leaves it behind. An old lock is never removed
+ * automatically: two processes could do so at the same time, and a credential would be lost.
+ */
+async function lock(path: string): Promise<() => void> {
+  for (let waited = 0; ; waited += LOCK_PAUSE_MS) {
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (!isExisting(error)) throw error;
+      if (waited >= LOCK_PATIENCE_MS) {
+        throw new Error(`${path} is locked by another rdcp process; if none is running, remove that file`);
+      }
+    }
+    await sleep(LOCK_PAUSE_MS);
+  }
+}
+
+function keepOwner(draft: string, { uid, gid }: Stats): void {
+  try {
+    chownSync(draft, uid, gid);
+  } catch {
+    // Only root may change the owner. For other users the file becomes theirs, as with any editor.
+  }
+}
+
+function isExisting(error: unknown): boolean {
+  return codeOf(error) === 'EEXIST';
+}

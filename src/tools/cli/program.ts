@@ -1,0 +1,193 @@
+import { CommanderError, Command as Parser, Option as ParserOption } from 'commander';
+import { inspectApiKey } from '../../access/api-key.ts';
+import {
+  type Command,
+  type Commands,
+  EXIT,
+  type Group,
+  type Option,
+  type Terminal,
+  UsageError,
+  type Values,
+} from './command.ts';
+import { folded } from './fold.ts';
+import { formatOf } from './output.ts';
+import { servicesLast } from './services.ts';
+
+/** Columns of the help where the output has no width of its own. */
+const COLUMNS = 120;
+/** Least columns in which the text beside an option is folded. */
+const LEAST_COLUMNS = 12;
+
+function helpColumns({ screen }: Terminal): number {
+  return Math.min(screen.columns || COLUMNS, COLUMNS);
+}
+
+/**
+ * Runs the command that the arguments name. Only that command is loaded; of the others the names are known.
+ * @returns the exit code
+ * @throws {UsageError} for arguments that it does not take
+ */
+export async function run(name: string, root: Group, args: readonly string[], terminal: Terminal): Promise<number> {
+  assertNoKey(args);
+  // `help enable` is `enable --help`.
+  const words = servicesLast(args[0] === 'help' ? [...args.slice(1), '--help'] : args);
+  if (words[0] === 'conformance') {
+    throw new UsageError(
+      'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile',
+    );
+  }
+  const outcome = { code: EXIT.done as number };
+  const parser = await parserOf({ name, entry: root, words, terminal, outcome });
+  try {
+    await parser.parseAsync([...words], { from: 'user' });
+    return outcome.code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // The help without a command is an error, on stderr; with `--help` it is what was asked for.
+    if (error.code === 'commander.help') return EXIT.usage;
+    if (error.code === 'commander.helpDisplayed') return EXIT.done;
+    throw new UsageError(`${oneLine(error.message)}; see '${named(parser, words).join(' ')} --help'`);
+  }
+}
+
+interface Parsing {
+  readonly name: string;
+  readonly entry: Group | Command;
+  /** The arguments after the names. */
+  readonly words: readonly string[];
+  readonly terminal: Terminal;
+  readonly outcome: { code: number };
+}
+
+async function parserOf(parsing: Parsing): Promise<Parser> {
+  const { name, entry, terminal } = parsing;
+  const parser = new Parser(name)
+    .description(entry.summary)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'show this text')
+    .exitOverride()
+    // `audit verify --json` is of `verify`, although `audit` has that option too.
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+      outputError: () => undefined,
+      getOutHelpWidth: () => helpColumns(terminal),
+      getErrHelpWidth: () => helpColumns(terminal),
+    });
+  const commands = 'run' in entry ? entry.subcommands : entry.commands;
+  if (commands !== undefined) await addCommands(parser, commands, parsing);
+  if ('run' in entry) addAction(parser, entry, parsing);
+  parser.configureHelp({ minWidthToWrap: LEAST_COLUMNS });
+  const below = textBelow(entry, helpColumns(terminal));
+  if (below.length > 0) parser.addHelpText('after', `\n${below.join('\n')}`);
+  return parser;
+}
+
+async function addCommands(parser: Parser, commands: Commands, parsing: Parsing): Promise<void> {
+  const { words, entry } = parsing;
+  const [chosen = ''] = words;
+  const listed = /^(?:-h|--help)$/.test(chosen) || (chosen === '' && !('run' in entry));
+  const headings = 'run' in entry ? {} : (entry.headings ?? {});
+  for (const [name, found] of Object.entries(commands)) {
+    if (headings[name] !== undefined) parser.commandsGroup(`${headings[name]}:`);
+    if (name === chosen) {
+      parser.addCommand(await parserOf({ ...parsing, name, entry: await loaded(found), words: words.slice(1) }));
+    } else parser.addCommand(new Parser(name).summary(listed ? (await loaded(found)).summary : ''));
+  }
+}
+
+function loaded(found: Commands[string]): Group | Promise<Command> | Command {
+  return 'commands' in found ? found : found();
+}
+
+function addAction(parser: Parser, command: Command, { terminal, outcome }: Parsing): void {
+  if (command.operands !== undefined) parser.arguments(command.operands);
+  const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
+  for (const [, option] of options) parser.addOption(option);
+  parser.allowExcessArguments(false).action(async () => {
+    const values: Record<string, Values[string]> = {};
+    for (const [name, option] of options) {
+      const value = parser.getOptionValue(option.attributeName());
+      // The parser reads `--no-open` as `open: false`.
+      values[name] = option.negate ? value === false : value;
+    }
+    // Before anything is sent.
+    if ('output' in command.options) formatOf(values);
+    outcome.code = (await command.run(terminal, values, parser.args)) ?? EXIT.done;
+  });
+}
+
+function parserOption(name: string, { help, value, short, group, repeats }: Option): ParserOption {
+  const flags = `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
+  const option = new ParserOption(flags, help);
+  if (value !== undefined && repeats === true) {
+    option.argParser((given: string, before: string[] = []) => [...before, notEmpty(name, given)]);
+  } else if (value !== undefined) option.argParser((given: string, before: unknown) => onlyValue(name, given, before));
+  return group === undefined ? option : option.helpGroup(group);
+}
+
+function onlyValue(name: string, given: string, before: unknown): string {
+  if (before !== undefined) throw new UsageError(`--${name} was given more than once`);
+  return notEmpty(name, given);
+}
+
+/** An empty value is usually an unset shell variable. */
+function notEmpty(name: string, given: string): string {
+  if (given.trim() === '') throw new UsageError(`--${name} must not be empty`);
+  return given;
+}
+
+function textBelow(entry: Group | Command, columns: number): string[] {
+  const notes = paragraphs(entry.notes ?? []).flatMap((text) => {
+    const [indent = ''] = /^ */.exec(text) ?? [];
+    return folded(text.trimStart(), columns - indent.length).map((line) => indent + line);
+  });
+  const examples = 'run' in entry ? entry.examples : [];
+  return [
+    ...notes,
+    ...(examples.length === 0
+      ? []
+      : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map((line) => `  ${line}`)]),
+  ];
+}
+
+/** Lines of text that follow each other belong together; an indented one stands alone. */
+function paragraphs(lines: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const line of lines) {
+    const before = found.at(-1);
+    if (before === undefined || /^ /.test(before) || /^ /.test(line)) found.push(line);
+    else found[found.length - 1] = `${before} ${line}`;
+  }
+  return found;
+}
+
+/** The words that name the selected command. */
+function named(parser: Parser, words: readonly string[]): string[] {
+  const names = [parser.name()];
+  let reached = parser;
+  for (const word of words) {
+    const next = reached.commands.find((command) => command.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    reached = next;
+  }
+  return names;
+}
+
+/** A message of the parser: `error: unknown option '--fro'`, and a suggestion on a line of its own. */
+function oneLine(message: string): string {
+  return message
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .replaceAll('\n', ' ');
+}
+
+/** Also catches a mistyped key: an API key must be neither printed nor sent, and other users see the arguments. */
+function assertNoKey(args: readonly string[]): void {
+  const isKey = (word: string) => inspectApiKey(word).form !== 'foreign';
+  if (!args.some((word) => isKey(word) || isKey(word.slice(word.indexOf('=') + 1)))) return;
+  throw new UsageError('unexpected API key among the arguments: pass it with --key-file or RDCP_API_KEY');
+}

@@ -1,0 +1,48 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { addExported, type ExportedRecords } from '../../trail/exported-records.ts';
+import { type Terminal, UsageError } from './command.ts';
+import { assertReadable, readText } from './read-text.ts';
+
+/**
+ * The audit log records in a file of JSON lines, as the OpenTelemetry Collector's file exporter writes them, or in one
+ * JSON document.
+ * @throws {UsageError} for a line that is not JSON, except an incomplete last line
+ */
+export async function readRecords(terminal: Terminal, file: string, service?: string): Promise<ExportedRecords> {
+  const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
+  let number = 0;
+  let unread: number | undefined;
+  for await (const line of createInterface({ input: openFile(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1;
+    if (line.trim() === '') continue;
+    if (unread !== undefined) return wholeDocument(file, unread, service);
+    const value = parse(line);
+    if (value === undefined) unread = number;
+    else addExported(value, records, service);
+  }
+  if (unread === 1) return wholeDocument(file, unread, service);
+  if (unread !== undefined) terminal.note(`--records: line ${unread} of ${file} is incomplete and was skipped`);
+  return records;
+}
+
+function openFile(file: string) {
+  assertReadable(file, '--records');
+  return createReadStream(file, 'utf8');
+}
+
+function wholeDocument(file: string, line: number, service: string | undefined): ExportedRecords {
+  const value = parse(readText(file, '--records'));
+  if (value === undefined) throw new UsageError(`--records: line ${line} of ${file} is not JSON`);
+  const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
+  addExported(value, records, service);
+  return records;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,199 @@
+import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
+import { counted, some } from './words.ts';
+
+/** After this time without a line a tail says why, in milliseconds. */
+const QUIET_MS = 10_000;
+/** A process that takes part does so within this time, in milliseconds. */
+const JOINING_MS = 3000;
+/** Least time between two notes about dropped lines, in milliseconds. */
+const DROPPED_MS = 10_000;
+
+const ENDS: Readonly<Record<string, string>> = {
+  expired: 'The time is over.',
+  budget: 'All requested lines have arrived.',
+  revoked: 'The credential has expired or was revoked.',
+  shutdown: 'The service is shutting down.',
+  replaced: 'A newer tail of this machine took its place.',
+};
+
+interface Saying {
+  readonly note: (text: string) => void;
+  /** Formats the time at which the tail ends. */
+  readonly clock: (open: TailOpen) => string;
+  readonly now: () => number;
+  /** Which calls are asked for. */
+  readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
+  /** A process as people know it; `undefined` for one of another service whose tail names it. */
+  readonly nameOf: (id: string) => string | undefined;
+  /** Whether a number or a share of the processes was asked for, so that those that take part are named. @default false */
+  readonly chooses?: boolean;
+}
+
+/**
+ * Status messages of a tail: joined and missing processes, and, if no line came, what became of the calls. Counts
+ * lines itself, because after Ctrl-C the server's counts do not arrive.
+ */
+export class TailNotes {
+  endedEarly = false;
+  readonly #saying: Saying;
+  #open: TailOpen | undefined;
+  #openedAt = 0;
+  #counts: TailCounts | undefined;
+  #endsAt: number | undefined;
+  #lines = 0;
+  #dropped = 0;
+  #droppedSaid = 0;
+  #droppedSaidAt = Number.NEGATIVE_INFINITY;
+  #isLost = false;
+  #isOutage = false;
+  #shutDown = false;
+  #gathered = false;
+  #quiet = true;
+  readonly #joined = new Set<string>();
+  readonly #speaking = new Set<string>();
+
+  constructor(saying: Saying) {
+    this.#saying = saying;
+  }
+
+  /** Lines so far. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** Until the tail was to end at first; `undefined` before it began. */
+  get secondsLeft(): number | undefined {
+    if (this.#endsAt === undefined) return undefined;
+    return Math.max(0, Math.round((this.#endsAt - this.#saying.now()) / 1000));
+  }
+
+  /** Whether the tail began, and has time left. */
+  get isUnfinished(): boolean {
+    return (this.secondsLeft ?? 0) >= 1;
+  }
+
+  /** Whether the service has ended the tail because it stops, as in a rolling deployment. */
+  get interruptedByService(): boolean {
+    return this.#shutDown;
+  }
+
+  /** The connection is gone, or the service; the tail is asked for again. */
+  lost(why: string): void {
+    if (!this.#isLost) this.#saying.note(`${why}; asking again until it answers.`);
+    this.#isLost = true;
+    this.endedEarly = true;
+    this.#joined.clear();
+  }
+
+  outage(isOutage: boolean): void {
+    if (isOutage !== this.#isOutage) {
+      this.#saying.note(
+        isOutage
+          ? 'The service cannot reach its store: lines of other processes are missing.'
+          : 'The service reaches its store again.',
+      );
+    }
+    this.#isOutage = isOutage;
+  }
+
+  take({ event, data }: TailEvent): void {
+    const { note, clock, now } = this.#saying;
+    if (event === 'start') {
+      this.#endsAt ??= Date.parse(data.expiresAt);
+      this.#gathered = false;
+      this.#shutDown = false;
+      this.#isLost = false;
+      this.endedEarly = false;
+      this.#open = data;
+      this.#counts = undefined;
+      this.#openedAt = now();
+      note(`Tailing ${some(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`);
+    } else if (event === 'line') {
+      this.#lines += 1;
+      this.#speaking.add(data.instance);
+    } else if (event === 'dropped') {
+      if (this.#dropped === 0)
+        note('Lines over the rate (--rate N), read too slowly, or lost while the store was away, are dropped.');
+      this.#dropped += data.count;
+      this.#sayDropped();
+    } else if (event === 'instance') this.#instance(data.id, data.state);
+    else if (event === 'counts') this.#counts = data;
+    else {
+      this.#dropped = Math.max(this.#dropped, data.dropped);
+      this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
+      this.#shutDown = data.reason === 'shutdown';
+      if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
+      else note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
+    }
+  }
+
+  /** Called about once a second or more often: says what the passing of time shows. */
+  tick(): void {
+    const { note, now } = this.#saying;
+    if (this.#open === undefined) return;
+    this.#sayDropped();
+    const waited = now() - this.#openedAt;
+    const missing = this.#open.instances - this.#joined.size;
+    if (!this.#gathered && waited >= JOINING_MS) {
+      this.#gathered = true;
+      if (missing > 0) note(`${this.#joined.size} of ${processes(this.#open.instances)} take part so far.`);
+    }
+    if (this.#quiet && waited >= QUIET_MS) {
+      this.#quiet = false;
+      if (this.#isSilent) note(`No line for ${QUIET_MS / 1000}s: ${this.#silence()}.`);
+    }
+  }
+
+  /** `undefined` where the tail did not begin. */
+  summary(): string | undefined {
+    if (this.#open === undefined) return undefined;
+    if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
+    return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
+  }
+
+  #sayDropped(): void {
+    const { note, now } = this.#saying;
+    const count = this.#dropped - this.#droppedSaid;
+    if (count === 0 || now() - this.#droppedSaidAt < DROPPED_MS) return;
+    this.#droppedSaid = this.#dropped;
+    this.#droppedSaidAt = now();
+    note(`${counted(count, 'line was', 'lines were')} dropped.`);
+  }
+
+  get #isSilent(): boolean {
+    return this.#lines === 0 && this.#dropped === 0;
+  }
+
+  /** Processes of the beginning are counted; of a large fleet their names would fill the screen. */
+  #instance(id: string, state: 'joined' | 'left'): void {
+    const { note, nameOf, chooses } = this.#saying;
+    if (state === 'left') {
+      this.#joined.delete(id);
+      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} left.`);
+      return;
+    }
+    this.#joined.add(id);
+    if (this.#gathered) {
+      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} joined.`);
+      return;
+    }
+    const asked = this.#open?.instances ?? 0;
+    if (this.#joined.size < asked) return;
+    this.#gathered = true;
+    if (chooses === true) note(`Chosen: ${some([...this.#joined].map((each) => nameOf(each) ?? each))}.`);
+    else if (asked > 1) note(`All ${processes(asked)} take part.`);
+  }
+
+  #silence(): string {
+    const { categories = [], instances = 0 } = this.#open ?? {};
+    const { instances: counted = 0, categories: counts = {} } = this.#counts ?? {};
+    const seconds = (this.#saying.now() - this.#openedAt) / 1000;
+    const asked = Math.max(instances, counted);
+    return describeCalls({ ...this.#saying.part, categories, counts, seconds, counted, asked });
+  }
+}
+
+function processes(count: number): string {
+  return counted(count, 'process', 'processes');
+}

@@ -1,0 +1,36 @@
+import type { TailLine } from '../../wire/streams.ts';
+
+/** Lines are held this long, in milliseconds, so that one of another process that was made earlier comes first. */
+const HELD_MS = 1000;
+
+interface Held {
+  readonly madeAt: number;
+  readonly arrivedAt: number;
+  readonly show: () => void;
+}
+
+/** Puts the lines of several processes or services in the order of their times. */
+export class TimeOrder {
+  readonly #heldMs: number;
+  #held: Held[] = [];
+
+  constructor(heldMs = HELD_MS) {
+    this.#heldMs = heldMs;
+  }
+
+  add({ timestamp }: Pick<TailLine, 'timestamp'>, show: () => void, now: number): void {
+    // Another implementation may send a time that is none.
+    this.#held.push({ madeAt: Date.parse(timestamp) || now, arrivedAt: now, show });
+  }
+
+  /** Shows the lines that were held for long enough, and those before them. Called several times a second, and at the end with infinity. */
+  flush(now: number): void {
+    const due = this.#held.filter(({ arrivedAt }) => now - arrivedAt >= this.#heldMs);
+    if (due.length === 0) return;
+    const newest = Math.max(...due.map(({ madeAt }) => madeAt));
+    // The sort is stable: lines of one time stay in the order in which they came.
+    const shown = this.#held.filter(({ madeAt }) => madeAt <= newest).sort((a, b) => a.madeAt - b.madeAt);
+    this.#held = this.#held.filter(({ madeAt }) => madeAt > newest);
+    for (const { show } of shown) show();
+  }
+}

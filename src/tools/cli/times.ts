@@ -1,0 +1,21 @@
+import { formatDuration, type Timestamp } from '../../wire/time.ts';
+
+/** Time left until a timestamp in its two largest units, such as `4m 59s` or `23h 10m`. */
+export function remaining(until: Timestamp, now: number): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(until) - now) / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+}
+
+/** The time between two timestamps, such as `15m`. */
+export function between(from: Timestamp, until: Timestamp): string {
+  return formatDuration(Math.max(0, Math.round((Date.parse(until) - Date.parse(from)) / 1000)));
+}
+
+/** Local time of the operator, such as `14:05:12`, with the date on another day. */
+export function clockTime(at: Timestamp, now: number): string {
+  // Swedish writes a time as ISO 8601 does: 2026-01-31 14:05:12.
+  const [date = '', time = ''] = new Date(at).toLocaleString('sv').split(' ');
+  return date === new Date(now).toLocaleDateString('sv') ? time : `${date} ${time}`;
+}

@@ -1,0 +1,50 @@
+import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../../wire/audit-messages.ts';
+import { PATHS } from '../../wire/constants.ts';
+import { type Timestamp, timestamp } from '../../wire/time.ts';
+import type { RequestOptions, Transport } from './transport.ts';
+
+/** Filters of the audit trail. An entry must match all of them. */
+export interface AuditFilter {
+  /** Entries per page, 1 to 1000. @default 100 */
+  readonly limit?: number;
+  /** `otelrdcp_next` of the previous page. */
+  readonly cursor?: string;
+  /** Entries at or after this time. */
+  readonly since?: Date | Timestamp;
+  /** Entries before this time. */
+  readonly until?: Date | Timestamp;
+  /** Only entries of this action. @default all */
+  readonly action?: AuditAction;
+  /** Only entries about this category. @default all */
+  readonly category?: string;
+  /** Only entries of this client id. @default all */
+  readonly client?: string;
+  /** Only entries with this outcome. @default all */
+  readonly outcome?: AuditOutcome;
+}
+
+export function fetchAudit(send: Transport, filter: AuditFilter, options?: RequestOptions): Promise<AuditResponse> {
+  return send<AuditResponse>({ path: PATHS.audit, query: queryOf(filter) }, options);
+}
+
+/** Every entry that matches, newest first, page by page. */
+export async function* auditEntries(
+  send: Transport,
+  filter: AuditFilter,
+  options: Pick<RequestOptions, 'signal'> = {},
+): AsyncGenerator<AuditEntry, void, undefined> {
+  let page = await fetchAudit(send, filter, options);
+  yield* page.entries;
+  while (page.otelrdcp_next !== undefined) {
+    page = await fetchAudit(send, { ...filter, cursor: page.otelrdcp_next }, options);
+    yield* page.entries;
+  }
+}
+
+function queryOf(filter: AuditFilter): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter)) {
+    if (value !== undefined) query.set(name, value instanceof Date ? timestamp(value.getTime()) : String(value));
+  }
+  return query;
+}

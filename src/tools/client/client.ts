@@ -1,0 +1,245 @@
+import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
+import { CONSOLE_PATHS, type ControlAction, type Level, PATHS } from '../../wire/constants.ts';
+import { isRdcpError } from '../../wire/errors.ts';
+import type {
+  ApprovalsResponse,
+  ConsoleCodeResponse,
+  ControlBudget,
+  ControlResponse,
+  DiscoveryResponse,
+  FleetResponse,
+  HealthResponse,
+  MetricsResponse,
+  NotificationsResponse,
+  SessionResponse,
+  StatusResponse,
+  TenantsResponse,
+  WellKnownDocument,
+} from '../../wire/messages.ts';
+import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../../wire/streams.ts';
+import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
+import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
+import { randomId } from './random-id.ts';
+import { RdcpResponseError } from './response-error.ts';
+import { type EventsRequest, events, forecast, type TailRequest, tail } from './streams.ts';
+import { createTokens, type RdcpTokens } from './tokens.ts';
+import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
+
+/** One category or several. */
+export type CategorySelection = string | readonly string[];
+
+/** How a change is made. */
+export interface ControlOptions {
+  /** Whether the change expires. @default true if `duration` is set */
+  readonly temporary?: boolean;
+  /** Seconds, or `<n>s|m|h|d`. @default the server's default, for a temporary change */
+  readonly duration?: number | string;
+  /** Reason for the audit trail, 1 to 500 characters. */
+  readonly reason?: string;
+  /**
+   * Limits what each category emits in a process; overrides the configured budget. The change is temporary, and ends early
+   * when `calls` or `bytes` are used up. More calls per second than configured, or `false` (no limit), need the scope
+   * `admin`. An addition of this implementation. @default the server's configured budget
+   */
+  readonly otelrdcp_budget?: ControlBudget | false;
+  /**
+   * Whose work it is for: an `enable` with it makes an activation, `otelrdcp_activation` of the response, and leaves the
+   * settings of the categories. An addition of this implementation. @default all work
+   */
+  readonly otelrdcp_target?: ControlTarget;
+  /** The lines that it is for; an activation, as with a target. An addition of this implementation. @default all lines */
+  readonly otelrdcp_filter?: LineFilter;
+  /**
+   * Records the lines of each piece of work, and writes those of work that ends so; an activation, as with a target. An
+   * addition of this implementation. @default lines are written at once
+   */
+  readonly otelrdcp_when?: When;
+  /**
+   * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
+   * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this
+   * implementation. @default every line
+   */
+  readonly otelrdcp_level?: Level;
+  /**
+   * On `enable`: switches nothing. The response has a signed document of the control, `otelrdcp_document`, for processes that
+   * follow one (`pull`), whose categories need not be known here. Needs `security.tokens` of the server. An addition of this
+   * implementation. @default the control is made
+   */
+  readonly otelrdcp_sign?: true;
+  /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
+  readonly otelrdcp_id?: string;
+  /**
+   * Only asks what would change: the response has the changes, nothing is changed and nothing is audited. An addition of
+   * this implementation. @default false
+   */
+  readonly otelrdcp_dryRun?: boolean;
+  /**
+   * For `reset`: ends what is on or off for a while, and leaves permanent settings. An addition of this implementation.
+   * @default every setting is removed
+   */
+  readonly otelrdcp_only?: 'temporary';
+}
+
+/** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
+export interface ControlCommand {
+  /** Kind of the change. */
+  readonly action: ControlAction;
+  /** May be omitted for `reset` and `status`, to select every category. */
+  readonly categories?: CategorySelection;
+  /** Duration, reason and limits. @default none */
+  readonly options?: ControlOptions;
+}
+
+/**
+ * A client for a server's remote control. Every method rejects with an {@link RdcpError}: an {@link RdcpResponseError} with
+ * the server's code, status and details; `RDCP_UNAVAILABLE` if the server cannot be reached; `RDCP_TIMEOUT` if it does not
+ * respond in time; `RDCP_VERSION_UNSUPPORTED` if the response is not RDCP 1.0. Errors of a `token` function and the reason
+ * of an aborted signal are passed through unchanged.
+ */
+export interface RdcpClient {
+  /** The server's capabilities and authentication methods. Needs no credential. */
+  wellKnown(options?: RequestOptions): Promise<WellKnownDocument>;
+  /** The categories with their states and calls. Needs the scope `discovery`. */
+  discovery(options?: RequestOptions): Promise<DiscoveryResponse>;
+  /**
+   * Switches categories. If the connection breaks, the request is retried once with the same request id, so that it takes
+   * effect only once. An error whose `details.outcome` is `unknown` says that the change was made, or not: the same command
+   * with the `requestId` of the error is answered for good.
+   */
+  control(command: ControlCommand, options?: RequestOptions): Promise<ControlResponse>;
+  /** Switches categories on. Needs the scope `control`, as {@link RdcpClient.control} does. */
+  enable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
+  /** Switches categories off, also those whose default is on. */
+  disable(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
+  /** Switches each category to its opposite state. */
+  toggle(categories: CategorySelection, options?: ControlOptions): Promise<ControlResponse>;
+  /** Removes settings: the categories return to the state that they inherit. @param categories @default every category */
+  reset(
+    categories?: CategorySelection,
+    options?: Pick<ControlOptions, 'reason' | 'otelrdcp_only' | 'otelrdcp_id'>,
+  ): Promise<ControlResponse>;
+  /** Which categories are on. Needs the scope `status` or `discovery`. */
+  status(options?: RequestOptions): Promise<StatusResponse>;
+  /** Also resolves for an unhealthy server; see `status`. */
+  health(options?: RequestOptions): Promise<HealthResponse>;
+  /** Measurements of the process and of the calls. Needs the scope `discovery`. */
+  metrics(options?: RequestOptions): Promise<MetricsResponse>;
+  /** The tenants, and what is on for each. Needs the scope `admin`; that of a tenant sees itself. */
+  tenants(options?: RequestOptions): Promise<TenantsResponse>;
+  /** One page of the audit trail, newest first. */
+  audit(filter?: AuditFilter, options?: RequestOptions): Promise<AuditResponse>;
+  /** Every entry that matches, newest first. Pages are fetched as entries are read; `limit` is the page size. */
+  auditEntries(
+    filter?: AuditFilter,
+    options?: Pick<RequestOptions, 'signal'>,
+  ): AsyncGenerator<AuditEntry, void, undefined>;
+  /** The identity and scopes that the server assigns to this client. */
+  session(options?: RequestOptions): Promise<SessionResponse>;
+  /**
+   * The processes that share a store with the server. An addition of this implementation: other implementations, and a server
+   * without a shared store, answer `RDCP_NOT_FOUND`.
+   */
+  fleet(options?: RequestOptions): Promise<FleetResponse>;
+  /** Where notifications go, and what became of the newest of the answering process. Needs the scope `admin`. */
+  notifications(options?: RequestOptions): Promise<NotificationsResponse>;
+  /** Changes that wait for an approval, because they go beyond what their credential allows. Needs the scope `admin`. */
+  approvals(options?: RequestOptions): Promise<ApprovalsResponse>;
+  /** Makes a change that waits. Needs the scope `admin`, and another user than the one who asked for it. */
+  approve(id: string, options?: RequestOptions): Promise<ControlResponse>;
+  /**
+   * Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted.
+   * Resolves after that time. An addition of this implementation.
+   */
+  forecast(
+    categories: CategorySelection,
+    options?: Omit<ForecastRequest, 'categories'> & RequestOptions,
+  ): Promise<ForecastResponse>;
+  /**
+   * Shows the debug lines of categories, from every process of the fleet, to this client alone; nothing is switched. Iterate
+   * with `for await`: the iteration returns after the event `end`, and throws when the connection is lost. Leaving the loop,
+   * or aborting the signal, ends the tail. An addition of this implementation.
+   */
+  tail(categories: CategorySelection, options?: TailRequest): AsyncGenerator<TailEvent, void, undefined>;
+  /**
+   * Follows the state of the server: a snapshot, then every change. Iterate with `for await`; a lost connection throws.
+   * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
+   */
+  events(options?: EventsRequest): AsyncGenerator<StateEvent, void, undefined>;
+  /**
+   * Asks for a one-time code for this client's credential, which signs a browser on the server's own machine in to the
+   * console: open `rdcp/console/#code=CODE`. An addition of this implementation.
+   */
+  consoleCode(options?: RequestOptions): Promise<ConsoleCodeResponse>;
+  /** Issues, refreshes and revokes tokens. */
+  readonly tokens: RdcpTokens;
+}
+
+/** @throws {TypeError} if the base URL is not an absolute HTTP URL, or both an API key and a token are given */
+export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
+  const { send, stream } = createTransport(options);
+  const get =
+    <T>(path: string) =>
+    (request?: RequestOptions) =>
+      send<T>({ path }, request);
+  const control = (command: ControlCommand, request?: RequestOptions) => sendControl(send, command, request);
+  const change = (action: ControlAction) => (categories: CategorySelection, settings?: ControlOptions) =>
+    control(commandOf(action, categories, settings));
+
+  return {
+    wellKnown: get(PATHS.wellKnown),
+    discovery: get(PATHS.discovery),
+    control,
+    enable: change('enable'),
+    disable: change('disable'),
+    toggle: change('toggle'),
+    reset: (categories, settings) => control(commandOf('reset', categories, settings)),
+    status: get(PATHS.status),
+    health: (request) => send<HealthResponse>({ path: PATHS.health, answers: [503] }, request),
+    metrics: get(PATHS.metrics),
+    tenants: get(PATHS.tenants),
+    audit: (filter = {}, request) => fetchAudit(send, filter, request),
+    auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
+    session: get(PATHS.session),
+    fleet: get(PATHS.fleet),
+    notifications: get(PATHS.notifications),
+    approvals: get(PATHS.approvals),
+    approve: (id, request) => send<ControlResponse>({ path: PATHS.approve, body: { id } }, request),
+    forecast: (categories, request) => forecast(send, categories, request),
+    tail: (categories, request) => tail(stream, categories, request),
+    events: (request) => events(stream, request),
+    consoleCode: (request) => send<ConsoleCodeResponse>({ path: CONSOLE_PATHS.code, body: {} }, request),
+    tokens: createTokens(send, options),
+  };
+}
+
+function commandOf(
+  action: ControlAction,
+  categories: CategorySelection | undefined,
+  options: ControlOptions | undefined,
+): ControlCommand {
+  return {
+    action,
+    ...(categories === undefined ? {} : { categories }),
+    ...(options === undefined ? {} : { options }),
+  };
+}
+
+/** The retry is safe because the server deduplicates by request id (RDCP 1.0, Limits: deduplication window). */
+async function sendControl(
+  send: Transport,
+  command: ControlCommand,
+  { requestId = randomId(), signal }: RequestOptions = {},
+): Promise<ControlResponse> {
+  const call = { path: PATHS.control, body: command };
+  const options = { requestId, ...(signal === undefined ? {} : { signal }) };
+  try {
+    return await send<ControlResponse>(call, options);
+  } catch (error) {
+    if (!isBrokenConnection(error)) throw error;
+    return send<ControlResponse>(call, options);
+  }
+}
+
+function isBrokenConnection(error: unknown): boolean {
+  return isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE' && !(error instanceof RdcpResponseError);
+}

@@ -1,0 +1,119 @@
+import { ERROR_STATUS, type ErrorCode, RdcpError } from '../../wire/errors.ts';
+
+/** The parts of an error response. */
+export interface ResponseFacts {
+  /** Address of the server, for the message. @default none */
+  readonly base?: string;
+  /** HTTP status of the response. */
+  readonly status: number;
+  /** Id of the request (`X-RDCP-Request-ID`). */
+  readonly requestId: string;
+  /** The parsed body, or `undefined` if it is not JSON. */
+  readonly body: unknown;
+  /** The `Retry-After` header. */
+  readonly retryAfter: string | null;
+  /** Whether an OAuth endpoint was asked, whose errors have another form (RFC 6749, section 5.2). @default false */
+  readonly oauth?: boolean;
+}
+
+/**
+ * An error response. `code` is always an {@link ErrorCode}: if the server sent another code (`serverCode`) or no RDCP error,
+ * it is derived from the HTTP status. Errors of the OAuth endpoints have the OAuth code in `details.error`, such as
+ * `invalid_grant` for a session that has ended.
+ */
+export class RdcpResponseError extends RdcpError {
+  /** The RDCP or OAuth error code that the server sent; `undefined` if it sent none, such as a proxy's error page. */
+  readonly serverCode: string | undefined;
+  /** The request id. Retrying a control with the same id does not apply it twice. */
+  readonly requestId: string;
+  readonly #status: number;
+
+  constructor({ base, status, requestId, body, retryAfter, oauth = false }: ResponseFacts) {
+    const { code, message, method, details } = (oauth ? oauthError(body) : undefined) ?? envelope(body);
+    super(
+      knownCode(code, status),
+      message ?? `The server${base === undefined ? '' : ` at ${base}`} answered ${status} without an RDCP error`,
+      {
+        ...(details === undefined ? {} : { details }),
+        ...(method === undefined ? {} : { method }),
+        ...(retryAfter === null ? {} : { headers: { 'Retry-After': retryAfter } }),
+      },
+    );
+    this.serverCode = code;
+    this.requestId = requestId;
+    this.#status = status;
+  }
+
+  /** The HTTP status of the response. */
+  override get status(): number {
+    return this.#status;
+  }
+}
+
+interface Envelope {
+  readonly code?: string;
+  readonly message?: string;
+  readonly method?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The fields of the error envelope; a field of the wrong type is ignored. */
+function envelope(body: unknown): Envelope {
+  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
+  return {
+    ...(typeof error.code === 'string' ? { code: error.code } : {}),
+    ...(typeof error.message === 'string' ? { message: error.message } : {}),
+    ...(typeof error.method === 'string' ? { method: error.method } : {}),
+    ...(isRecord(error.details) ? { details: error.details } : {}),
+  };
+}
+
+/** An error of an OAuth endpoint (RFC 6749, section 5.2). */
+function oauthError(body: unknown): Envelope | undefined {
+  if (!isRecord(body) || typeof body.error !== 'string') return undefined;
+  const { error: code, error_description: description } = body;
+  const message = typeof description === 'string' ? description : `The server refused the request: ${code}`;
+  return { code, message, details: { error: code } };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The code that an error response stands for. The server's text comes first, its HTTP status last. */
+function knownCode(code: string | undefined, status: number): ErrorCode {
+  if (code !== undefined && isErrorCode(code)) return code;
+  const meant = code === undefined ? undefined : CODE_OF_OAUTH_ERROR.get(code);
+  if (meant !== undefined) return meant;
+  const exact = CODE_OF_STATUS.get(status);
+  if (exact !== undefined) return exact;
+  return status >= 500 ? 'RDCP_SERVER_ERROR' : 'RDCP_MALFORMED_REQUEST';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_STATUS, code);
+}
+
+/** OAuth error codes that are more specific than the HTTP status. */
+const CODE_OF_OAUTH_ERROR: ReadonlyMap<string, ErrorCode> = new Map([
+  ['invalid_client', 'RDCP_AUTH_FAILED'],
+  ['invalid_grant', 'RDCP_AUTH_FAILED'],
+  ['invalid_scope', 'RDCP_FORBIDDEN'],
+  ['unauthorized_client', 'RDCP_FORBIDDEN'],
+]);
+
+/** For responses without a known code. If several codes share a status, the most general one. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, 'RDCP_AUTH_FAILED'],
+  [403, 'RDCP_FORBIDDEN'],
+  [404, 'RDCP_NOT_FOUND'],
+  [405, 'RDCP_METHOD_NOT_ALLOWED'],
+  [406, 'RDCP_MEDIA_NOT_ACCEPTABLE'],
+  [408, 'RDCP_TIMEOUT'],
+  [413, 'RDCP_REQUEST_TOO_LARGE'],
+  [415, 'RDCP_MEDIA_UNSUPPORTED'],
+  [429, 'RDCP_RATE_LIMITED'],
+  [502, 'RDCP_UNAVAILABLE'],
+  [503, 'RDCP_UNAVAILABLE'],
+  [504, 'RDCP_TIMEOUT'],
+]);

@@ -1,0 +1,355 @@
+import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../../wire/constants.ts';
+import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { randomId } from './random-id.ts';
+import { isRecord, RdcpResponseError } from './response-error.ts';
+import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
+import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/** The part of `fetch` that the client uses. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Address of the server, and the credential. */
+export interface RdcpClientOptions {
+  /** Address of the server, such as `http://127.0.0.1:9465`. Its path is prepended to every path of the protocol. */
+  readonly baseUrl: string;
+  /** Sent as `X-RDCP-API-Key`. */
+  readonly apiKey?: string;
+  /** Sent as `Authorization: Bearer`. A function is called before every request. Not together with `apiKey`. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Sent as `X-RDCP-Client-ID`: a label for the audit trail. It does not identify the client; the credential does. */
+  readonly clientId?: string;
+  /** Sent as `X-RDCP-Tenant-ID`. */
+  readonly tenantId?: string;
+  /** @default the global `fetch` */
+  readonly fetch?: Fetch;
+  /** Timeout of a request, in milliseconds. @default 30000 (RDCP 1.0, Limits) */
+  readonly timeoutMs?: number;
+  /** Extra headers of every request, for example for a proxy. The protocol's own headers take precedence. @default {} */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Options of a single request. */
+export interface RequestOptions {
+  /** Identifies the request. Control requests with the same id take effect once. @default a random UUID */
+  readonly requestId?: string;
+  /** Aborts the request; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Call {
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  /** JSON body. Makes the request a POST. */
+  readonly body?: unknown;
+  /** Form body. Makes the request a POST without a credential header: the form holds the credential. */
+  readonly form?: URLSearchParams;
+  /** Statuses besides 2xx that are not errors. */
+  readonly answers?: readonly number[];
+  /** Time that the server needs for this request, in milliseconds, on top of the timeout. @default 0 */
+  readonly extraMs?: number;
+}
+
+export interface StreamCall extends Pick<Call, 'path' | 'query' | 'body'> {
+  /** Further headers of this request. @default {} */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The name of the event that ends the stream. @default the stream lasts until it is aborted */
+  readonly ends?: string;
+}
+
+function initOf(headers: Headers, json: unknown, form?: URLSearchParams): RequestInit {
+  const body = form?.toString() ?? (json === undefined ? undefined : JSON.stringify(json));
+  return body === undefined ? { method: 'GET', headers } : { method: 'POST', headers, body };
+}
+
+/** Sends one request and resolves with the parsed response. */
+export type Transport = <T>(call: Call, options?: RequestOptions) => Promise<T>;
+
+/** Sends one request and yields the events of the response. Leaving the loop closes the connection. */
+export type StreamTransport = (
+  call: StreamCall,
+  options?: RequestOptions,
+) => AsyncGenerator<ServerSentEvent, void, undefined>;
+
+/** A version of the protocol that is not ours. */
+const PROTOCOL_FORM = /^rdcp\/[\d.]{1,7}$/;
+
+/** The most that is read of an answer, in bytes after decompression. Streams have no end. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** A server that is silent for this long, in milliseconds, is gone: it sends a comment every 5 seconds. */
+const SILENCE_MS = 20_000;
+
+/** @throws {TypeError} if the options contradict each other, or the base URL is not an absolute HTTP URL */
+export function createTransport(options: RdcpClientOptions): { send: Transport; stream: StreamTransport } {
+  if (options.apiKey !== undefined && options.token !== undefined) {
+    throw new TypeError('apiKey and token cannot be combined: pass one of them');
+  }
+  const base = baseOf(options.baseUrl);
+  const fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const timeoutMs = options.timeoutMs ?? 30_000;
+
+  /** Sends the request. Whatever fails from here on is translated by {@link failureOf}. */
+  async function request(call: Pick<Call, 'path' | 'query'>, init: RequestInit, attempt: Attempt): Promise<Response> {
+    const { timeout, signal } = attempt;
+    const response = await fetch(urlOf(base, call), {
+      ...init,
+      // Redirects are not followed: to another origin fetch drops Authorization, but would forward the API key.
+      redirect: 'manual',
+      cache: 'no-store',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    });
+    attempt.answered = true;
+    return response;
+  }
+
+  const send: Transport = async (call, { requestId = randomId(), signal } = {}) => {
+    signal?.throwIfAborted();
+    const timeout = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
+    const headers = await headersOf(options, requestId, call);
+    const attempt: Attempt = { requestId, signal, timeout, sentAt: performance.now(), answered: false };
+    try {
+      const response = await request(call, initOf(headers, call.body, call.form), attempt);
+      return answerOf(base, response, await textOf(base, response, requestId), requestId, call);
+    } catch (cause) {
+      throw failureOf(cause, base, attempt);
+    }
+  };
+
+  async function* stream(
+    call: StreamCall,
+    { requestId = randomId(), signal }: RequestOptions = {},
+  ): AsyncGenerator<ServerSentEvent, void, undefined> {
+    signal?.throwIfAborted();
+    const headers = await headersOf(options, requestId, call);
+    headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
+    for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    const silence = new Silence(timeoutMs);
+    const attempt: Attempt = {
+      requestId,
+      signal,
+      timeout: silence.signal,
+      sentAt: performance.now(),
+      answered: false,
+    };
+    try {
+      const response = await request(call, initOf(headers, call.body), attempt);
+      if (!response.ok || !isEventStream(response)) {
+        answerOf(base, response, await textOf(base, response, requestId), requestId, {});
+        throw notRdcp(base, response, requestId);
+      }
+      for await (const event of eventsOf(response, silence)) {
+        yield event;
+        if (event.event === call.ends) return;
+      }
+    } catch (cause) {
+      throw failureOf(cause, base, attempt);
+    } finally {
+      silence.end();
+    }
+    throw closedBy(base, requestId);
+  }
+
+  return { send, stream };
+}
+
+function urlOf(base: string, { path, query }: Pick<Call, 'path' | 'query'>): string {
+  return `${base}${path}${query === undefined || query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** Time to read what has arrived while this process was stopped (Ctrl-Z, a laptop that slept), in milliseconds. */
+const CATCH_UP_MS = 1000;
+
+/** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
+class Silence {
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(milliseconds: number) {
+    this.allow(milliseconds);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Restarts the time. */
+  allow(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.#controller.abort(), CATCH_UP_MS);
+    }, milliseconds);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE) === true;
+}
+
+/** Reads an answer as text, and closes the connection if it is too large: `response.text()` would read on without end. */
+async function textOf(base: string, { body }: Response, requestId: string): Promise<string> {
+  const reader = body?.getReader();
+  if (reader === undefined) return '';
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      bytes += value.byteLength;
+      if (bytes > MAX_ANSWER_BYTES) {
+        throw unreachable(`The answer of the server at ${base} has more than 16 MiB, which is not read`, requestId);
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  const decoder = new TextDecoder();
+  const parser = new ServerSentEventParser();
+  try {
+    for (;;) {
+      silence.allow(SILENCE_MS);
+      const { done, value } = await reader.read();
+      silence.end();
+      if (done) return;
+      yield* parser.read(decoder.decode(value, { stream: true }));
+    }
+  } finally {
+    // Closes the connection when the caller leaves its loop.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function baseOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('baseUrl must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not contain a credential');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+async function headersOf(
+  options: RdcpClientOptions,
+  requestId: string,
+  { body, form }: Pick<Call, 'body' | 'form'>,
+): Promise<Headers> {
+  const headers = new Headers(options.headers);
+  headers.set('Accept', JSON_MEDIA_TYPE);
+  headers.set(HEADERS.protocol, PROTOCOL);
+  headers.set(HEADERS.requestId, requestId);
+  if (form !== undefined) headers.set('Content-Type', 'application/x-www-form-urlencoded');
+  else if (body !== undefined) headers.set('Content-Type', JSON_MEDIA_TYPE);
+  if (options.clientId !== undefined) headers.set(HEADERS.clientId, options.clientId);
+  if (options.tenantId !== undefined) headers.set(HEADERS.tenantId, options.tenantId);
+  if (form !== undefined) return headers;
+  if (options.apiKey !== undefined) {
+    headers.set(HEADERS.authMethod, 'api-key');
+    headers.set(HEADERS.apiKey, sendable(options.apiKey, 'apiKey'));
+  } else if (options.token !== undefined) {
+    const token = typeof options.token === 'string' ? options.token : await options.token();
+    headers.set(HEADERS.authMethod, 'bearer');
+    headers.set('Authorization', `Bearer ${sendable(token, 'token')}`);
+  }
+  return headers;
+}
+
+/** Checked here because the error message of `Headers` would contain the credential. */
+function sendable(credential: string, name: string): string {
+  if (!VISIBLE_ASCII.test(credential)) throw new TypeError(`${name} must contain only visible ASCII characters`);
+  return credential;
+}
+
+function answerOf<T>(
+  base: string,
+  response: Response,
+  text: string,
+  requestId: string,
+  { answers = [], form }: Pick<Call, 'answers' | 'form'>,
+): T {
+  const elsewhere = answeredByTlsPort(base, response.status, text) ?? redirected(base, response);
+  if (elsewhere !== undefined) throw unreachable(elsewhere, requestId);
+  const body = parse(text);
+  const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
+  const answered = response.ok || (answers.includes(response.status) && speaksRdcp && !('error' in body));
+  if (!answered) {
+    const retryAfter = response.headers.get('Retry-After');
+    throw new RdcpResponseError({
+      base,
+      status: response.status,
+      requestId,
+      body,
+      retryAfter,
+      oauth: form !== undefined,
+    });
+  }
+  if (!speaksRdcp) throw notRdcp(base, response, requestId, isRecord(body) ? body.protocol : undefined);
+  return body as T;
+}
+
+/** An error message for a redirect. On a web page its target is hidden. */
+function redirected(base: string, { status, type, headers }: Response): string | undefined {
+  if (type !== 'opaqueredirect' && Math.floor(status / 100) !== 3) return undefined;
+  const target = URL.parse(headers.get('Location') ?? '', base);
+  return `The server at ${base} redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
+}
+
+function notRdcp(base: string, { status, headers }: Response, requestId: string, protocol?: unknown): RdcpError {
+  const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
+  const what = PROTOCOL_FORM.test(String(protocol))
+    ? `speaks ${protocol}, not`
+    : `answered ${status} with ${type}, which is not`;
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `The server at ${base} ${what} ${PROTOCOL}`, {
+    details: { requestId },
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A request that was sent. */
+interface Attempt {
+  readonly requestId: string;
+  readonly signal: AbortSignal | undefined;
+  readonly timeout: AbortSignal;
+  readonly sentAt: number;
+  /** Whether a response has begun. */
+  answered: boolean;
+}
+
+/** The error to throw for a request that failed: the caller's own reason, or an error of this package. */
+function failureOf(cause: unknown, base: string, { requestId, signal, timeout, sentAt, answered }: Attempt): unknown {
+  if (isRdcpError(cause)) return cause;
+  if (signal?.aborted) return signal.reason;
+  if (timeout.aborted) {
+    const message = `The server at ${base} did not respond in time`;
+    return new RdcpError('RDCP_TIMEOUT', message, { details: { requestId }, cause });
+  }
+  if (answered) return closedBy(base, requestId, cause);
+  const reason = failedByScheme(base, cause, performance.now() - sentAt);
+  return unreachable(reason ?? `The server at ${base} cannot be reached`, requestId, cause);
+}
+
+function closedBy(base: string, requestId: string, cause?: unknown): RdcpError {
+  return unreachable(`The server at ${base} closed the connection`, requestId, cause);
+}
+
+function unreachable(message: string, requestId: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', message, { details: { requestId }, cause });
+}

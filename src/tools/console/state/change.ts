@@ -1,0 +1,147 @@
+import type { ControlCommand } from '../../../client.ts';
+import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
+import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { randomId } from '../../client/random-id.ts';
+import { clockTime, someOf } from '../parts/format.ts';
+import type { ReadPart } from './part.ts';
+import { activationText } from './reach.ts';
+import type { Receipt } from './state.ts';
+
+/** The change that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, `reset` removes both. */
+export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'extend';
+
+/** Whether the change removes the setting. */
+export function isReset(intent: Intent): boolean {
+  return intent === 'end' || intent === 'reset';
+}
+
+export interface ChangeForm {
+  readonly intent: Intent;
+  readonly categories: readonly string[];
+  /** `undefined` for a change without an end. */
+  readonly seconds: number | undefined;
+  readonly reason: string;
+  readonly budget: ControlBudget | undefined;
+  /** For an `enable` that is for some work or some lines alone. */
+  readonly part?: ReadPart;
+}
+
+/** The action that a change is sent as. */
+export function actionOf(intent: Intent): 'enable' | 'disable' | 'toggle' | 'reset' {
+  if (isReset(intent)) return 'reset';
+  return intent === 'disable' || intent === 'toggle' ? intent : 'enable';
+}
+
+export function commandOf({ intent, categories, seconds, reason, budget, part = {} }: ChangeForm): ControlCommand {
+  const said = reason.trim() === '' ? {} : { reason: reason.trim() };
+  const action = actionOf(intent);
+  if (action === 'reset') {
+    return { action, categories, options: intent === 'end' ? { otelrdcp_only: 'temporary', ...said } : said };
+  }
+  const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
+  const limits =
+    budget === undefined || action === 'disable' || seconds === undefined ? {} : { otelrdcp_budget: budget };
+  const { target, filter, when } = part;
+  const only = {
+    ...(target && { otelrdcp_target: target }),
+    ...(filter && { otelrdcp_filter: filter }),
+    ...(when && { otelrdcp_when: when }),
+  };
+  return { action, categories, options: { ...time, ...said, ...limits, ...only } };
+}
+
+/** The answer to a change in words: what is so now, for whom, and where. */
+export function receiptOf(
+  { otelrdcp_fleet: fleet, otelrdcp_shared: shared, otelrdcp_tenantKnown: known, ...answer }: ControlResponse,
+  whom: string,
+  processName = (id: string) => id,
+) {
+  const { action, tenant, status, changes, message, categories, otelrdcp_activation: activation } = answer;
+  const parts = [true, false].flatMap((on) => {
+    const names = changes.filter(({ newState }) => newState === on).map(({ category }) => category);
+    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${someOf(names)}`];
+  });
+  if (activation !== undefined && action === 'enable') {
+    parts.push(`On for ${activationText(activation)}: ${someOf(categories)}`);
+  }
+  const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
+  const applied = some
+    ? `Applied by ${fleet.applied} of ${fleet.instances}. ${behindText(fleet, processName)}`.trimEnd()
+    : '';
+  const reach = shared === false ? 'In this process alone: its store is not shared with other processes.' : applied;
+  const unknown = known === false ? 'Unknown tenant. ' : '';
+  const whole = status === 'success';
+  const lasting =
+    action !== 'reset' &&
+    tenant?.scope === 'tenant-isolated' &&
+    changes.some(({ newState, temporary }) => !newState && !temporary);
+  const off = lasting ? 'Stays off also when it is switched on for everybody, until it is reset. ' : '';
+  return {
+    tone: status === 'failed' ? 'error' : whole && !unknown ? 'good' : 'warning',
+    title: `${unknown}${whole ? '' : status === 'failed' ? 'Failed. ' : 'Partial. '}${parts.join('. ') || message}`,
+    detail: `${off}${whole || fleet ? reach : message}`,
+  } satisfies Omit<Receipt, 'id'>;
+}
+
+/** The processes that have not applied a change, and since when they are not heard of. */
+export function behindText(
+  { pending, lastSeen = {} }: Pick<FleetSummary, 'pending' | 'lastSeen'>,
+  processName: (id: string) => string,
+): string {
+  const late = pending.filter((id) => lastSeen[id] === undefined).map(processName);
+  const silent = Object.entries(lastSeen).map(([id, at]) => `${processName(id)} since ${clockTime(new Date(at))}`);
+  return [
+    ...(late.length > 0 ? [`Behind: ${someOf(late)}.`] : []),
+    ...(silent.length > 0 ? [`Not heard of: ${someOf(silent)}.`] : []),
+  ].join(' ');
+}
+
+/**
+ * The change that takes another one back; `undefined` where there is none.
+ * @param before its categories as they were, `undefined` where that is not known
+ * @param now milliseconds since the epoch
+ */
+export function undoOf(
+  { intent, categories, seconds }: ChangeForm,
+  { otelrdcp_activation: activation, status }: ControlResponse,
+  before: readonly DiscoveredCategory[] | undefined,
+  now: number,
+): ControlCommand | undefined {
+  if (status !== 'success') return undefined;
+  const reason = 'undone';
+  if (activation !== undefined) {
+    return intent === 'enable'
+      ? { action: 'disable', categories, options: { otelrdcp_id: activation.id, reason } }
+      : undefined;
+  }
+  if (before === undefined) return undefined;
+  if (intent === 'enable' && seconds !== undefined && before.every(({ temporary }) => !temporary)) {
+    return { action: 'reset', categories, options: { otelrdcp_only: 'temporary', reason } };
+  }
+  if (intent === 'enable' && before.every(({ otelrdcp_origin: origin }) => origin === 'default')) {
+    return { action: 'reset', categories, options: { reason } };
+  }
+  const [only, another] = before;
+  const left = Math.floor((Date.parse(only?.otelrdcp_expiresAt ?? '') - now) / 1000);
+  if (intent === 'end' && another === undefined && only?.enabled === true && left > 0) {
+    return { action: 'enable', categories, options: { temporary: true, duration: left, reason } };
+  }
+  return undefined;
+}
+
+/** Gives each change an id, and the same id when it is sent again unchanged, so that it takes effect once. */
+export class RequestIds {
+  #last: { readonly change: string; readonly id: string } | undefined;
+
+  of(change: string): string {
+    if (this.#last?.change !== change) this.#last = { change, id: randomId() };
+    return this.#last.id;
+  }
+}
+
+/** Reads a time as it is typed. @returns seconds, or what is wrong with it */
+export function readDuration(text: string, maxSeconds: number): number | string {
+  const seconds = parseDuration(text.trim().toLowerCase().replace(/\s/g, ''));
+  if (seconds === undefined) return 'Write a time with its unit: 45s, 15m, 2h or 1d';
+  return seconds > maxSeconds ? `At most ${formatDuration(maxSeconds)}` : seconds;
+}

@@ -1,0 +1,54 @@
+import type { DiscoveredCategory, SessionResponse } from '../../../wire/messages.ts';
+import { matchesAny } from '../../../wire/names.ts';
+import { parseDuration } from '../../../wire/time.ts';
+import { actionOf, type Intent } from './change.ts';
+
+/** What limits a credential beside its scopes. */
+type Limited = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;
+
+type Offered = readonly [intent: Intent, text: string];
+
+const END: Offered = ['end', 'End now…'];
+
+/**
+ * Whether what is shown is set for everybody.
+ * @param tenant whose settings are shown. It cannot see who made a control for everybody, so a control without a maker is not its own.
+ */
+export function isForEverybody(
+  { otelrdcp_origin: origin, otelrdcp_control: control }: DiscoveredCategory,
+  tenant: string | undefined,
+): boolean {
+  return tenant === undefined || origin === 'global' || origin === 'default' || (origin === 'temporary' && !control);
+}
+
+/**
+ * The changes that a category offers, the most frequent first. A tenant's own control can be ended, one for everybody can
+ * only be overruled.
+ */
+export function intentsOf(category: DiscoveredCategory, tenant: string | undefined): readonly Offered[] {
+  const { enabled, temporary } = category;
+  const ends = temporary && (tenant === undefined || !isForEverybody(category, tenant));
+  if (!enabled) return ends ? [['enable', 'Enable…'], END] : [['enable', 'Enable…']];
+  return ends ? [['extend', 'Extend…'], END] : [['disable', 'Disable…']];
+}
+
+/** Whether a credential may do this, alone or with the approval of somebody else. */
+export function isAllowed(intent: Intent | 'tail' | 'forecast', name: string | undefined, session: Limited): boolean {
+  const allow = limitsOf(session);
+  if (allow === undefined) return true;
+  const action = intent === 'tail' || intent === 'forecast' ? intent : actionOf(intent);
+  return (
+    (allow.actions === undefined || allow.actions.includes(action)) &&
+    (name === undefined || matchesAny(allow.categories, name))
+  );
+}
+
+/** Longest time that a credential may switch something on for, in seconds; `undefined` if it may do so for good. */
+export function longestAllowed(session: Limited): number | undefined {
+  const { maxDuration } = limitsOf(session) ?? {};
+  return maxDuration === undefined ? undefined : parseDuration(maxDuration);
+}
+
+function limitsOf({ otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited) {
+  return approval === true ? undefined : allow;
+}

@@ -1,0 +1,60 @@
+import type { EventsRates } from '../../../wire/streams.ts';
+
+/** Seconds that are remembered. */
+export const HISTORY_SECONDS = 180;
+
+/** Calls a second of each category in the last minutes. Seconds that were not seen are gaps (`NaN`). */
+export class RateHistory {
+  readonly #categories = new Map<string, Float32Array>();
+  readonly #total = new Float32Array(HISTORY_SECONDS).fill(Number.NaN);
+  /** The newest second, since the epoch. */
+  #newest: number | undefined;
+
+  add({ timestamp, callsPerSecond, categories }: EventsRates): void {
+    const second = Math.round(Date.parse(timestamp) / 1000);
+    if (!Number.isFinite(second)) return;
+    const passed = this.#newest === undefined ? HISTORY_SECONDS : second - this.#newest;
+    if (passed <= 0) {
+      // The server's clock went back, or two events fell into one second.
+      if (passed > -HISTORY_SECONDS / 10) return;
+      this.clear();
+    }
+    for (const name of Object.keys(categories)) {
+      if (!this.#categories.has(name)) this.#categories.set(name, this.#silent());
+    }
+    this.#newest = second;
+    // A second that two roundings left out is no gap.
+    const bridge = passed === 2;
+    advance(this.#total, passed, callsPerSecond, bridge);
+    for (const [name, rates] of this.#categories) advance(rates, passed, categories[name] ?? 0, bridge);
+  }
+
+  /** Oldest first; empty before the first event. */
+  of(category: string): Float32Array {
+    if (this.#newest === undefined) return new Float32Array(0);
+    return this.#categories.get(category) ?? this.#silent();
+  }
+
+  /** The rates of all categories together. */
+  get total(): Float32Array {
+    return this.#total;
+  }
+
+  clear(): void {
+    this.#categories.clear();
+    this.#total.fill(Number.NaN);
+    this.#newest = undefined;
+  }
+
+  /** The rates of a category without calls: zero in each second that was seen. */
+  #silent(): Float32Array {
+    return this.#total.map((rate) => rate * 0);
+  }
+}
+
+function advance(rates: Float32Array, passed: number, rate: number, bridge: boolean): void {
+  const shift = Math.min(passed, rates.length);
+  rates.copyWithin(0, shift);
+  rates.fill(bridge ? rate : Number.NaN, rates.length - shift);
+  rates[rates.length - 1] = rate;
+}

@@ -1,0 +1,174 @@
+import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
+import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { connection, replaceQuery, route, state } from '../page.ts';
+import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
+import { counted } from '../parts/format.ts';
+import { Loading, Notice } from '../parts/notice.tsx';
+import { Fields } from '../parts/tables.tsx';
+import { type Wanted, wantedOf } from './audit/audit-filter.ts';
+import { AuditPages } from './audit/audit-pages.ts';
+import type { ChainState } from './audit/chain-check.ts';
+import { EntryTable } from './audit/entry-table.tsx';
+
+/** The entries of a search. Another search begins with new ones. */
+function useAudit(wanted: Wanted): AuditPages {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
+  const pages = useMemo(
+    () =>
+      new AuditPages(wanted, {
+        fetch: (filter, signal) => connection.client.audit(filter, { signal }),
+        digest: crypto.subtle && ((data) => crypto.subtle.digest('SHA-256', data)),
+        problemOf: (error) => connection.problemOf(error),
+        changed: redraw,
+      }),
+    [JSON.stringify(wanted)],
+  );
+  const live = state.entries.value;
+  const link = state.link.value.state;
+  useEffect(() => {
+    void pages.more();
+    return () => pages.close();
+  }, [pages]);
+  useEffect(() => pages.add(live), [pages, live]);
+  useEffect(() => {
+    if (link === 'live' && pages.searched > 0) void pages.refresh();
+  }, [pages, link]);
+  return pages;
+}
+
+export function AuditView() {
+  const wanted = wantedOf(route.value.query);
+  const pages = useAudit(wanted);
+  const { entries, isLoading, isComplete, problem } = pages;
+  const isIdle = !isLoading && problem === undefined;
+  return (
+    <div class="stack">
+      <AuditForm wanted={wanted} />
+      <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
+      <EntryTable label="Audit trail" entries={entries} faultOf={(entry) => faultOf(pages, entry)} />
+      {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
+      {isLoading && <Loading what="entries" />}
+      {isIdle && isComplete && (
+        <p class="muted">
+          {entries.length === 0 ? 'No entry' : counted(entries.length, 'entry', 'entries')}, back to the oldest one.
+        </p>
+      )}
+      {isIdle && !isComplete && (
+        <>
+          <div class="bar">
+            <Button onClick={() => void pages.more()}>Load older entries</Button>
+            <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
+          </div>
+          <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function faultOf({ chain }: AuditPages, { id }: AuditEntry): string | undefined {
+  if (chain?.changed.includes(id)) return 'The content does not match its hash';
+  return chain?.unlinked.includes(id) ? 'It does not link to the entry before' : undefined;
+}
+
+/** Loads the next page when the end comes into view. */
+function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
+  const [element, setElement] = useState<Element | null>(null);
+  useEffect(() => {
+    if (element === null) return undefined;
+    const observer = new IntersectionObserver(([seen]) => seen?.isIntersecting === true && onSeen(), {
+      rootMargin: '200px',
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return <div ref={setElement} />;
+}
+
+/** The fields of a search. They stand in the address. */
+function AuditForm({ wanted }: { readonly wanted: Wanted }) {
+  const id = useId();
+  const onChange = (change: Wanted) => replaceQuery('audit', { ...wanted, ...change });
+  const field = (name: keyof Wanted, label: string, rest: Readonly<Record<string, unknown>> = {}) => (
+    <label>
+      {label}
+      <input
+        {...rest}
+        value={wanted[name] ?? ''}
+        autocomplete="off"
+        spellcheck={false}
+        onChange={(event) => onChange({ [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+  const choice = (name: 'action' | 'outcome', label: string, values: readonly string[]) => (
+    <label>
+      {label}
+      <select value={wanted[name] ?? ''} onChange={(event) => onChange({ [name]: event.currentTarget.value })}>
+        <option value="">any</option>
+        {values.map((value) => (
+          <option key={value}>{value}</option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <search class="audit-form">
+      {field('category', 'Category', { list: `${id}-categories` })}
+      <datalist id={`${id}-categories`}>
+        {[...(state.categories.value?.keys() ?? [])].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      {choice('action', 'Action', AUDIT_ACTIONS)}
+      {choice('outcome', 'Result', ['success', 'partial', 'failed', 'denied'])}
+      {field('who', 'Who')}
+      {field('text', 'Text', { type: 'search' })}
+      {field('since', 'From', { type: 'datetime-local' })}
+      {field('until', 'To', { type: 'datetime-local' })}
+      {Object.keys(wanted).length > 0 && <Button onClick={() => replaceQuery('audit', {})}>Clear filters</Button>}
+    </search>
+  );
+}
+
+interface ChainPanelProps {
+  /** `undefined` before the first result, and where the browser computes no hashes. */
+  readonly chain: ChainState | undefined;
+  /** Whether filters leave entries out. */
+  readonly isFiltered: boolean;
+}
+
+/** The result of checking the hashes of the loaded entries, and what it does not show. */
+function ChainPanel({ chain, isFiltered }: ChainPanelProps) {
+  if (chain === undefined) {
+    return crypto.subtle ? null : <p class="muted">Hashes are checked here over HTTPS and on loopback.</p>;
+  }
+  const { checked, changed, unlinked, links, missing } = chain;
+  const isBroken = changed.length + unlinked.length > 0;
+  const gaps = missing > 0 && !isFiltered;
+  return (
+    <details class="chain" open={isBroken}>
+      <summary>
+        <Badge tone={isBroken ? 'error' : gaps ? 'warning' : 'good'}>
+          {isBroken ? 'Chain broken' : gaps ? 'Entries missing' : 'Chain intact'}
+        </Badge>{' '}
+        {checked} entries checked
+      </summary>
+      <Fields
+        of={{
+          'Match their hash': checked - changed.length,
+          'Changed since written': changed.length,
+          'Link to the entry before': links,
+          'Do not, as one was removed, added or replaced': unlinked.length,
+          'Not loaded between them': missing,
+        }}
+      />
+      <p>
+        This shows whether loaded entries were changed, not that none is missing at either end, nor that this server
+        shows the true trail. For that: <code>rdcp audit verify --store … --checkpoints …</code>
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,46 @@
+import type { AuditFilter } from '../../../../client.ts';
+import type { AuditEntry } from '../../../../wire/audit-messages.ts';
+
+const NAMES = ['category', 'action', 'outcome', 'since', 'until', 'who', 'text'] as const;
+
+/**
+ * The search, as it stands in the address. `since` and `until` are in the browser's zone, as
+ * `datetime-local` has them: `2026-01-31T12:30`. `who` is a part of the user or the client, `text` of anything.
+ */
+export type Wanted = Partial<Readonly<Record<(typeof NAMES)[number], string>>>;
+
+/** Reads the search from an address, without empty values and invalid times. */
+export function wantedOf(query: URLSearchParams): Wanted {
+  const given = NAMES.map((name) => [name, query.get(name)?.trim() ?? ''] as const);
+  return Object.fromEntries(
+    given.filter(([name, value]) => value !== '' && (!/since|until/.test(name) || !Number.isNaN(Date.parse(value)))),
+  );
+}
+
+/** The part that the server filters by; it says what it cannot. */
+export function serverFilter({ who: _, text: __, since, until, category, ...rest }: Wanted): AuditFilter {
+  return {
+    ...(rest as AuditFilter),
+    ...(category && { category: category.toUpperCase() }),
+    ...(since && { since: new Date(since) }),
+    ...(until && { until: new Date(until) }),
+  };
+}
+
+/** Whether an entry is wanted. Those of the event stream come unfiltered. */
+export function isWanted(wanted: Wanted): (entry: AuditEntry) => boolean {
+  const { category, since, until } = serverFilter(wanted);
+  const [who = '', text = ''] = [wanted.who?.toLowerCase(), wanted.text?.toLowerCase()];
+  return (entry) => {
+    const at = new Date(entry.timestamp);
+    return (
+      (category === undefined || entry.categories.includes(category)) &&
+      entry.action === (wanted.action ?? entry.action) &&
+      entry.outcome === (wanted.outcome ?? entry.outcome) &&
+      at >= (since ?? at) &&
+      (until === undefined || at < until) &&
+      `${entry.identity.userId} ${entry.identity.clientId}`.toLowerCase().includes(who) &&
+      JSON.stringify(entry).toLowerCase().includes(text)
+    );
+  };
+}

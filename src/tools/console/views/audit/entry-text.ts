@@ -1,0 +1,37 @@
+import type { AuditEntry } from '../../../../wire/audit-messages.ts';
+import type { ChangeRecord } from '../../../../wire/messages.ts';
+import { levelState } from '../../../../wire/target-text.ts';
+
+/** Who did it: the user, else the client, else the server itself. */
+export function whoOf({ identity, action }: Pick<AuditEntry, 'identity' | 'action'>): string {
+  const { userId, clientId } = identity;
+  if (userId !== undefined && clientId !== undefined && userId !== clientId) return `${userId} (${clientId})`;
+  return userId ?? clientId ?? (ACTIONS_OF_SERVER.includes(action) ? 'the server' : 'unknown');
+}
+
+const ACTIONS_OF_SERVER: readonly AuditEntry['action'][] = [
+  'expire',
+  'reconcile',
+  'prune',
+  'state_reset',
+  'credentials.reload',
+];
+
+export function stateText(enabled: boolean): string {
+  return enabled ? 'on' : 'off';
+}
+
+/** The changes of an entry in a few words; empty without changes. */
+export function changesText(changes: readonly ChangeRecord[]): string {
+  const texts = new Set(changes.map(changeText));
+  const [only = ''] = texts;
+  if (texts.size > 1) return `${changes.length} changes`;
+  return changes.length > 1 ? `${changes.length} × ${only}` : only;
+}
+
+function changeText({ previousState, newState, otelrdcp_level: level }: ChangeRecord): string {
+  if (level !== undefined) return `${stateText(previousState)} → ${levelState(level)}`;
+  return previousState === newState
+    ? `stays ${stateText(newState)}`
+    : `${stateText(previousState)} → ${stateText(newState)}`;
+}

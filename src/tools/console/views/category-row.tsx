@@ -1,0 +1,113 @@
+import { isCounted } from '../../../wire/counted-calls.ts';
+import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { connection, now, state } from '../page.ts';
+import { Badge } from '../parts/badge.tsx';
+import { roughSpan } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { Text } from '../parts/text.tsx';
+import { isPartlyOn } from '../state/reach.ts';
+import { href } from '../state/route.ts';
+import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
+import { tailOf } from './tail/running-tail.ts';
+
+interface CategoryRowProps {
+  readonly category: DiscoveredCategory;
+  /** Position in the grid, from 1. */
+  readonly index: number;
+  readonly current: boolean;
+  readonly selected: boolean;
+  /** Absent where there is nothing to do with a selection. @param extend whether the rows before are meant too */
+  readonly onSelect: ((extend: boolean) => void) | undefined;
+}
+
+/** Off, and not set: there is nothing to say but what it is. Such a row has one line. */
+export function isPlain(category: DiscoveredCategory): boolean {
+  const { enabled, otelrdcp_origin: origin, otelrdcp_control: control } = category;
+  return !enabled && !isPartlyOn(category) && origin === 'default' && control === undefined;
+}
+
+export function CategoryRow({ category, index, current, selected, onSelect }: CategoryRowProps) {
+  const { name, description, enabled, otelrdcp_source: source } = category;
+  const tabIndex = current ? 0 : -1;
+  const isMeasured = !isCounted(category) && connection.rateOf(category) !== undefined;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index}
+      aria-selected={onSelect && selected}
+      data-name={name}
+      class={`row category ${enabled ? 'is-on' : ''} ${isPlain(category) ? 'is-plain' : ''} ${selected ? 'is-selected' : ''}`}
+    >
+      <div role="gridcell" class="cell select">
+        {onSelect && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${name}`}
+            tabIndex={tabIndex}
+            checked={selected}
+            onClick={(event) => onSelect(event.shiftKey)}
+          />
+        )}
+      </div>
+      <div role="gridcell" class="cell state">
+        <OnBadge category={category} />
+      </div>
+      <div role="rowheader" class="cell title">
+        <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
+          {name}
+        </a>
+        <span class="description">
+          {source !== undefined && <Badge>{source.kind}</Badge>}
+          <Text value={description} most={160} />
+        </span>
+      </div>
+      <div role="gridcell" class="cell whom">
+        <Whom category={category} />
+      </div>
+      <div role="gridcell" class="cell until">
+        <Until category={category} />
+        <WhoAndWhy category={category} />
+      </div>
+      <div role="gridcell" class="cell bar tight calls">
+        <Rate category={category} />
+        {isMeasured ? <Measured /> : isCounted(category) && <Sparkline rates={connection.history.of(name)} />}
+      </div>
+      <div role="gridcell" class="cell budget">
+        <Budget category={category} />
+      </div>
+      <div role="gridcell" class="cell bar tight actions">
+        {connection.offers(category).map(([intent, text]) => (
+          <button
+            key={intent}
+            type="button"
+            class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
+            aria-label={`${text.replace('…', '')} ${name}`}
+            tabIndex={tabIndex}
+            onClick={() => connection.ask(intent, [name])}
+          >
+            {text}
+          </button>
+        ))}
+        {connection.mayTail && (
+          <button
+            type="button"
+            class="button quiet"
+            aria-label={`Tail ${name}`}
+            title="Tail"
+            tabIndex={tabIndex}
+            onClick={() => tailOf([name])}
+          >
+            <Icon name="tail" />
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** How long ago the calls of what is off were measured. */
+function Measured() {
+  const { at = 0 } = state.measured.value ?? {};
+  return <span class="muted measured">{roughSpan(now.value - at)} ago</span>;
+}

@@ -1,0 +1,249 @@
+import { useState } from 'preact/hooks';
+import type { ControlCommand } from '../../../client.ts';
+import { isCounted } from '../../../wire/counted-calls.ts';
+import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { randomId } from '../../client/random-id.ts';
+import { connection, state, useShortcuts } from '../page.ts';
+import { Button } from '../parts/button.tsx';
+import { counted, wholeNumber } from '../parts/format.ts';
+import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { Fields, Table } from '../parts/tables.tsx';
+import { LongText, Text } from '../parts/text.tsx';
+import { Time, TimeLeft } from '../parts/time.tsx';
+import { usePolled } from '../parts/use-polled.ts';
+import { receiptOf } from '../state/change.ts';
+import { isForEverybody } from '../state/intents.ts';
+import { HISTORY_SECONDS } from '../state/rate-history.ts';
+import { countOfParts, endOf, isPartlyOn, type Part, partsOf } from '../state/reach.ts';
+import { href } from '../state/route.ts';
+import { EntryTable } from './audit/entry-table.tsx';
+import { Budget, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { tailOf } from './tail/running-tail.ts';
+
+/** How often totals are read again, in milliseconds. */
+const REFRESH_MS = 10_000;
+/** Entries of the history. */
+const NEWEST = 8;
+
+/** Everything about one category. */
+export function CategoryView({ name }: { readonly name: string }) {
+  const categories = state.categories.value;
+  const category = categories?.get(name);
+  usePolled(() => connection.refresh(), { everyMs: REFRESH_MS });
+  const intents = category === undefined ? [] : connection.offers(category);
+  useShortcuts({
+    ...Object.fromEntries(
+      intents.map(([intent]) => [
+        intent === 'enable' || intent === 'extend' ? 'e' : 'd',
+        () => connection.ask(intent, [name]),
+      ]),
+    ),
+    ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
+    Escape: () => location.assign(href('categories')),
+  });
+
+  if (categories === undefined) return <Loading what={name.slice(0, 80)} />;
+  return (
+    <>
+      <nav class="back" aria-label="Back">
+        <a href={href('categories')}>← Categories</a>
+      </nav>
+      {category === undefined ? (
+        <Empty title="There is no such category">
+          <p>
+            <Text value={name} most={80} /> is not known to this service. It may not have been loaded yet.
+          </p>
+        </Empty>
+      ) : (
+        <Details category={category} />
+      )}
+    </>
+  );
+}
+
+function Details({ category }: { readonly category: DiscoveredCategory }) {
+  const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
+  const { otelrdcp_control: control } = category;
+  return (
+    <>
+      <div class="bar">
+        <h1 class="name">{name}</h1>
+        <OnBadge category={category} />
+        <Until category={category} />
+        {endOf(category) && <span aria-hidden="true">left</span>}
+      </div>
+      {description !== '' && <LongText value={description} />}
+      <Actions category={category} />
+      <Parts category={category} />
+      <section aria-label="Calls" class="chart">
+        <p>
+          <strong class="big">
+            <Rate category={category} />
+          </strong>{' '}
+          calls <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
+        </p>
+        <Sparkline rates={connection.history.of(name)} tall />
+      </section>
+      <Fields
+        of={{
+          State: (
+            <>
+              {enabled ? 'On' : 'Off'}, {ORIGINS[category.otelrdcp_origin]}
+              {control && (
+                <>
+                  {' '}
+                  since <Time at={control.since} />
+                </>
+              )}
+            </>
+          ),
+          'Who and why': control && <Who control={control} />,
+          Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
+          'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
+          Default: byDefault ? 'On' : 'Off',
+          Calls:
+            isCounted(category) || metrics.callsTotal > 0 ? `${wholeNumber(metrics.callsTotal)} since the start` : '-',
+          Budget: enabled && (
+            <>
+              {category.otelrdcp_budget === false && 'no limit '}
+              <Budget category={category} />
+            </>
+          ),
+          'Recording failures':
+            category.otelrdcp_recorder &&
+            `${wholeNumber(category.otelrdcp_recorder.written)} lines written, ${wholeNumber(category.otelrdcp_recorder.forgotten)} of work that ended well, ${wholeNumber(category.otelrdcp_recorder.cut)} beyond a limit`,
+          Source:
+            source === undefined ? (
+              'the service itself'
+            ) : (
+              <>
+                {source.kind} <Text value={`${source.name} ${source.version ?? ''}`} />
+                {source.count > 1 && `, ${counted(source.count, 'logger', 'loggers')}`}
+                {source.onByItself !== undefined &&
+                  category.otelrdcp_origin === 'default' &&
+                  `, on by itself in ${source.onByItself} of ${counted(source.count, 'source', 'sources')}`}
+              </>
+            ),
+        }}
+      />
+      {connection.can('admin') && <CategoryHistory category={name} />}
+    </>
+  );
+}
+
+/** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
+function Parts({ category }: { readonly category: DiscoveredCategory }) {
+  const parts = partsOf(category);
+  const more = countOfParts(category) - parts.length;
+  if (parts.length === 0) return null;
+  return (
+    <section aria-label="On for">
+      <h2>On for</h2>
+      <Table
+        caption="Tenants and work that it is on for"
+        head={['For whom', 'Time left', 'Who and why', 'Action']}
+        rows={parts.map((part) => [
+          part.activation ?? part.whom,
+          [
+            part.expiresAt === undefined ? 'permanent' : <TimeLeft until={part.expiresAt} />,
+            <Who control={part.control} />,
+            connection.mayChange('end', category.name) && <EndButton category={category.name} part={part} />,
+          ],
+        ])}
+        nameOf={(key) => <Text value={parts.find((part) => (part.activation ?? part.whom) === key)?.whom ?? key} />}
+      />
+      {more > 0 && <p class="muted">and {counted(more, 'more tenant', 'more tenants')}</p>}
+    </section>
+  );
+}
+
+/** Ends an activation, in all its categories, at once. A tenant's setting asks first, as for everybody. */
+function EndButton({
+  category,
+  part: { whom, tenant, activation, expiresAt },
+}: {
+  readonly category: string;
+  readonly part: Part;
+}) {
+  const [busy, setBusy] = useState(false);
+  const end = async (id: string) => {
+    setBusy(true);
+    try {
+      const command: ControlCommand = { action: 'disable', categories: [category], options: { otelrdcp_id: id } };
+      const answer = await connection.change(command, tenant, randomId());
+      connection.showReceipt(receiptOf(answer, '', (id) => connection.processName(id)));
+    } catch (error) {
+      connection.showProblem(error);
+      setBusy(false);
+    }
+  };
+  return (
+    <Button
+      kind="danger"
+      aria-label={`End for ${whom}`}
+      busy={busy}
+      onClick={() => {
+        if (activation === undefined) connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant);
+        else if (!busy) void end(activation);
+      }}
+    >
+      {activation === undefined ? 'End…' : 'End'}
+    </Button>
+  );
+}
+
+const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> = {
+  default: 'by default',
+  global: 'set for everybody',
+  tenant: 'set for this tenant',
+  temporary: 'for a while',
+};
+
+function Actions({ category }: { readonly category: DiscoveredCategory }) {
+  const { name } = category;
+  const tenant = connection.shownTenant;
+  const isOwn =
+    category.otelrdcp_origin !== 'default' &&
+    !category.temporary &&
+    (tenant === undefined || !isForEverybody(category, tenant));
+  return (
+    <div class="bar">
+      {connection.offers(category).map(([intent, text], at) => (
+        <Button
+          key={intent}
+          kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          onClick={() => connection.ask(intent, [name])}
+        >
+          {text}
+        </Button>
+      ))}
+      {connection.mayChange('toggle', name) && (
+        <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
+      )}
+      {isOwn && connection.mayChange('reset', name) && (
+        <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
+      )}
+      {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
+    </div>
+  );
+}
+
+/** The last changes of a category: when, what, who and why. Asked for again when there is another one. */
+function CategoryHistory({ category }: { readonly category: string }) {
+  const newest = state.entries.value.find(({ categories }) => categories.includes(category));
+  const { value, problem, refresh } = usePolled(
+    (signal) => connection.client.audit({ category, limit: NEWEST }, { signal }),
+    { key: newest },
+  );
+  return (
+    <section aria-label="Last changes">
+      <h2>Last changes</h2>
+      {problem && <Notice problem={problem} onRetry={refresh} />}
+      <EntryTable label="Last changes" entries={value?.entries ?? []} />
+      {value === undefined && problem === undefined && <Loading what="changes" />}
+      {value?.entries.length === 0 && <p class="muted">None yet.</p>}
+      <a href={href('audit', undefined, { category })}>All in the audit trail</a>
+    </section>
+  );
+}

@@ -1,0 +1,135 @@
+import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
+import { levelText } from '../../../wire/target-text.ts';
+import { connection, state } from '../page.ts';
+import { Badge } from '../parts/badge.tsx';
+import { counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
+import { Text } from '../parts/text.tsx';
+import { TimeLeft } from '../parts/time.tsx';
+import { countOfParts, endOf, isPartlyOn, partsOf, whomOf } from '../state/reach.ts';
+
+/** The person who switched it, and the reason. */
+export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {
+  if (control === undefined) return null;
+  const text = `${control.userId ?? control.clientId ?? ''}${control.reason ? `: ${control.reason}` : ''}`;
+  return (
+    <span class="who" title={printable(text, 2000).text}>
+      <Text value={text} />
+    </span>
+  );
+}
+
+/**
+ * The end of the present setting, and its level; of the first one, where a category is on for some tenants or some work
+ * alone.
+ */
+export function Until({ category }: { readonly category: DiscoveredCategory }) {
+  const { otelrdcp_level: level } = category;
+  return (
+    <>
+      <End category={category} />
+      {level !== undefined && <span class="muted"> {levelText(level)}</span>}
+    </>
+  );
+}
+
+function End({ category }: { readonly category: DiscoveredCategory }) {
+  const { enabled, temporary, otelrdcp_origin: origin } = category;
+  const until = endOf(category);
+  if (until !== undefined) return <TimeLeft until={until} />;
+  if (!enabled && origin === 'default' && !isPartlyOn(category)) return null;
+  return (
+    <span class="muted">
+      {origin === 'default' && enabled ? 'by default' : temporary ? 'for a while' : 'permanent'}
+    </span>
+  );
+}
+
+/** Who switched it and why. Of several parts that it is on for, how many there are. */
+export function WhoAndWhy({ category }: { readonly category: DiscoveredCategory }) {
+  if (!isPartlyOn(category)) return <Who control={category.otelrdcp_control} />;
+  const count = countOfParts(category);
+  const parts = partsOf(category);
+  if (count === 1) return <Who control={parts[0]?.control} />;
+  return (
+    <span class="who" title={printable(parts.map(({ whom }) => whom).join('\n'), 2000).text}>
+      the first of {count}
+    </span>
+  );
+}
+
+/** For whom it is on. */
+export function Whom({ category }: { readonly category: DiscoveredCategory }) {
+  const text = whomOf(category, connection.shownTenant);
+  return text === '' ? null : (
+    <span title={printable(text, 2000).text}>
+      <Text value={text} />
+    </span>
+  );
+}
+
+/** Calls a second; `-` where they are not measured. */
+export function Rate({ category }: { readonly category: DiscoveredCategory }) {
+  const rate = connection.rateOf(category);
+  return (
+    <span class="rate">
+      {rate === undefined ? '-' : shortNumber(rate)}
+      {rate !== undefined && <span class="muted">/s</span>}
+    </span>
+  );
+}
+
+/** The limits of a budget, and how much of them is used. */
+export function Budget({ category }: { readonly category: DiscoveredCategory }) {
+  const { otelrdcp_budget: budget } = category;
+  const live = state.rates.value?.budgets?.[category.name];
+  const rate = connection.rateOf(category) ?? 0;
+  const dropped = live?.dropped ?? category.otelrdcp_dropped;
+  const left = budget ? leftOf({ ...budget, ...live }) : [];
+  return (
+    <>
+      {budget && budget.callsPerSecond !== undefined && (
+        <span class="bar tight" title="Lines a second, of those allowed in a process">
+          <Meter used={rate} limit={budget.callsPerSecond} />
+          {shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
+        </span>
+      )}
+      {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
+      {category.otelrdcp_recorder && (
+        <span title="Lines of work that failed or was slow">
+          {counted(category.otelrdcp_recorder.written, 'line', 'lines')} of failures
+        </span>
+      )}
+      {dropped !== undefined && dropped > 0 && (
+        <span class="wrong" title="Calls whose line was not written">
+          {shortNumber(dropped)} dropped
+        </span>
+      )}
+    </>
+  );
+}
+
+function leftOf({ callsLeft, bytesLeft }: BudgetState): string[] {
+  return [
+    ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line', 'lines')]),
+    ...(bytesLeft === undefined ? [] : [shortBytes(bytesLeft)]),
+  ];
+}
+
+/** A bar for the used part of a limit. The words beside it say the same. */
+function Meter({ used, limit }: { readonly used: number; readonly limit: number }) {
+  const share = Math.min(1, limit > 0 ? used / limit : 0);
+  return (
+    <span class="meter" aria-hidden="true">
+      <span style={{ inlineSize: `${Math.round(share * 100)}%` }} />
+    </span>
+  );
+}
+
+/** Whether a category is on; partly when it is off for everybody and on for a tenant or some work. */
+export function OnBadge({ category }: { readonly category: DiscoveredCategory }) {
+  const { enabled } = category;
+  const { otelrdcp_activations: activations = [], otelrdcp_settings: settings } = category;
+  const records = settings === undefined && activations.length > 0 && activations.every(({ when }) => when);
+  if (isPartlyOn(category)) return <Badge tone="one-tenant">{records ? 'Failures' : 'Partly'}</Badge>;
+  return <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'On' : 'Off'}</Badge>;
+}

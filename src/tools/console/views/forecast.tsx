@@ -1,0 +1,134 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { describeSilence } from '../../../wire/call-counts.ts';
+import type { ForecastResponse } from '../../../wire/streams.ts';
+import { connection, now } from '../page.ts';
+import { Button } from '../parts/button.tsx';
+import { counted, shortBytes, shortNumber } from '../parts/format.ts';
+import { Notice } from '../parts/notice.tsx';
+import { Fields, Table } from '../parts/tables.tsx';
+import type { ReadPart } from '../state/part.ts';
+import type { Problem } from '../state/problem.ts';
+
+/** How long is measured, in seconds. */
+const SECONDS = 10;
+
+interface ForecastProps {
+  readonly categories: readonly string[];
+  readonly tenant: string | undefined;
+  /** The work and lines to measure; what is wrong with them as text, which measures all. */
+  readonly part: ReadPart | string;
+}
+
+type Measuring =
+  | { readonly state: 'idle' }
+  | { readonly state: 'running'; readonly since: number }
+  | { readonly state: 'done'; readonly answer: ForecastResponse }
+  | { readonly state: 'failed'; readonly problem: Problem };
+
+/** Measures how much the categories would write if they were on, without writing a line. */
+export function Forecast({ categories, tenant, part }: ForecastProps) {
+  const [measuring, setMeasuring] = useState<Measuring>({ state: 'idle' });
+  const chosen = typeof part === 'string' ? {} : part;
+  const running = useRef<AbortController | undefined>(undefined);
+  const abort = () => {
+    running.current?.abort();
+    running.current = undefined;
+  };
+  useEffect(() => {
+    // A measurement belongs to one tenant, and to the work and lines that were chosen.
+    setMeasuring({ state: 'idle' });
+    return abort;
+  }, [tenant, JSON.stringify(part)]);
+
+  async function measure(): Promise<void> {
+    const controller = new AbortController();
+    running.current = controller;
+    setMeasuring({ state: 'running', since: Date.now() });
+    try {
+      const client = connection.clientFor(tenant);
+      const { target, filter, when } = chosen;
+      const answer = await client.forecast(categories, {
+        duration: SECONDS,
+        signal: controller.signal,
+        filter,
+        when,
+        // How much one request writes is not known before.
+        ...(target?.match && { target: { match: target.match } }),
+      });
+      setMeasuring({ state: 'done', answer });
+    } catch (error) {
+      setMeasuring(
+        controller.signal.aborted ? { state: 'idle' } : { state: 'failed', problem: connection.problemOf(error) },
+      );
+    }
+  }
+
+  return (
+    <section class="forecast" aria-label="Forecast">
+      {measuring.state === 'running' ? (
+        <Progress
+          since={measuring.since}
+          onStop={() => {
+            abort();
+            setMeasuring({ state: 'idle' });
+          }}
+        />
+      ) : (
+        <Button onClick={() => void measure()}>
+          {measuring.state === 'done' ? 'Measure again' : `Forecast: measure ${SECONDS} s`}
+        </Button>
+      )}
+      {measuring.state === 'failed' && <Notice problem={measuring.problem} />}
+      {measuring.state === 'done' && (
+        <Result answer={measuring.answer} silence={describeSilence(measuring.answer, { tenant, ...chosen })} />
+      )}
+    </section>
+  );
+}
+
+function Progress({ since, onStop }: { readonly since: number; readonly onStop: () => void }) {
+  const passed = Math.min(SECONDS, Math.floor((now.value - since) / 1000));
+  return (
+    <div class="bar tight">
+      <progress max={SECONDS} value={passed} aria-label="Measuring" />
+      <Button onClick={onStop}>Stop</Button>
+    </div>
+  );
+}
+
+interface ResultProps {
+  readonly answer: ForecastResponse;
+  /** Why there would be no line. */
+  readonly silence: string | undefined;
+}
+
+function Result({ answer: { categories, instances }, silence }: ResultProps) {
+  const forecasts = Object.values(categories);
+  const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
+    forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
+  const { asked, answered } = instances;
+  return (
+    <>
+      {forecasts.length > 1 && (
+        <Table
+          caption="Forecast by category"
+          head={['Category', 'Lines/s', 'Text/s', 'Dropped/s']}
+          rows={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => [
+            name,
+            [shortNumber(callsPerSecond.value), shortBytes(bytesPerSecond.value), shortNumber(droppedByBudget.value)],
+          ])}
+        />
+      )}
+      <Fields
+        of={{
+          'Lines a second': shortNumber(sum('callsPerSecond')),
+          'Text a second': shortBytes(sum('bytesPerSecond')),
+          'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
+          'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
+          'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
+        }}
+      />
+      {silence !== undefined && <p>{silence}.</p>}
+    </>
+  );
+}

@@ -1,0 +1,323 @@
+import { useRef, useState } from 'preact/hooks';
+import { MAX_REASON_LENGTH } from '../../../wire/constants.ts';
+import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
+import { shellWords } from '../../../wire/shell-words.ts';
+import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { connection, now, state } from '../page.ts';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { clockTime, counted, exactSpan, someOf } from '../parts/format.ts';
+import { Notice } from '../parts/notice.tsx';
+import { Time } from '../parts/time.tsx';
+import {
+  type ChangeForm,
+  commandOf,
+  type Intent,
+  isReset,
+  RequestIds,
+  readDuration,
+  receiptOf,
+  undoOf,
+} from '../state/change.ts';
+import { EVERYTHING, readPart as partOf } from '../state/part.ts';
+import type { Problem } from '../state/problem.ts';
+import type { Asked } from '../state/state.ts';
+import { Forecast } from './forecast.tsx';
+import { PartFields } from './part-fields.tsx';
+import { TenantChoice } from './tenant-choice.tsx';
+
+const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600];
+const PROPOSED = '15m';
+const OTHER_TIME = 'other';
+const NO_END = 'none';
+
+const VERBS: Readonly<Record<Intent, string>> = {
+  enable: 'Enable',
+  extend: 'Extend',
+  disable: 'Disable',
+  toggle: 'Toggle',
+  end: 'End now',
+  reset: 'Reset',
+};
+
+/** Asks for whom, how long and why, offers a forecast, and sends the change. */
+export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
+  const maxSeconds = connection.maxSeconds;
+  const [tenant, setTenant] = useState(proposed);
+  const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : formatDuration(maxSeconds));
+  const [typed, setTyped] = useState('');
+  const [reason, setReason] = useState('');
+  const [limit, setLimit] = useState<Limits>({});
+  const [part, setPart] = useState(EVERYTHING);
+  const [ticket, setTicket] = useState<RequestTicket | undefined>();
+  const [sure, setSure] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const [checked, setChecked] = useState(false);
+  const close = () => {
+    state.asked.value = undefined;
+  };
+  const requestIds = useRef(new RequestIds());
+  const expired = state.stage.value === 'expired';
+
+  const timed = !isReset(intent);
+  const readPart = partOf(part);
+  const wrongPart = typeof readPart === 'string' ? readPart : undefined;
+  const isPart = typeof readPart === 'object' && Object.keys(readPart).length > 0;
+  const noEnd = timed && time === NO_END;
+  const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
+  const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
+  const wrongTime = !timed
+    ? undefined
+    : noEnd && isPart
+      ? 'For some work or lines alone it always ends: choose a time'
+      : !noEnd && typeof read === 'string'
+        ? read
+        : undefined;
+  const budget = budgetOf(limit);
+  const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
+  const whom = tenant === undefined ? everybodyOf() : `for ${tenant}`;
+  const verb = VERBS[intent];
+  const form: ChangeForm = {
+    intent,
+    categories,
+    seconds,
+    reason,
+    budget: budget === 'wrong' ? undefined : budget,
+    ...(typeof readPart === 'object' && { part: readPart }),
+  };
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setChecked(true);
+    if (busy || wrongTime !== undefined || wrongLimit !== undefined || wrongPart !== undefined) return;
+    if (noEnd && !sure) {
+      setSure(true);
+      return;
+    }
+    const command = commandOf(form);
+    const requestId = requestIds.current.of(JSON.stringify([command, tenant]));
+    const known = tenant === connection.tenant ? state.categories.value : undefined;
+    const before = known && categories.flatMap((name) => known.get(name) ?? []);
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const answer = await connection.change(command, tenant, requestId);
+      setTicket(answer.otelrdcp_request);
+      if (answer.otelrdcp_request === undefined) close();
+      const undo = undoOf(form, answer, before, Date.now());
+      connection.showReceipt({
+        ...receiptOf(answer, whom, (id) => connection.processName(id)),
+        categories,
+        ...(undo && { undo: () => connection.undo(undo, tenant) }),
+      });
+    } catch (error) {
+      setProblem(connection.problemOf(error));
+      setBusy(false);
+    }
+  }
+
+  if (ticket !== undefined) return <Ticket ticket={ticket} onClose={close} />;
+  return (
+    <Dialog
+      title={
+        <>
+          {verb} <span class="name">{someOf(categories)}</span>
+        </>
+      }
+      onClose={close}
+    >
+      <form class="switch" onSubmit={(event) => void submit(event)} noValidate>
+        {connection.choosesTenants && (
+          <div class="field">
+            <span aria-hidden="true">For whom</span>
+            <TenantChoice label="For whom" value={tenant} onChoose={setTenant} />
+          </div>
+        )}
+        {timed && !sure && (
+          <TimeChoice
+            time={time}
+            typed={typed}
+            maxSeconds={maxSeconds}
+            seconds={seconds}
+            wrong={checked || typed !== '' ? wrongTime : undefined}
+            onTime={setTime}
+            onTyped={setTyped}
+          />
+        )}
+        {sure && (
+          <p class="notice warning">
+            <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
+            {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until it is switched again.
+          </p>
+        )}
+        <label class="field">
+          <span>
+            Reason <span class="muted">for the audit trail</span>
+          </span>
+          <input
+            value={reason}
+            maxLength={MAX_REASON_LENGTH}
+            placeholder={timed ? 'slow checkout' : 'found it'}
+            autofocus
+            onInput={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+        </label>
+        {timed && intent !== 'disable' && !noEnd && <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />}
+        {intent === 'enable' && (
+          <PartFields value={part} onChange={setPart} wrong={checked ? wrongPart : undefined} offersRequest />
+        )}
+        {(intent === 'enable' || intent === 'toggle') && (
+          <Forecast categories={categories} tenant={tenant} part={readPart} />
+        )}
+        {problem && !(expired && problem.kind === 'unauthenticated') && <Notice problem={problem} />}
+        {problem?.kind === 'unauthenticated' && !expired && (
+          <p class="muted">You are signed in again. Nothing was changed yet.</p>
+        )}
+        <div class="bar">
+          <Button type="submit" kind={!timed || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
+            {busy
+              ? 'Sending …'
+              : sure
+                ? `Yes, ${verb.toLowerCase()} permanently`
+                : buttonText(verb, whom, noEnd, seconds)}
+          </Button>
+          <Button onClick={() => (sure ? setSure(false) : close())}>{sure ? 'Back' : 'Cancel'}</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The header that one request has to carry, and until when it works. */
+function Ticket({
+  ticket: { baggage, expiresAt },
+  onClose,
+}: {
+  readonly ticket: RequestTicket;
+  readonly onClose: () => void;
+}) {
+  const header = `baggage: ${baggage}`;
+  return (
+    <Dialog title="Header for the request" onClose={onClose}>
+      <div class="switch">
+        <p>
+          A request with this header gets the lines, in every service that it passes, until <Time at={expiresAt} />.
+          Keep it like a password.
+        </p>
+        <code class="long-text">{header}</code>
+        <div class="bar">
+          <CopyButton label="Copy the header" text={() => header} />
+          <CopyButton label="Copy for curl" text={() => shellWords('-H', header)} />
+          <Button onClick={onClose}>Done</Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
+  if (noEnd) return `${verb} permanently …`;
+  return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${exactSpan(seconds)}`}`;
+}
+
+/** Empty without tenants. */
+function everybodyOf(): string {
+  const own = connection.session?.tenant?.id;
+  if (!connection.hasTenants) return '';
+  return own === undefined || own === 'global' ? 'for everybody' : `for ${own}`;
+}
+
+interface TimeChoiceProps {
+  readonly time: string;
+  readonly typed: string;
+  readonly maxSeconds: number;
+  readonly seconds: number | undefined;
+  readonly wrong: string | undefined;
+  readonly onTime: (time: string) => void;
+  readonly onTyped: (text: string) => void;
+}
+
+function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }: TimeChoiceProps) {
+  const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(formatDuration);
+  if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
+  const choice = (value: string, text: string) => (
+    <label class="choice" key={value}>
+      <input type="radio" name="time" value={value} checked={time === value} onChange={() => onTime(value)} />
+      <span>{text}</span>
+    </label>
+  );
+  return (
+    <fieldset class="field">
+      <legend>For how long</legend>
+      <div class="bar">
+        {presets.map((preset) => choice(preset, exactSpan(parseDuration(preset) ?? 0)))}
+        {choice(OTHER_TIME, 'Other')}
+        {connection.mayBePermanent && choice(NO_END, 'Permanent')}
+      </div>
+      {time === OTHER_TIME && (
+        <input
+          class="time-text"
+          aria-label="Time"
+          aria-invalid={wrong !== undefined}
+          aria-describedby="time-help"
+          placeholder={`such as 45m, at most ${exactSpan(maxSeconds)}`}
+          value={typed}
+          onInput={({ currentTarget }) => onTyped(currentTarget.value)}
+        />
+      )}
+      <p id="time-help" class={wrong === undefined ? 'muted' : 'wrong'}>
+        {wrong ??
+          (seconds === undefined
+            ? 'Stays until it is switched again.'
+            : `Goes back by itself at ${clockTime(new Date(now.value + seconds * 1000))}.`)}
+      </p>
+    </fieldset>
+  );
+}
+
+type Limits = Readonly<Partial<Record<keyof ControlBudget, string>>>;
+
+const LIMITS: readonly (readonly [keyof ControlBudget, string])[] = [
+  ['callsPerSecond', 'Lines a second'],
+  ['calls', 'Lines in all'],
+  ['bytes', 'Bytes in all'],
+];
+
+function budgetOf(limits: Limits): ControlBudget | undefined | 'wrong' {
+  const given = Object.entries(limits).filter(([, text]) => text.trim() !== '');
+  if (given.length === 0) return undefined;
+  if (given.some(([, text]) => !/^[1-9]\d{0,8}$/.test(text.trim()))) return 'wrong';
+  return Object.fromEntries(given.map(([name, text]) => [name, Number(text)]));
+}
+
+interface LimitChoiceProps {
+  readonly limit: Limits;
+  readonly wrong: string | undefined;
+  readonly onLimit: (limit: Limits) => void;
+}
+
+function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
+  return (
+    <details class="limits">
+      <summary>Limit its output</summary>
+      <div class="limit-fields">
+        {LIMITS.map(([name, label]) => (
+          <label class="field" key={name}>
+            <span>{label}</span>
+            <input
+              inputMode="numeric"
+              placeholder="as configured"
+              value={limit[name] ?? ''}
+              aria-invalid={wrong !== undefined}
+              onInput={({ currentTarget }) => onLimit({ ...limit, [name]: currentTarget.value })}
+            />
+          </label>
+        ))}
+      </div>
+      <p class={wrong === undefined ? 'muted' : 'wrong'}>
+        {wrong ?? 'Of each process. It ends when its lines or bytes are used up.'}
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,458 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { TailLine } from '../../../wire/streams.ts';
+import { parseDuration } from '../../../wire/time.ts';
+import { connection, replaceQuery, route, state, tailQuery, useShortcuts } from '../page.ts';
+import { Button, CopyButton } from '../parts/button.tsx';
+import { counted, exactSpan } from '../parts/format.ts';
+import { Menu } from '../parts/menu.tsx';
+import { Empty, Notice } from '../parts/notice.tsx';
+import { onlyWith, partOfQuery, queryOfPart, readPart } from '../state/part.ts';
+import { href, type Query } from '../state/route.ts';
+import { PartFields } from './part-fields.tsx';
+import { arranged } from './tail/arrange.ts';
+import { CategoryPicker } from './tail/category-picker.tsx';
+import { curlCommand, rdcpCommand } from './tail/commands.ts';
+import { FieldList, useFields } from './tail/field-list.tsx';
+import { completionsOf } from './tail/fields.ts';
+import { parseFilter, withTerm } from './tail/filter.ts';
+import { Histogram } from './tail/histogram.tsx';
+import { LineDetails } from './tail/line-details.tsx';
+import type { Row } from './tail/line-log.ts';
+import { LogList } from './tail/log-list.tsx';
+import {
+  categoriesOf,
+  closeTail,
+  DEFAULT_DURATION,
+  draw,
+  follow,
+  keeps,
+  nameOf,
+  selected,
+  settingsOf,
+  startTail,
+  tail,
+  version,
+} from './tail/running-tail.ts';
+import { SavedTails } from './tail/saved-tails.tsx';
+import { TailStatus } from './tail/tail-status.tsx';
+import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
+
+const DURATIONS = ['1m', '5m', '15m', '30m', '1h', '4h', '8h'];
+
+export function TailView() {
+  // Read, so that the view is drawn again with each change of the tail.
+  void version.value;
+  const { log, phase, isRunning, problem } = tail;
+  const { query } = route.value;
+  const set = (change: Query) => replaceQuery('tail', { ...Object.fromEntries(route.value.query), ...change });
+  const search = query.get('filter') ?? '';
+  const setSearch = (text: string) => set({ filter: text });
+  const filter = useMemo(() => parseFilter(search), [search]);
+  useEffect(() => {
+    log.setFilter(filter);
+    draw();
+  }, [filter]);
+  const [checked, setChecked] = useState(false);
+  const begin = (of = query) => setChecked(startTail(of) !== undefined);
+
+  /** Begins again with the lines alone whose attribute has a value. */
+  function narrow(name: string, value: unknown): void {
+    const narrowed = onlyWith(partOfQuery(query), name, value);
+    if (narrowed === undefined) return;
+    set(queryOfPart(narrowed));
+    begin(route.value.query);
+  }
+
+  useShortcuts({
+    p: () => isRunning && hold(),
+    f: () => {
+      follow.value = true;
+      draw();
+    },
+    s: () => (isRunning ? tail.stop() : begin()),
+  });
+  const shown = selected.value;
+  return (
+    <div class={`tail ${shown?.kind === 'line' ? 'with-details' : ''}`}>
+      <Setup set={set} checked={checked} onStart={() => begin()} />
+      {problem && <Notice problem={problem} />}
+      {phase === 'idle' ? (
+        <Empty title={categoriesOf(query).length === 0 ? 'Choose categories to read their lines' : 'Ready to start'}>
+          <p>
+            The lines of every process
+            {state.tenant.value === undefined ? '' : `, for ${state.tenant.value},`} come to this page alone. Nothing is
+            switched on. The tail goes on while you look at other views. The audit trail records that you read.
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <Lines search={search} setSearch={setSearch} filter={filter} set={set} />
+          {shown?.kind === 'line' && (
+            <LineDetails
+              row={shown}
+              traceUrl={connection.session?.otelrdcp_console?.traceUrl}
+              onTerm={(term) => setSearch(withTerm(search, term))}
+              onOnly={narrow}
+              onClose={() => {
+                selected.value = undefined;
+              }}
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function hold(): void {
+  if (tail.log.isHolding) tail.log.release(Date.now());
+  else tail.log.hold();
+  draw();
+}
+
+interface SetupProps {
+  readonly set: (change: Query) => void;
+  /** Whether a start was tried, so that what is wrong is shown. */
+  readonly checked: boolean;
+  readonly onStart: () => void;
+}
+
+/** What to read. While the tail runs it is one line that can be opened. */
+function Setup({ set, checked, onStart }: SetupProps) {
+  const { query } = route.value;
+  const { isRunning } = tail;
+  const chosen = categoriesOf(query);
+  const duration = query.get('duration') ?? DEFAULT_DURATION;
+  const part = partOfQuery(query);
+  const read = readPart(part);
+  const limits = connection.session?.otelrdcp_console;
+  const durations = [...new Set([...DURATIONS, duration])].filter(
+    (each) => (parseDuration(each) ?? 0) <= connection.maxSeconds,
+  );
+  const form = (
+    <form
+      class="tail-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isRunning) onStart();
+      }}
+    >
+      <CategoryPicker
+        categories={state.categories.value ?? new Map()}
+        chosen={chosen}
+        disabled={isRunning}
+        onChange={(names) => set({ categories: names.join(',') })}
+      />
+      <label>
+        For
+        <select
+          value={duration}
+          disabled={isRunning}
+          onChange={(event) => set({ duration: event.currentTarget.value })}
+        >
+          {durations.map((each) => (
+            <option key={each} value={each}>
+              {exactSpan(parseDuration(each) ?? 0)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Lines a second
+        <input
+          type="number"
+          min="1"
+          max="10000"
+          value={query.get('rate') ?? ''}
+          placeholder={String(limits?.tail?.rate ?? '')}
+          disabled={isRunning}
+          onInput={(event) => set({ rate: event.currentTarget.value })}
+        />
+      </label>
+      {!isRunning && (
+        <Button kind="primary" type="submit" disabled={chosen.length === 0}>
+          Start
+        </Button>
+      )}
+      <SavedTails disabled={isRunning} />
+      <label class="bar check" title="In every process, for as long as the tail lasts">
+        <input
+          type="checkbox"
+          checked={query.get('log') === 'true'}
+          disabled={isRunning}
+          onChange={(event) => set({ log: event.currentTarget.checked ? 'true' : '' })}
+        />
+        Also to the service's own outputs
+      </label>
+      <PartFields
+        value={part}
+        onChange={(changed) => set(queryOfPart(changed))}
+        wrong={checked && typeof read === 'string' ? read : undefined}
+        disabled={isRunning}
+      />
+    </form>
+  );
+  if (!isRunning) return form;
+  const { settings } = tail;
+  return (
+    <div class="bar tight setup">
+      <details>
+        <summary>
+          <span class="name">{settings.categories.join(', ')}</span>
+          {settings.tenant !== undefined && ` for ${settings.tenant}`}
+        </summary>
+        {form}
+      </details>
+      <Button kind="danger" onClick={() => tail.stop()}>
+        Stop
+      </Button>
+    </div>
+  );
+}
+
+interface LinesProps {
+  readonly search: string;
+  readonly setSearch: (search: string) => void;
+  readonly filter: ReturnType<typeof parseFilter>;
+  readonly set: (change: Query) => void;
+}
+
+function Lines({ search, setSearch, filter, set }: LinesProps) {
+  const { log } = tail;
+  const { query } = route.value;
+  const [fold, byTrace, wrap] = ['fold', 'trace', 'wrap'].map((name) => query.get(name) === 'true');
+  const columns = (query.get('columns') ?? '').split(',').filter(Boolean);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [showsFields, setShowsFields] = useState(false);
+  const fields = useFields(log.shown, filter);
+  // Of all lines: a word that is half typed may leave out every one.
+  const completed = useFields(log.rows, undefined);
+  const rows = arranged(log.shown, { fold: fold === true, byTrace: byTrace === true, open });
+  const lines = () => log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
+  const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
+  const addTerm = (term: string) => setSearch(withTerm(route.value.query.get('filter') ?? '', term));
+  const toggle = (name: string, title: string) => (
+    <button
+      type="button"
+      class="filter"
+      aria-pressed={query.get(name) === 'true'}
+      onClick={() => set({ [name]: query.get(name) === 'true' ? '' : 'true' })}
+    >
+      {title}
+    </button>
+  );
+  return (
+    <>
+      <div class="bar tail-bar">
+        <TailStatus />
+        <search class="bar tight search-field">
+          <input
+            type="search"
+            class="search"
+            aria-label="Filter lines"
+            value={search}
+            placeholder="words -without name:value name>100"
+            aria-describedby="filter-result"
+            list="filter-completions"
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') chooseNewest();
+              if (event.key === 'Escape') setSearch('');
+            }}
+          />
+          <datalist id="filter-completions">
+            {completionsOf(search, completed).map((each) => (
+              <option key={each} value={each} />
+            ))}
+          </datalist>
+          <span id="filter-result" class="muted">
+            {filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`}
+          </span>
+        </search>
+        <Button aria-pressed={log.isHolding} onClick={hold}>
+          {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
+        </Button>
+        <Button
+          onClick={() => {
+            selected.value = undefined;
+            log.clear();
+            draw();
+          }}
+        >
+          Clear
+        </Button>
+        <Menu label="View" kind="button">
+          <div class="bar">
+            {toggle('fold', 'Fold equal lines')}
+            {toggle('trace', 'Group by trace')}
+            {toggle('wrap', 'Wrap')}
+          </div>
+          <label class="bar check" title="In this tab alone, until it is closed or you sign out">
+            <input
+              type="checkbox"
+              checked={keeps.value}
+              onChange={({ currentTarget }) => {
+                keeps.value = currentTarget.checked;
+              }}
+            />
+            Keep the lines over a reload
+          </label>
+          <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
+          <Button onClick={() => download(fileName(tail.settings.categories, Date.now()), ndjson(lines()))}>
+            Download
+          </Button>
+          <CopyCommands />
+          {!tail.isRunning && <Button onClick={closeTail}>Close the tail</Button>}
+        </Menu>
+        <button
+          type="button"
+          class="filter"
+          aria-expanded={showsFields}
+          onClick={() => setShowsFields((known) => !known)}
+        >
+          Fields
+        </button>
+      </div>
+      <Histogram
+        rows={log.shown}
+        filter={filter}
+        onBrush={(from, to) => setSearch(withTerm(withTerm(search, `time>=${from}`), `time<=${to}`))}
+      />
+      <div class={showsFields ? 'log-area with-fields' : 'log-area'}>
+        {showsFields && (
+          <aside class="fields" aria-label="Fields">
+            <FieldList
+              fields={fields}
+              columns={columns}
+              onTerm={addTerm}
+              onColumns={(changed) => set({ columns: changed.join(',') })}
+            />
+          </aside>
+        )}
+        <LogList
+          rows={rows}
+          version={version.value}
+          filter={filter}
+          selected={selected.value?.id}
+          columns={columns}
+          wrap={wrap === true}
+          onSelect={(row) => {
+            selected.value = row;
+            if (row !== undefined) follow.value = false;
+          }}
+          onToggle={({ key }) => {
+            const next = new Set(open);
+            if (!next.delete(key)) next.add(key);
+            follow.value = false;
+            setOpen(next);
+          }}
+          onTerm={addTerm}
+          follow={follow.value}
+          onFollow={(follows) => {
+            follow.value = follows;
+          }}
+          numberOf={(id) => [...tail.processes.keys()].indexOf(id)}
+          live={tail.isQuiet}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Goes from the filter to the newest line that it finds. */
+function chooseNewest(): void {
+  const log = tail.log;
+  while (log.isFiltering) log.work(() => false);
+  const newest = log.shown.findLast(({ kind }) => kind === 'line');
+  if (newest === undefined) return;
+  selected.value = newest;
+  follow.value = false;
+  document.querySelector<HTMLElement>('.log-lines')?.focus();
+}
+
+/** The running tail as commands, and as a link. */
+function CopyCommands() {
+  const url = new URL('../v1/tail', location.href).href;
+  const settings = settingsOf(route.value.query);
+  if (typeof settings === 'string') return null;
+  const command = rdcpCommand(settings);
+  return (
+    <>
+      {command !== undefined && <CopyButton label="Copy as rdcp command" text={() => command} />}
+      <CopyButton label="Copy as curl" text={() => curlCommand(settings, url)} />
+      <CopyButton
+        label="Copy link"
+        text={() => new URL(href('tail', undefined, Object.fromEntries(route.value.query)), location.href).href}
+      />
+    </>
+  );
+}
+
+/** The lines below the other views, while there is a tail. */
+export function TailDock() {
+  void version.value;
+  const [isOpen, setOpen] = useState(true);
+  const [follows, setFollows] = useState(true);
+  if (tail.phase === 'idle') return null;
+  const show = (row?: Row) => {
+    selected.value = row;
+    location.assign(href('tail', undefined, tailQuery.value));
+  };
+  return (
+    <section class="dock" aria-label="Tail">
+      <div class="bar">
+        <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? '▾' : '▸'} Tail
+        </button>
+        <span class="name">{tail.settings.categories.join(', ')}</span>
+        {tail.settings.tenant !== undefined && <span class="muted">for {tail.settings.tenant}</span>}
+        <TailStatus />
+        <span class="bar tools">
+          <Button onClick={() => show()}>Show</Button>
+          {tail.isRunning ? (
+            <Button kind="danger" onClick={() => tail.stop()}>
+              Stop
+            </Button>
+          ) : (
+            <Button onClick={closeTail}>Close</Button>
+          )}
+        </span>
+      </div>
+      {isOpen && (
+        <LogList
+          rows={arranged(tail.log.shown, CLOSED)}
+          version={version.value}
+          filter={undefined}
+          selected={undefined}
+          columns={[]}
+          wrap={false}
+          onSelect={(row) => row && show(row)}
+          onToggle={show}
+          onTerm={(term) => {
+            tailQuery.value = { ...tailQuery.value, filter: withTerm(tailQuery.value.filter ?? '', term) };
+            show();
+          }}
+          follow={follows}
+          onFollow={setFollows}
+          numberOf={(id) => [...tail.processes.keys()].indexOf(id)}
+          live={false}
+        />
+      )}
+    </section>
+  );
+}
+
+const CLOSED = { fold: true, byTrace: false, open: new Set<string>() };
+
+/** Hands a file to the browser's downloads. */
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The download has taken it over by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

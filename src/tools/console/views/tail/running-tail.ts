@@ -1,0 +1,135 @@
+import { effect, signal } from '@preact/signals';
+import { parseDuration } from '../../../../wire/time.ts';
+import { connection, state } from '../../page.ts';
+import { REAL_TIME } from '../../state/follower.ts';
+import { partOfQuery, readPart } from '../../state/part.ts';
+import { href, type Query } from '../../state/route.ts';
+import { keepLines, takeLines } from './kept-lines.ts';
+import type { Row } from './line-log.ts';
+import { TailSession, type TailSettings } from './tail-session.ts';
+
+// The one tail of this page. It goes on while other views are shown, until it ends or its reader signs out.
+
+export const DEFAULT_DURATION = '5m';
+/** Longest work on the filter in one frame, in milliseconds. */
+const SLICE_MS = 8;
+
+/** Counts up when there is something new to draw, at most once a frame. */
+export const version = signal(0);
+/** The row whose details are shown. */
+export const selected = signal<Row>();
+/** Whether the newest line stays in sight. */
+export const follow = signal(true);
+/** Whether the lines are still there after a reload. */
+export const keeps = signal(false);
+
+/** Names of processes, also of those that have left. */
+const labels = new Map<string, string>();
+let frame = 0;
+
+export const tail = new TailSession({
+  ...REAL_TIME,
+  open: ({ categories, seconds, rate, tenant, ...settings }, signal) =>
+    connection.clientFor(tenant).tail(categories, {
+      ...settings,
+      duration: seconds,
+      signal,
+      ...(rate !== undefined && { rate }),
+    }),
+  changed: draw,
+  nameOf,
+});
+
+/** Draws in the next frame. */
+export function draw(): void {
+  if (frame === 0) frame = requestAnimationFrame(drawNow);
+}
+
+function drawNow(): void {
+  frame = 0;
+  const until = performance.now() + SLICE_MS;
+  tail.log.work(() => performance.now() > until);
+  if (tail.log.isFiltering) draw();
+  version.value += 1;
+}
+
+export function nameOf(process: string): string {
+  const name = connection.processName(process);
+  if (name.includes(':')) labels.set(process, name);
+  return labels.get(process) ?? name;
+}
+
+/** The categories that an address names. */
+export function categoriesOf(query: URLSearchParams): readonly string[] {
+  return [...new Set((query.get('categories') ?? '').split(',').filter((name) => name !== ''))];
+}
+
+/** The tail that an address asks for; what is wrong with it as text. */
+export function settingsOf(query: URLSearchParams): TailSettings | string {
+  const categories = categoriesOf(query);
+  const part = readPart(partOfQuery(query));
+  if (typeof part === 'string') return part;
+  if (categories.length === 0) return 'Choose a category';
+  const { match, instances } = part.target ?? {};
+  const seconds = parseDuration(query.get('duration') ?? DEFAULT_DURATION) ?? 300;
+  const rate = query.get('rate') ?? '';
+  return {
+    categories,
+    seconds: Math.min(seconds, connection.maxSeconds),
+    rate: rate === '' ? undefined : Number(rate),
+    log: query.get('log') === 'true',
+    filter: part.filter,
+    target: (match ?? instances) && { match, instances },
+    when: part.when,
+    tenant: connection.tenant,
+  };
+}
+
+/** Starts the tail that an address asks for. @returns what is wrong with it */
+export function startTail(query: URLSearchParams): string | undefined {
+  const settings = settingsOf(query);
+  if (typeof settings === 'string') return settings;
+  follow.value = true;
+  tail.start(settings);
+  return undefined;
+}
+
+/** Goes to the tail of some categories, which begins at once. */
+export function tailOf(categories: readonly string[]): void {
+  const query: Query = { categories: [...categories].sort().join(',') };
+  location.assign(href('tail', undefined, query));
+  startTail(new URLSearchParams(query as Record<string, string>));
+}
+
+/** Ends the tail and forgets its lines. */
+export function closeTail(): void {
+  selected.value = undefined;
+  tail.reset();
+}
+
+let reader: string | undefined;
+// The lines belong to who asked for them.
+effect(() => {
+  const { userId, tenantId, scopes } = state.session.value ?? {};
+  const now = userId && JSON.stringify([userId, tenantId, scopes]);
+  if (reader !== undefined && now !== reader) closeTail();
+  if (reader === undefined && now !== undefined) bringBack(now);
+  reader = now;
+});
+
+/** Shows the lines that were kept over a reload. */
+function bringBack(of: string): void {
+  const kept = takeLines(of);
+  if (kept === undefined) return;
+  keeps.value = true;
+  tail.restore(kept.settings, kept.rows);
+}
+
+addEventListener('online', () => tail.wake());
+addEventListener('pagehide', () => {
+  tail.stop();
+  if (keeps.value && reader !== undefined) keepLines(reader, tail.settings, tail.log.rows);
+});
+addEventListener('beforeunload', (event) => {
+  if (tail.isRunning || (tail.log.lines > 0 && !keeps.value)) event.preventDefault();
+});

@@ -1,0 +1,218 @@
+import { isRdcpError } from '../../../../client.ts';
+import type { TailEndReason } from '../../../../wire/audit-messages.ts';
+import { describeCalls } from '../../../../wire/call-counts.ts';
+import type { TailCounts, TailEvent, TailLine } from '../../../../wire/streams.ts';
+import type { LineFilter, Target, When } from '../../../../wire/target.ts';
+import { counted } from '../../parts/format.ts';
+import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
+import { askedForMs, type Problem, problemOf } from '../../state/problem.ts';
+import { LineLog, type LineRow } from './line-log.ts';
+
+export interface TailSettings {
+  readonly categories: readonly string[];
+  /** Duration in seconds. */
+  readonly seconds: number;
+  /** Most lines a second. @default the server's */
+  readonly rate?: number | undefined;
+  /** Whether the lines also go to the service's own outputs. */
+  readonly log: boolean;
+  /** Lines of this work alone. @default all work */
+  readonly target?: Target | undefined;
+  /** Lines that pass it alone. @default all lines */
+  readonly filter?: LineFilter | undefined;
+  /** Lines of work that ends so alone. @default all lines, at once */
+  readonly when?: When | undefined;
+  /** Whose lines. @default everybody's, or the credential's own tenant's */
+  readonly tenant?: string | undefined;
+}
+
+interface TailSessionParts extends Timing {
+  readonly open: (settings: TailSettings, signal: AbortSignal) => AsyncIterable<TailEvent>;
+  /** Called with every change, which may be a thousand times a second. */
+  readonly changed: () => void;
+  /** The name of a process. */
+  readonly nameOf: (process: string) => string;
+}
+
+export type TailPhase = 'idle' | 'opening' | 'running' | 'lost' | 'ended';
+
+/** Up to so many lines in that time, in milliseconds, can be read out. */
+const QUIET_LINES = 5;
+const QUIET_MS = 10_000;
+
+type End = TailEndReason | 'stopped' | 'refused';
+
+/** Where the reason does not speak for itself. */
+const ENDS: { readonly [R in End]?: string } = {
+  expired: 'the time is over',
+  revoked: 'the credential is no longer accepted',
+  shutdown: 'the server is shutting down',
+  replaced: 'this browser has started another tail',
+};
+
+/** One tail after the other, each over as many connections as it takes, and the lines that they brought. */
+export class TailSession {
+  readonly log = new LineLog();
+  phase: TailPhase = 'idle';
+  /** The error because of which it could not begin or go on. */
+  problem: Problem | undefined;
+  /** The end of the tail, in milliseconds since the epoch. */
+  deadline = 0;
+  /** The settings of the running tail, or of the last one. */
+  settings: TailSettings = { categories: [], seconds: 0, log: false };
+  /** Processes that sent their lines, and whether they still do, in the order in which they came. */
+  readonly processes = new Map<string, boolean>();
+  /** Processes that were asked for their lines. */
+  asked = 0;
+  dropped = 0;
+  /** What became of the calls, as long as there is no line. */
+  #counts: TailCounts | undefined;
+  #openedAt = 0;
+  readonly #parts: TailSessionParts;
+  readonly #follower: Follower<TailEvent>;
+  /** Whether the server has opened it once. */
+  #isOpen = false;
+  /** The times of the last few lines. */
+  readonly #arrivals: number[] = [];
+
+  constructor(parts: TailSessionParts) {
+    this.#parts = parts;
+    const { open, now } = parts;
+    this.#follower = new Follower<TailEvent>({
+      ...parts,
+      open: (_, signal) => open({ ...this.settings, seconds: Math.ceil((this.deadline - now()) / 1000) }, signal),
+      receive: (event) => this.#receive(event),
+      changed: (state) => this.#linkChanged(state),
+      // A tail that never began is not tried again. After a later limit it is: the server may still count the lost connection.
+      isFinal: (error) => !this.#isOpen || (isRdcpError(error) && error.status < 500 && error.status !== 429),
+      askedFor: (error) => askedForMs(error, now()),
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.phase === 'opening' || this.phase === 'running' || this.phase === 'lost';
+  }
+
+  /** Whether lines come so slowly that a screen reader can read them out. */
+  get isQuiet(): boolean {
+    const [oldest = 0] = this.#arrivals;
+    return this.#arrivals.length < QUIET_LINES || this.#parts.now() - oldest > QUIET_MS;
+  }
+
+  start(settings: TailSettings): void {
+    this.stop();
+    const now = this.#parts.now();
+    this.log.release(now);
+    this.settings = settings;
+    this.deadline = now + settings.seconds * 1000;
+    this.dropped = 0;
+    this.#counts = undefined;
+    this.#isOpen = false;
+    this.phase = 'opening';
+    this.#follower.start();
+  }
+
+  /** Shows the lines of a tail from before the page was loaded. */
+  restore(settings: TailSettings, rows: readonly LineRow[]): void {
+    this.settings = settings;
+    this.phase = 'ended';
+    for (const row of rows) this.log.restore(row);
+    this.#note('The lines above are from before this page was loaded again');
+  }
+
+  /** Closes the connection, which ends the tail on the server. */
+  stop(): void {
+    if (this.isRunning) this.#end('stopped');
+  }
+
+  /** Ends it, and forgets its lines. */
+  reset(): void {
+    this.stop();
+    this.log.release(this.#parts.now());
+    this.log.clear();
+    this.phase = 'idle';
+    this.problem = undefined;
+    this.processes.clear();
+    this.dropped = 0;
+    this.#parts.changed();
+  }
+
+  /** Tries at once where it waits for the next attempt. */
+  wake(): void {
+    this.#follower.wake();
+  }
+
+  #end(reason: End): void {
+    this.phase = 'ended';
+    this.#follower.stop();
+    this.#noteSilence();
+    this.#note(`The tail has ended: ${ENDS[reason] ?? reason}`);
+  }
+
+  #noteSilence(): void {
+    if (this.#counts === undefined) return;
+    const { instances: counted, categories: counts } = this.#counts;
+    const seconds = (this.#parts.now() - this.#openedAt) / 1000;
+    const asked = Math.max(this.asked, counted);
+    this.#note(`No line: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
+    this.#counts = undefined;
+  }
+
+  #note(text: string, isWarning = false): void {
+    this.log.note(text, isWarning, this.#parts.now());
+    this.#parts.changed();
+  }
+
+  #receive({ event, data }: TailEvent): void {
+    if (event === 'line') this.#line(data);
+    else if (event === 'dropped') {
+      this.dropped += data.count;
+      this.#note(
+        `${counted(data.count, 'line', 'lines')} dropped: over the rate, too fast for this page, or lost while the store was away`,
+        true,
+      );
+    } else if (event === 'instance') {
+      this.processes.set(data.id, data.state === 'joined');
+      this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
+    } else if (event === 'counts') this.#counts = data;
+    else if (event === 'end') this.#end(data.reason);
+    else if (event === 'start') {
+      this.asked = data.instances;
+      this.#counts = undefined;
+      this.#openedAt = this.#parts.now();
+      this.phase = 'running';
+      this.#note(
+        this.#isOpen ? 'Connected again; lines in between are missing' : `Tail of ${data.categories.join(', ')}`,
+      );
+      this.#isOpen = true;
+    }
+  }
+
+  #line(line: TailLine): void {
+    this.#counts = undefined;
+    this.log.line(line, this.#parts.nameOf(line.instance));
+    this.#arrivals.push(this.#parts.now());
+    if (this.#arrivals.length > QUIET_LINES) this.#arrivals.shift();
+    this.#parts.changed();
+  }
+
+  #linkChanged(link: FollowerState): void {
+    if (link.state === 'connecting') {
+      this.problem = undefined;
+      if (this.deadline <= this.#parts.now()) this.#end('expired');
+      else this.#parts.changed();
+      return;
+    }
+    if (link.state === 'live') return;
+    for (const id of this.processes.keys()) this.processes.set(id, false);
+    if (!('error' in link)) return;
+    this.problem = problemOf(link.error, this.#parts.now());
+    if (link.state === 'stopped') {
+      this.#end('refused');
+      return;
+    }
+    // One note for all attempts in a row.
+    if (this.phase !== 'lost') this.#note(this.problem.title, true);
+    this.phase = 'lost';
+  }
+}

@@ -1,0 +1,235 @@
+import { z } from 'zod';
+import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { AUDIT_ACTIONS, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
+import { isCounted } from '../../wire/counted-calls.ts';
+import type { DiscoveredCategory } from '../../wire/messages.ts';
+import type { CategoryForecast } from '../../wire/streams.ts';
+import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
+import { parseDuration, timestamp } from '../../wire/time.ts';
+import { isSelected, parseSelection } from '../cli/names.ts';
+import { isOn, statesOf } from '../cli/tenant-settings.ts';
+import { fitting } from './answer.ts';
+import {
+  type AddTool,
+  categories,
+  duration,
+  namesOf,
+  READS,
+  type Service,
+  tenant,
+  tool,
+  withProgress,
+} from './tool.ts';
+
+// Tools that show what there is, and measure.
+
+/** Which work and lines, as in the protocol. */
+export const selection = {
+  target: targetSchema.describe('Only this work, such as { "match": { "user.id": "42" } }.').optional(),
+  filter: lineFilterSchema.describe('Only these lines, such as { "where": "rows > 1000" } (CEL).').optional(),
+  when: whenSchema.describe('Only lines of work that fails, or is slow, once it has ended.').optional(),
+};
+
+export const state = z.object({
+  on: z.boolean(),
+  whom: z.string().describe("For whom and how long; '-' for everybody, without an end."),
+});
+const omitted = z.int().describe('Left out because the answer would be too long.');
+
+export function statesFor(category: Parameters<typeof statesOf>[0], now: number): z.input<typeof state>[] {
+  return statesOf(category, now).map(({ enabled, whom }) => ({ on: enabled, whom }));
+}
+
+export function listCategories(service: Service, now: () => number): AddTool {
+  return tool('list_categories', service, {
+    title: 'List debug categories',
+    description: "Lists the debug categories of the service and which are on. The application's own come first.",
+    annotations: READS,
+    input: z.strictObject({
+      pattern: z.string().max(64).describe("Only these names, such as 'DB_*'.").optional(),
+      on: z.boolean().describe('Only what is on.').default(false),
+      tenant,
+    }),
+    output: z.object({
+      categories: z.array(
+        z.object({
+          name: z.string(),
+          description: z.string(),
+          states: z.array(state),
+          callsPerSecond: z.number().optional().describe('Of the last minute. Absent while it is off: not counted.'),
+        }),
+      ),
+      omitted,
+    }),
+    run: async ({ pattern, on }, { client, signal }) => {
+      const selected = parseSelection(pattern === undefined ? [] : [pattern]);
+      const found = (await client.discovery({ signal })).categories
+        .filter((category) => isSelected(selected, category.name) && (!on || isOn(category)))
+        .sort((a, b) => rank(a) - rank(b))
+        .map((category) => ({
+          name: category.name,
+          description: category.description,
+          states: statesFor(category, now()),
+          ...(isCounted(category) && { callsPerSecond: category.metrics.callsPerSecond }),
+        }));
+      const { taken, omitted } = fitting(found);
+      return { categories: taken, omitted };
+    },
+  });
+}
+
+/** What is on first, then what the application made, then adopted loggers. */
+function rank(category: DiscoveredCategory): number {
+  return (isOn(category) ? 0 : 2) + (category.otelrdcp_source === undefined ? 0 : 1);
+}
+
+export const figures = z.object({
+  category: z.string(),
+  callsPerSecond: z.number(),
+  bytesPerSecond: z.number(),
+  gigabytesPerDay: z.number(),
+  droppedPerSecond: z.number().describe('Calls that its budget would drop.'),
+});
+export const processes = z.object({ asked: z.int(), answered: z.int() });
+
+export function figuresOf(measured: Readonly<Record<string, CategoryForecast>>): z.input<typeof figures>[] {
+  return Object.entries(measured).map(([category, each]) => ({
+    category,
+    callsPerSecond: each.callsPerSecond.value,
+    bytesPerSecond: each.bytesPerSecond.value,
+    gigabytesPerDay: each.gigabytesPerDay.value,
+    droppedPerSecond: each.droppedByBudget.value,
+  }));
+}
+
+export function forecast(service: Service): AddTool {
+  return tool('forecast', service, {
+    title: 'Measure what categories would write',
+    description: 'Measures what categories would write if they were on. Nothing is switched, and no line is written.',
+    annotations: READS,
+    input: z.strictObject({
+      categories,
+      duration: duration(MAX_FORECAST_SECONDS, '5s', 'How long to measure'),
+      ...selection,
+      tenant,
+    }),
+    output: z.object({ duration: z.string(), processes, categories: z.array(figures), omitted }),
+    run: async ({ categories: words, duration, target, filter, when }, call) => {
+      const names = await namesOf(call, words);
+      const { signal } = call;
+      const answer = await withProgress(
+        call,
+        parseDuration(duration) ?? 0,
+        () => 'measuring',
+        () => call.client.forecast(names, { duration, target, filter, when, signal }),
+      );
+      const { taken, omitted } = fitting(figuresOf(answer.categories));
+      const { asked, answered } = answer.instances;
+      return { duration: answer.duration, processes: { asked, answered }, categories: taken, omitted };
+    },
+  });
+}
+
+export function status(service: Service, now: () => number): AddTool {
+  return tool('status', service, {
+    title: 'Show what is on',
+    description:
+      'Shows which categories are on and for whom, how many processes follow, and what this credential may do.',
+    annotations: READS,
+    input: z.strictObject({ tenant }),
+    output: z.object({
+      enabled: z.boolean().describe('False while the whole instrumentation is switched off.'),
+      on: z.array(z.object({ category: z.string(), states: z.array(state) })),
+      omitted,
+      callsPerSecond: z.number(),
+      processes: z.object({ all: z.int(), applied: z.int() }).optional(),
+      scopes: z.array(z.string()),
+    }),
+    run: async (_, { client, signal }) => {
+      const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
+      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_fleet: fleet } = answer;
+      const { otelrdcp_levels: levels } = answer;
+      const on = Object.entries(answer.categories).flatMap(([category, enabled]) => {
+        const [given, active, level] = [settings?.[category], activations?.[category], levels?.[category]];
+        const shown = {
+          enabled,
+          temporary: false,
+          ...(level && { otelrdcp_level: level }),
+          ...(given && { otelrdcp_settings: given }),
+          ...(active && { otelrdcp_activations: active }),
+        };
+        return isOn(shown) ? [{ category, states: statesFor(shown, now()) }] : [];
+      });
+      const { taken, omitted } = fitting(on);
+      return {
+        enabled: answer.enabled,
+        on: taken,
+        omitted,
+        callsPerSecond: answer.performance.callsPerSecond,
+        ...(fleet && { processes: { all: fleet.instances, applied: fleet.applied } }),
+        scopes: [...session.scopes],
+      };
+    },
+  });
+}
+
+const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
+
+export function audit(service: Service, now: () => number): AddTool {
+  return tool('audit', service, {
+    title: 'Read the audit trail',
+    description: 'Shows who switched or read what, when and why, newest first.',
+    annotations: READS,
+    input: z.strictObject({
+      since: duration(90 * 86_400, '1d', 'How far back'),
+      limit: z.int().min(1).max(100).default(20),
+      action: z.enum(AUDIT_ACTIONS).optional(),
+      category: z.string().max(64).optional(),
+      outcome: z.enum(OUTCOMES).optional(),
+      tenant,
+    }),
+    output: z.object({
+      entries: z.array(
+        z.object({
+          timestamp: z.string(),
+          who: z.string(),
+          via: z.string().optional().describe('The User-Agent.'),
+          action: z.string(),
+          categories: z.array(z.string()),
+          outcome: z.string(),
+          tenant: z.string().optional(),
+          reason: z.string().optional(),
+          error: z.string().optional(),
+        }),
+      ),
+      omitted,
+    }),
+    run: async ({ since, category, ...filter }, { client, signal }) => {
+      const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+      const answer = await client.audit(
+        {
+          ...given,
+          since: timestamp(now() - (parseDuration(since) ?? 0) * 1000),
+          ...(category !== undefined && { category: category.toUpperCase() }),
+        },
+        { signal },
+      );
+      const { taken, omitted } = fitting(answer.entries.map(entryOf));
+      return { entries: taken, omitted };
+    },
+  });
+}
+
+function entryOf({ timestamp, action, categories, outcome, identity, tenant, source, reason, error }: AuditEntry) {
+  return {
+    timestamp,
+    who: identity.userId ?? identity.clientId ?? '-',
+    ...(source?.userAgent !== undefined && { via: source.userAgent }),
+    action,
+    categories: [...categories],
+    outcome,
+    ...(tenant !== undefined && { tenant: tenant.id }),
+    ...(reason !== undefined && { reason }),
+    ...(error !== undefined && { error }),
+  };
+}

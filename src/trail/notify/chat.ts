@@ -1,0 +1,103 @@
+import type { ChangeRecord } from '../../wire/messages.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import { levelState } from '../../wire/target-text.ts';
+import { formatDuration, timestamp } from '../../wire/time.ts';
+import type { RecordedEntry } from '../types.ts';
+import type { EntryEvent, EventSource } from './event.ts';
+import type { FailureReport } from './failures.ts';
+import type { Loss } from './webhook.ts';
+
+/** Most names in one line. */
+const MAX_NAMES = 20;
+
+const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {
+  change: (entry) => `${changes(entry)}${forTenant(entry)}${by(entry)}${alone(entry)}${because(entry)}`,
+  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the time is over`,
+  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the budget is used up`,
+  refusal: (entry) => `${refused(entry)}${forTenant(entry)}${because(entry)}`,
+  loss: (entry) => `the store has lost changes${because(entry)}${entry.changes.length > 0 ? `; ${states(entry)}` : ''}`,
+  credentials: ({ reason = 'credentials changed' }) => reason,
+};
+
+/** One line of text, in the body that Slack's incoming webhooks take and other chats understand. */
+export function slackBody(event: EntryEvent, entry: RecordedEntry, { service, host }: EventSource): string {
+  return JSON.stringify({ text: escaped(`${service} on ${host}: ${SENTENCES[event](entry)}`) });
+}
+
+export function slackFailure(report: FailureReport, _now: number, { service, host }: EventSource): string {
+  const { category, failures, lines, outcome, traceId, traceUrl } = report;
+  const pieces = failures === 1 ? '1 failure' : `${failures} failures`;
+  const trace = traceUrl ?? (traceId === undefined ? '' : `trace ${traceId}`);
+  return JSON.stringify({
+    text: escaped(`${service} on ${host}: ${lines} ${category} lines of ${pieces}, last ${outcome} ${trace}`.trimEnd()),
+  });
+}
+
+/** A line that stands for those that were dropped because too many waited. */
+export function slackLoss({ count, since }: Loss, _now: number, { service, host }: EventSource): string {
+  const were = count === 1 ? '1 notification was' : `${count} notifications were`;
+  return JSON.stringify({
+    text: escaped(`${service} on ${host}: ${were} dropped since ${timestamp(since)}, see the audit trail`),
+  });
+}
+
+/**
+ * The three characters that Slack reads as markup, and the `@` that Mattermost, Rocket.Chat and Discord read: `<!channel>` or
+ * `@everyone` in a reason would otherwise call everybody. A word joiner behind the `@` is not seen. Characters that turn or hide
+ * text are escaped first.
+ */
+function escaped(text: string): string {
+  return escapeUnprintable(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replace(/(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])/gu, '@\u2060');
+}
+
+function changes(entry: RecordedEntry): string {
+  if (entry.changes.length === 0) return `${entry.action} of ${names(entry.categories)} changed nothing`;
+  return entry.action === 'reset' ? `${names(entry.categories)} back to default` : states(entry);
+}
+
+/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
+function states({ changes: all }: RecordedEntry, after = ''): string {
+  const stateOf = ({ newState, otelrdcp_level: level }: ChangeRecord) =>
+    level === undefined ? (newState ? 'on' : 'off') : levelState(level);
+  const byState = Map.groupBy(all, (change) => `${stateOf(change)}${after}${lasting(change)}`);
+  return [...byState].map(([state, some]) => `${names(some.map(({ category }) => category))} ${state}`).join('; ');
+}
+
+function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
+  if (!temporary || expiresAt === undefined) return '';
+  const seconds = Math.round((Date.parse(expiresAt) - Date.parse(effectiveAt)) / 1000);
+  return ` for ${formatDuration(Math.max(1, seconds))}`;
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length - MAX_NAMES;
+  return all.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function forTenant({ tenant }: RecordedEntry): string {
+  return tenant === undefined ? '' : ` for tenant ${tenant.id}`;
+}
+
+function by({ identity: { userId, clientId } }: RecordedEntry): string {
+  const who = userId ?? clientId;
+  return who === undefined ? '' : ` by ${who}`;
+}
+
+function alone({ outcome }: RecordedEntry): string {
+  return outcome === 'partial' ? ', in one process alone until the store is available' : '';
+}
+
+function because({ reason }: RecordedEntry): string {
+  return reason === undefined ? '' : `: ${reason}`;
+}
+
+function refused(entry: RecordedEntry): string {
+  const { action, error, source, count = 1 } = entry;
+  const from = source?.address === undefined ? '' : ` from ${source.address}`;
+  const code = error === undefined ? '' : ` (${error})`;
+  return `${count === 1 ? 'a request was' : `${count} requests were`} refused: ${action}${by(entry)}${from}${code}`;
+}

@@ -1,0 +1,315 @@
+import type { Condition } from '../otel/report/conditions.ts';
+import type { CommitResult, ReplayRecord } from '../store/state-store.ts';
+import type { AuditEntry } from '../wire/audit-messages.ts';
+import { failureCode, RdcpError, unavailable } from '../wire/errors.ts';
+import type { Clock } from '../wire/time/clock.ts';
+import { timers } from '../wire/time/timers.ts';
+import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry, unsealed } from './chain.ts';
+import type { AuditTrailOptions } from './trail.ts';
+import type { AuditDraft, AuditRecorder } from './types.ts';
+
+/** Retry interval after a failed write, in milliseconds. */
+const RETRY_MS = 1000;
+/** Entries deferred while the store is down, at most. */
+const MAX_DEFERRED = 1000;
+/** Page size when searching for the entry in doubt. */
+const PAGE = 100;
+
+export interface SequencerOptions
+  extends Pick<AuditTrailOptions, 'store' | 'chain' | 'randomUUID' | 'schedule' | 'sign' | 'report'> {
+  readonly clock: Pick<Clock, 'now'>;
+  /** When retention begins, in milliseconds since the epoch. */
+  readonly retainFrom: () => number;
+  /** Emits the OTel record of a written entry. */
+  readonly emit: (entry: AuditEntry) => void;
+  /** Called for every write that failed. */
+  readonly failed: () => void;
+  /** Holds while the store does not accept entries. */
+  readonly condition: Condition;
+}
+
+/** A deferred entry, and the answer stored with it. */
+export interface DeferredEntry {
+  readonly entry: UnsealedEntry;
+  readonly replay?: ReplayRecord | undefined;
+  /** Called once both are stored. */
+  readonly kept?: (() => void) | undefined;
+}
+
+/** A new entry at the end of the chain, and how the chain continues after the store's answer. */
+interface Link {
+  readonly entry: AuditEntry;
+  /** The chain advances if the store has committed the entry. */
+  advance(result: CommitResult): void;
+  /** The store may have written it, or not. */
+  doubt(draft?: AuditDraft): void;
+}
+
+interface Doubt {
+  readonly entry: AuditEntry;
+  readonly unsealed: UnsealedEntry;
+  /** What it was made from; `undefined` for an entry that is deferred. */
+  readonly draft: AuditDraft | undefined;
+  readonly from: ChainHead;
+  readonly kept: () => void;
+}
+
+/** Appends entries to this process's chain one at a time, since each needs the hash of the one before it. */
+export class Sequencer {
+  readonly #options: SequencerOptions;
+  readonly #deferred: DeferredEntry[] = [];
+  #head: ChainHead | undefined;
+  #healthy = true;
+  /** Resolves when the chain is free. */
+  #tail: Promise<void> = Promise.resolve();
+  #stopRetrying: (() => void) | undefined;
+  #catchingUp: Promise<void> | undefined;
+  /** An entry whose write was rejected. The store may hold it all the same, when only its answer was lost. */
+  #inDoubt: Doubt | undefined;
+
+  constructor(options: SequencerOptions) {
+    this.#options = options;
+  }
+
+  /** The end of the chain; `undefined` before the first entry. */
+  get head(): ChainHead | undefined {
+    return this.#head;
+  }
+
+  /** Whether the last write succeeded; true before the first. */
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /** As in {@link AuditRecorder.append}. */
+  async append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
+    const release = await this.#takeTurn();
+    try {
+      const link = await this.#next(draft);
+      const result = await commit(link.entry).catch((error: unknown) => {
+        link.doubt(draft);
+        this.#notWritten(error);
+        throw error;
+      });
+      this.#written();
+      link.advance(result);
+      return result;
+    } finally {
+      release();
+    }
+  }
+
+  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first */
+  async #next(draft: AuditDraft): Promise<Link> {
+    try {
+      const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
+      return this.#link(this.#unsealed(draft), known ?? (await this.#prepare()), this.#options.emit);
+    } catch (cause) {
+      this.#notWritten(cause);
+      throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
+    }
+  }
+
+  /** An entry to defer: the one in doubt, if that was made from this very draft. */
+  entryOf(draft: AuditDraft): UnsealedEntry {
+    return this.#inDoubt?.draft === draft ? this.#inDoubt.unsealed : this.#unsealed(draft);
+  }
+
+  #unsealed(draft: AuditDraft): UnsealedEntry {
+    const { chain, randomUUID, clock, retainFrom } = this.#options;
+    return unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: retainFrom() });
+  }
+
+  /**
+   * Keeps an entry until the store is back. Returns false when too many are deferred already.
+   * @param most limit for entries with the same outcome. @default the limit for all entries
+   */
+  defer(deferred: DeferredEntry, most = MAX_DEFERRED): boolean {
+    const alike = this.#deferred.filter(({ entry }) => entry.outcome === deferred.entry.outcome).length;
+    if (this.#deferred.length >= MAX_DEFERRED || alike >= most) return false;
+    this.#deferred.push(deferred);
+    this.#retry();
+    return true;
+  }
+
+  /** Resolves when no write is in progress. */
+  idle(): Promise<void> {
+    return this.#tail;
+  }
+
+  /** Makes a last attempt to write deferred entries. */
+  async close(): Promise<void> {
+    await this.#tail;
+    if (this.#deferred.length > 0) await this.#catchUp();
+    this.#stopRetrying?.();
+    const left = this.#deferred.length;
+    if (left > 0) this.#options.report(lost(`audit entries that could not be written: ${left}`));
+  }
+
+  /** Waits until the chain is free, then holds it until the returned function is called. */
+  #takeTurn(): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const turn = this.#tail.then(() => resolve);
+    this.#tail = promise;
+    return turn;
+  }
+
+  /**
+   * @param kept called with the sealed entry once it is stored
+   * @param now milliseconds since the epoch. @default the entry's timestamp
+   */
+  #link(unsealed: UnsealedEntry, from: ChainHead, kept: (entry: AuditEntry) => void, now?: number): Link {
+    const { compliance, ...rest } = seal(unsealed, from, now);
+    const signature = this.#options.sign?.(compliance.hash);
+    const entry: AuditEntry = { ...rest, compliance: { ...compliance, ...(signature && { signature }) } };
+    const keep = () => {
+      this.#head = headOf(entry, from);
+      kept(entry);
+    };
+    return {
+      entry,
+      advance: ({ outcome }) => {
+        if (outcome === 'committed') keep();
+      },
+      doubt: (draft) => {
+        this.#inDoubt = { entry, unsealed, draft, from, kept: keep };
+      },
+    };
+  }
+
+  /** Writes what must come first, and returns the end of the chain. */
+  async #prepare(): Promise<ChainHead> {
+    await this.#resolveDoubt();
+    for (let next = this.#deferred[0]; next !== undefined; next = this.#deferred[0]) {
+      await this.#writeDeferred(next);
+      // There may be a thousand; other work runs in between.
+      if (this.#deferred.length > 0) await new Promise(timers.setImmediate);
+    }
+    return this.#standing();
+  }
+
+  /** The entry that the next one links to. The first entry of this process links to the newest stored one. */
+  async #standing(): Promise<ChainHead> {
+    if (this.#head !== undefined) return this.#head;
+    const newest = await this.#options.store.newestAudit();
+    return newest === undefined ? { sequence: 0, hash: NO_PREVIOUS_HASH } : { ...headOf(newest), sequence: 0 };
+  }
+
+  async #writeDeferred(next: DeferredEntry): Promise<void> {
+    const kept = (entry: AuditEntry) => this.#stored(next, entry);
+    const link = this.#link(next.entry, await this.#standing(), kept, this.#options.clock.now());
+    try {
+      const result = await this.#commit(link.entry, next.replay);
+      link.advance(result);
+      if (result.outcome === 'committed') return;
+      this.#drop(next);
+      if (isClaim(next.replay)) return;
+      this.#options.report(lost(`an audit entry that was deferred could not be written: ${result.outcome}`));
+    } catch (error) {
+      link.doubt();
+      throw error;
+    }
+  }
+
+  #stored(deferred: DeferredEntry, entry: AuditEntry): void {
+    this.#drop(deferred);
+    deferred.kept?.();
+    if (isClaim(deferred.replay)) this.#options.emit(entry);
+  }
+
+  #drop(deferred: DeferredEntry): void {
+    const index = this.#deferred.indexOf(deferred);
+    if (index >= 0) this.#deferred.splice(index, 1);
+  }
+
+  async #commit(audit: AuditEntry, replay: ReplayRecord | undefined): Promise<CommitResult> {
+    const { store, clock } = this.#options;
+    const now = clock.now();
+    const valid = replay !== undefined && replay.expiresAt > now;
+    const result = await store.commit({ audit, ...(valid && { replay }), now });
+    // Another process answered that request id meanwhile. The outcome in this process is recorded nevertheless.
+    return result.outcome === 'replayed' && !isClaim(replay) ? store.commit({ audit, now }) : result;
+  }
+
+  async #resolveDoubt(): Promise<void> {
+    if (this.#inDoubt === undefined) return;
+    const { entry, from, kept } = this.#inDoubt;
+    const found = await this.#holds(entry, from);
+    this.#inDoubt = undefined;
+    if (!found) return;
+    const deferred = this.#deferred.find((each) => each.entry.id === entry.id);
+    if (deferred === undefined) kept();
+    else {
+      this.#head = headOf(entry, from);
+      this.#stored(deferred, entry);
+    }
+  }
+
+  /** Searches back from the newest entry to where the chain ended: an entry in doubt can only come after that. */
+  async #holds({ id, compliance: { instanceId } }: AuditEntry, from: ChainHead): Promise<boolean> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#options.store.queryAudit({ limit: PAGE, ...(cursor && { cursor }) });
+      for (const entry of page.entries) {
+        if (entry.id === id) return true;
+        if (entry.compliance.hash === from.hash || entry.compliance.instanceId === instanceId) return false;
+      }
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return false;
+  }
+
+  #written(): void {
+    this.#healthy = true;
+    this.#options.condition.end();
+  }
+
+  #notWritten(error: unknown): void {
+    this.#healthy = false;
+    this.#options.failed();
+    this.#options.condition.begin(`the audit trail cannot be written${failureCode(error)}`);
+    this.#retry();
+  }
+
+  /** Schedules a retry, after a failed write or for deferred entries. */
+  #retry(): void {
+    this.#stopRetrying ??= this.#options.schedule(RETRY_MS, () => {
+      if (this.#healthy && this.#deferred.length === 0) {
+        this.#stopRetrying?.();
+        this.#stopRetrying = undefined;
+      } else void this.#catchUp();
+    });
+  }
+
+  /** One attempt at a time, so that retries do not pile up on a slow store. Never rejects. */
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#writeWaiting().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    const release = await this.#takeTurn();
+    try {
+      const waited = this.#deferred.length > 0;
+      await this.#prepare();
+      // A store that answers reads but rejects writes has not recovered, so a write is probed when none was pending.
+      if (!waited) await this.#options.store.check();
+      this.#written();
+    } catch (error) {
+      this.#notWritten(error);
+    } finally {
+      release();
+    }
+  }
+}
+
+/** Whether it stands for a task that one process does for all. */
+export function isClaim(replay: ReplayRecord | undefined): boolean {
+  return replay?.fingerprint === '';
+}
+
+function lost(message: string): RdcpError {
+  return new RdcpError('RDCP_AUDIT_WRITE_FAILED', message);
+}

@@ -1,0 +1,102 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { AuditEntry } from '../wire/audit-messages.ts';
+import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { codeOf } from '../wire/thrown.ts';
+
+export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
+
+/** Signs the hash of an entry, and with it every entry before it in the chain. */
+export type Signer = (entryHash: string) => Signature;
+
+const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
+
+/**
+ * Signs with a private key.
+ * @param text Ed25519, PKCS #8, PEM
+ * @param name the file's name in messages
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without any part of the key
+ */
+export function createSigner(text: string, name: string): Signer {
+  const key = parsed(() => createPrivateKey(text));
+  if (key?.asymmetricKeyType !== 'ed25519') {
+    throw invalid(`${name} must hold an unencrypted Ed25519 private key (PKCS #8, PEM)`);
+  }
+  const keyId = keyIdOf(createPublicKey(key));
+  return (entryHash) => ({ keyId, value: sign(null, message(entryHash), key).toString('base64url') });
+}
+
+/**
+ * Signs with the key in a file that only its owner may read.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path
+ */
+export function openSigner(path: string): Signer {
+  const name = `configuration: audit.signingKeyFile: ${basename(path)}`;
+  try {
+    return createSigner(readPrivately(path, name), name);
+  } catch (cause) {
+    if (isRdcpError(cause)) throw cause;
+    const code = codeOf(cause) ?? 'unknown reason';
+    throw invalid(`${name} cannot be read (${code})`, cause);
+  }
+}
+
+function readPrivately(path: string, name: string): string {
+  const descriptor = openSync(path, 'r');
+  try {
+    // Windows has no such mode bits.
+    if (process.platform !== 'win32' && (fstatSync(descriptor).mode & 0o077) !== 0) {
+      throw invalid(`${name} may be read by others: its mode must be 0600 or 0400`);
+    }
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function invalid(message: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field: 'audit.signingKeyFile' }, cause });
+}
+
+/** The public keys that a trail may be signed with: today's and earlier ones. */
+export interface PublicKeys {
+  /** `unknown` for a signature by another key. */
+  check(entryHash: string, signature: Signature): 'right' | 'wrong' | 'unknown';
+}
+
+/** @returns `undefined` when the text has no Ed25519 public key (PEM), or an invalid one */
+export function parsePublicKeys(text: string): PublicKeys | undefined {
+  const keys = new Map<string, KeyObject>();
+  for (const [block] of text.matchAll(PUBLIC_KEY)) {
+    const key = parsed(() => createPublicKey(block));
+    if (key?.asymmetricKeyType !== 'ed25519') return undefined;
+    keys.set(keyIdOf(key), key);
+  }
+  if (keys.size === 0) return undefined;
+  return {
+    check(entryHash, { keyId, value }) {
+      const key = keys.get(keyId);
+      if (key === undefined) return 'unknown';
+      return verify(null, message(entryHash), key, Buffer.from(value, 'base64url')) ? 'right' : 'wrong';
+    },
+  };
+}
+
+/** `undefined` for an invalid key: the parser's own message may quote the file. */
+function parsed(parse: () => KeyObject): KeyObject | undefined {
+  try {
+    return parse();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The prefix keeps a signature from being valid for anything else. */
+function message(entryHash: string): Buffer {
+  return Buffer.from(`rdcp.audit.entry:${entryHash}`);
+}
+
+function keyIdOf(key: KeyObject): string {
+  return hash('sha256', key.export({ type: 'spki', format: 'der' }), 'hex').slice(0, 16);
+}

@@ -1,0 +1,304 @@
+import { asAuditEntry } from '../wire/audit-entry.ts';
+import type { AuditEntry } from '../wire/audit-messages.ts';
+import { type Timestamp, timestamp } from '../wire/time.ts';
+import { type ChainHead, headOf, isIntact, NO_PREVIOUS_HASH } from './chain.ts';
+import { retainUntilOf, saysWhatWasExported } from './exported-records.ts';
+import type { PublicKeys } from './signature.ts';
+
+/** Something wrong with a trail. */
+export interface ChainFault {
+  readonly entry: AuditEntry;
+  /**
+   * `hash`: the entry was changed. `sequence`, `link`: an entry before it was removed, inserted, moved or resealed.
+   * `start`: entries before it are missing, and retention did not drop them. `checkpoint`: it was resealed, with every
+   * later entry of its chain. `record`: it differs from its exported log record. `signature`: neither it nor a later
+   * entry of its chain is signed as required. `prune`: it says that entries were dropped before their retention was
+   * over, or does not say which.
+   */
+  readonly problem: 'hash' | 'sequence' | 'link' | 'start' | 'checkpoint' | 'record' | 'signature' | 'prune';
+  readonly message: string;
+}
+
+/** The end of a process's chain at some time. */
+export interface Checkpoint extends ChainHead {
+  readonly instanceId: string;
+}
+
+export interface Verification {
+  /** Number of entries checked. */
+  readonly entries: number;
+  /** The end of every chain; the chain with the newest entry comes first. */
+  readonly heads: readonly Checkpoint[];
+  /** Number of faults found. */
+  readonly faults: number;
+  /** The fault in the oldest entry. */
+  readonly first?: ChainFault;
+  /** Checkpoints whose entry is missing, although retention did not drop it. */
+  readonly cut: readonly Checkpoint[];
+  /** Ids of entries that were deferred when their records were exported, and are missing from the trail. */
+  readonly lost: readonly string[];
+  /** Whether retention has dropped earlier entries. */
+  readonly pruned: boolean;
+}
+
+export interface VerifierOptions {
+  /** Earlier ends of chains. Without them, a trail with its end cut off looks complete. */
+  readonly checkpoints?: Iterable<Checkpoint>;
+  /** Exported records of deferred entries, by entry id. */
+  readonly waiting?: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Keys that chains must be signed with. @default signatures are not checked */
+  readonly keys?: PublicKeys | undefined;
+  /** Milliseconds since the epoch: earlier entries need no signature. @default all need one */
+  readonly signedSince?: number | undefined;
+  /**
+   * Milliseconds since the epoch: entries retained beyond this must be present, whatever the trail says. @default not
+   * checked
+   */
+  readonly now?: number;
+}
+
+/** Checks entries one after the other. */
+export interface Verifier {
+  see(entry: AuditEntry): void;
+  finish(): Verification;
+}
+
+/** A chain, as far as it was walked. */
+interface Walked {
+  readonly head: Checkpoint;
+  /** Whether a signature covers what comes next, or one is missing already. */
+  signed: boolean;
+  /** The oldest entry seen so far, and its position. */
+  oldest: AuditEntry;
+  position: number;
+  /** The expected sequence of the next older entry; `undefined` after a changed entry. */
+  sequence: number | undefined;
+  hash: string | undefined;
+}
+
+/** The last entry of a chain that retention dropped, or is about to drop. */
+interface Dropped {
+  readonly sequence: number;
+  readonly hash: string;
+  /** Whether it is still there: an interrupted prune drops only the entries before it. */
+  remains: boolean;
+}
+
+type Located = ChainFault & { readonly position: number };
+
+/**
+ * Checks a whole trail, newest entry first, as stores and servers return it: the hash of each entry, the sequence and
+ * links of each process's chain, and that each chain begins at an existing entry or right after one that retention
+ * dropped. Memory grows with the number of processes and checkpoints, not of entries.
+ */
+export function createVerifier(options: VerifierOptions = {}): Verifier {
+  const { checkpoints = [], waiting, keys, signedSince = 0, now } = options;
+  const deferred = new Map(waiting);
+  const chains = new Map<string, Walked>();
+  /** Chains that link to an entry further back, by its hash. */
+  const awaited = new Map<string, Walked[]>();
+  /** Checkpoints whose entry was not seen yet, by the place of that entry. */
+  const expected = new Map<string, Checkpoint>();
+  /** When two checkpoints disagree about one entry, one is wrong, whatever the trail holds. */
+  const contradicted: Checkpoint[] = [];
+  for (const checkpoint of checkpoints) {
+    const other = expected.get(placeOf(checkpoint));
+    if (other === undefined) expected.set(placeOf(checkpoint), checkpoint);
+    else if (other.hash !== checkpoint.hash) contradicted.push(checkpoint);
+  }
+  const dropped = new Map<string, Dropped>();
+  let position = 0;
+  let faults = 0;
+  let first: Located | undefined;
+  /** The latest retention date of everything that was dropped; `undefined` before a prune entry was seen. */
+  let prunedUntil: Timestamp | undefined;
+
+  function fault(found: Located): void {
+    faults += 1;
+    // The walk goes back in time: a later position is an older entry.
+    if (first === undefined || found.position >= first.position) first = found;
+  }
+
+  /** Compares an entry with what the next newer one of its chain expects. */
+  function compare(newer: Walked, { compliance: { sequence, hash } }: AuditEntry): void {
+    const { oldest: entry, position: at } = newer;
+    if (newer.sequence !== undefined && sequence !== newer.sequence) {
+      const message =
+        newer.sequence === 0
+          ? 'it is the first of its chain, but other entries come before it'
+          : `entry ${newer.sequence} of its chain should stand before it`;
+      fault({ entry, position: at, problem: 'sequence', message });
+    } else if (newer.hash !== undefined && hash !== newer.hash) {
+      fault({ entry, position: at, problem: 'link', message: 'it does not link to the entry before it' });
+    }
+  }
+
+  /** The newest signature of a chain covers every entry before it, through the links. */
+  function isVouchedFor(newer: Walked | undefined, entry: AuditEntry): boolean {
+    if (keys === undefined || newer?.signed === true) return true;
+    const { hash, signature } = entry.compliance;
+    const found = signature === undefined ? 'unknown' : keys.check(hash, signature);
+    if (found === 'right') return true;
+    if (found === 'unknown' && Date.parse(entry.timestamp) < signedSince) return false;
+    const message =
+      signature === undefined
+        ? 'neither it nor a later entry of its process is signed'
+        : found === 'unknown'
+          ? 'it is signed with an unknown key'
+          : 'its signature is wrong';
+    fault({ entry, position, problem: 'signature', message });
+    return true;
+  }
+
+  function compareRecord(entry: AuditEntry): void {
+    const exported = deferred.get(entry.id);
+    if (exported === undefined) return;
+    deferred.delete(entry.id);
+    if (saysWhatWasExported(entry, exported)) return;
+    fault({ entry, position, problem: 'record', message: 'it differs from its exported log record' });
+  }
+
+  function seePrune(entry: AuditEntry): void {
+    const { until = '', chains: ends = [] } = entry.dropped ?? {};
+    if (ends.length === 0) {
+      fault({ entry, position, problem: 'prune', message: 'it does not say what was dropped' });
+      return;
+    }
+    if (until > entry.timestamp) {
+      const message = `it drops entries that were retained until ${until}, a later time`;
+      fault({ entry, position, problem: 'prune', message });
+      return;
+    }
+    if (prunedUntil === undefined || until > prunedUntil) prunedUntil = until;
+    for (const { instanceId, sequence, hash } of ends) {
+      const newest = dropped.get(instanceId);
+      if (newest === undefined || sequence > newest.sequence) {
+        dropped.set(instanceId, { sequence, hash, remains: false });
+      }
+    }
+  }
+
+  /** Whether a prune seen so far may have dropped an entry retained until then. */
+  function mayBeDropped(retainUntil: Timestamp): boolean {
+    return prunedUntil !== undefined && retainUntil <= prunedUntil;
+  }
+
+  /**
+   * Whether retention may have dropped the entry before this one. When that could have happened already, this entry
+   * says how long the one before it was retained.
+   */
+  function previousMayBeGone({ compliance: { previousRetainUntil } }: AuditEntry): boolean {
+    return previousRetainUntil !== undefined && mayBeDropped(previousRetainUntil);
+  }
+
+  /** The target existed when the chain began, so an earlier prune does not explain its absence. */
+  function expectTarget(chain: Walked, hash: string): void {
+    if (hash === NO_PREVIOUS_HASH || previousMayBeGone(chain.oldest)) return;
+    awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
+  }
+
+  function see(given: AuditEntry): void {
+    const entry = asAuditEntry(given, () => ({ id: 'unknown', timestamp: 'unknown' }));
+    position += 1;
+    const { instanceId, sequence, previousHash, hash } = entry.compliance;
+    const intact = isIntact(entry);
+    const newer = chains.get(instanceId);
+    const checkpoint = expected.get(placeOf(entry.compliance));
+    expected.delete(placeOf(entry.compliance));
+    if (!intact) {
+      fault({ entry, position, problem: 'hash', message: 'its content does not match its hash' });
+    } else {
+      if (newer !== undefined) compare(newer, entry);
+      if (checkpoint !== undefined && checkpoint.hash !== hash) {
+        const message = 'it does not match its checkpoint';
+        fault({ entry, position, problem: 'checkpoint', message });
+      }
+      compareRecord(entry);
+      if (entry.action === 'prune') seePrune(entry);
+      const end = dropped.get(instanceId);
+      if (end?.sequence === sequence && end.hash === hash) end.remains = true;
+    }
+    awaited.delete(hash);
+    const before = newer?.sequence;
+    const walked: Walked = {
+      head: newer?.head ?? { instanceId, ...headOf(entry) },
+      signed: intact ? isVouchedFor(newer, entry) : newer?.signed === true,
+      oldest: entry,
+      position,
+      sequence: intact ? sequence - 1 : before === undefined ? undefined : before - 1,
+      hash: intact ? previousHash : undefined,
+    };
+    chains.set(instanceId, walked);
+    if (intact && sequence === 1) expectTarget(walked, previousHash);
+  }
+
+  /**
+   * Says what is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
+   * retention dropped.
+   */
+  function wrongStart({ oldest: entry, sequence, hash }: Walked): string | undefined {
+    const end = dropped.get(entry.compliance.instanceId);
+    if (sequence === undefined || end?.remains === true) return undefined;
+    if (end === undefined) {
+      return sequence === 0 || previousMayBeGone(entry)
+        ? undefined
+        : 'the entries before it are missing, and no entry says that retention dropped them';
+    }
+    if (sequence > end.sequence) {
+      return `the entries before it are missing, and retention dropped no more than entry ${end.sequence} of its chain`;
+    }
+    if (sequence < end.sequence) {
+      return `retention dropped entry ${end.sequence} of its chain, and another entry stands in its place`;
+    }
+    const follows = hash === undefined || hash === end.hash;
+    return follows ? undefined : 'it does not link to the last entry that retention dropped';
+  }
+
+  /**
+   * A chain begins with its first entry, which links to an existing entry or to none. Only retention may have dropped
+   * either.
+   */
+  function checkBeginnings(): void {
+    for (const chain of chains.values()) {
+      const message = wrongStart(chain);
+      if (message !== undefined) fault({ entry: chain.oldest, position: chain.position, problem: 'start', message });
+    }
+    for (const { oldest: entry, position: at } of [...awaited.values()].flat()) {
+      fault({ entry, position: at, problem: 'link', message: 'the entry that its chain begins at is missing' });
+    }
+  }
+
+  /** Whether retention alone explains the absence of a checkpoint's entry. */
+  function isDropped({ instanceId, sequence, hash, retainUntil }: Checkpoint): boolean {
+    const head = chains.get(instanceId)?.head;
+    if (head !== undefined && head.sequence < sequence) return false;
+    const end = dropped.get(instanceId);
+    if (end !== undefined && (sequence > end.sequence || (sequence === end.sequence && hash !== end.hash)))
+      return false;
+    if (retainUntil !== undefined && now !== undefined && retainUntil > timestamp(now)) return false;
+    return retainUntil === undefined ? prunedUntil !== undefined : mayBeDropped(retainUntil);
+  }
+
+  return {
+    see,
+    finish() {
+      checkBeginnings();
+      const heads = [...chains.values()].map(({ head }) => head);
+      const { position: _, ...found } = first ?? { position: 0 };
+      return {
+        entries: position,
+        heads,
+        faults,
+        ...(first && { first: found as ChainFault }),
+        cut: [...contradicted, ...[...expected.values()].filter((checkpoint) => !isDropped(checkpoint))],
+        lost: [...deferred].filter(([, record]) => !mayBeDropped(retainUntilOf(record) ?? '')).map(([id]) => id),
+        pruned: prunedUntil !== undefined,
+      };
+    },
+  };
+}
+
+/** The place of an entry: its process and its position in that process's chain. */
+function placeOf({ instanceId, sequence }: Pick<Checkpoint, 'instanceId' | 'sequence'>): string {
+  return `${sequence} ${instanceId}`;
+}
