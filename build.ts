@@ -14,7 +14,12 @@ import { openApiDocument } from './docs/openapi.ts';
 /** The entries of package.json. */
 const ENTRIES = ['index', 'api', 'register', 'client', 'redis', 'postgres'];
 /** Files of their own: the checks run before the file that imports them first loads another, `register` loads one of its two. */
-const PARTS = ['loading/ends-on-old-node', 'loading/throws-on-old-node', 'register/process', 'register/thread'];
+const PARTS = {
+  'loading/ends-on-old-node': 'src/otel/loading/ends-on-old-node.ts',
+  'loading/throws-on-old-node': 'src/otel/loading/throws-on-old-node.ts',
+  'register/process': 'src/assembly/register/process.ts',
+  'register/thread': 'src/assembly/register/thread.ts',
+};
 /** The command, and the demo that `npx` runs. */
 const PROGRAMS = {
   'cli/main': 'src/tools/cli/main.ts',
@@ -47,11 +52,11 @@ const PAGE: BuildOptions = {
 };
 const STYLE_SHEETS = ['src/tools/console/console.css', 'src/tools/console/views.css'];
 
-const sources = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `src/${name}.ts`]));
+const ENTRY_FILES = Object.fromEntries(ENTRIES.map((name) => [name, `src/${name}.ts`]));
 
 const modules: BuildOptions = {
   ...COMMON,
-  input: { ...sources([...ENTRIES, ...PARTS]), ...PROGRAMS },
+  input: { ...ENTRY_FILES, ...PARTS, ...PROGRAMS },
   output: { ...OUTPUT, dir: 'dist', sourcemap: true },
 };
 
@@ -61,7 +66,7 @@ const commonJs: BuildOptions = {
   // These are ES modules alone, which cannot be required there.
   external: externalBut([...BUNDLED, 'jose', '@marcbachmann/cel-js']),
   checks: { emptyImportMeta: false }, // `register` recognizes CommonJS by an empty import.meta
-  input: sources([...ENTRIES, ...PARTS]),
+  input: { ...ENTRY_FILES, ...PARTS },
   output: { ...OUTPUT, dir: 'dist/cjs', format: 'cjs', strict: true, dynamicImportInCjs: false },
 };
 

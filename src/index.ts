@@ -6,7 +6,6 @@ export type { AdoptLoggerOptions } from './adopt/types.ts';
 export { RdcpInstrumentation, type RdcpInstrumentationConfig } from './assembly/instrumentation.ts';
 export { createRdcp, type Rdcp, type RdcpCallback } from './assembly/rdcp.ts';
 export { type DebugLaneOptions, debugLane, type LogProcessor, type LogRecord } from './calls/emit/debug-lane.ts';
-export type { DebugRecord, RecordValue } from './calls/emit/record.ts';
 export { gateSampler } from './calls/emit/sampler.ts';
 export type { Category } from './gate/types.ts';
 export type * from './options/options.ts';
@@ -41,6 +40,7 @@ export type {
 } from './store/state-store.ts';
 export type * from './store/token-store.ts';
 export type { Level, Scope } from './wire/constants.ts';
+export type { DebugRecord, Value as RecordValue } from './wire/debug-record.ts';
 export { type ErrorCode, isRdcpError, RdcpError } from './wire/errors.ts';
 export type { CallFigures, MemberCalls } from './wire/member-calls.ts';
 export type { ValidationMetadata, ValidationResult, ValidCredential } from './wire/validation-result.ts';

@@ -1,5 +1,3 @@
-import { isPromise } from 'node:util/types';
-
 /** What ends with a function: a span, a piece of work. May be called more than once; the first call counts. */
 export interface Ending {
   succeeded(): void;
@@ -18,7 +16,7 @@ export function endWhenSettled<T>(fn: () => T, ending: Ending): T {
 
 function endWith<T>(result: T, ending: Ending): T {
   try {
-    if (isPromise(result)) return endWithPromise(result, ending);
+    if (result instanceof Promise) return endWithPromise(result, ending);
     if (!endWithThenable(result, ending)) ending.succeeded();
   } catch {
     // A promise whose class cannot be read, or be made as a promise is.

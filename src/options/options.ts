@@ -1,6 +1,6 @@
-import type { DebugRecord } from '../calls/emit/record.ts';
 import type { MessageLogger } from '../otel/report/reporter.ts';
 import type { StateStore } from '../store/state-store.ts';
+import type { DebugRecord } from '../wire/debug-record.ts';
 import type { AdoptOptions } from './adopt.ts';
 import type { BudgetOptions } from './budget.ts';
 import type { NotifyOptions } from './notify.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { DebugRecord } from '../calls/emit/record.ts';
+import type { DebugRecord } from './debug-record.ts';
 import { RdcpError } from './errors.ts';
 import { patternMatcher } from './names.ts';
 import type { LineFilter } from './target.ts';

@@ -1,5 +1,5 @@
-import { detached } from '../calls/emit/text.ts';
 import { maskCredentials } from './credentials.ts';
+import { detached } from './detached.ts';
 import { patternMatcher } from './names.ts';
 
 /** Names and values that must not leave the process. */
@@ -111,4 +111,31 @@ const IS_VALUE = /\/|=./;
 /** Whether a value in a list, or among arguments, is a hidden name of the value behind it. */
 export function hidesNext(value: unknown, { hides }: Redaction): boolean {
   return typeof value === 'string' && !IS_VALUE.test(value) && hides(value);
+}
+
+/** Prefixes of the names of headers and parameters. */
+const PREFIX = /^(?:http\.(?:request|response)\.header|url\.query)\./;
+/** A parameter with its value, in a URL, a query or a form. */
+const PARAMETER = /(^|[?&;])([^=&?;#\s]{1,256})=([^&;#\s]+)/g;
+
+/** Whether an attribute of work is hidden, also a header or a parameter whose own name is. */
+export function isHidden(name: string, { hides }: Redaction): boolean {
+  return hides(name) || hides(name.replace(PREFIX, ''));
+}
+
+/** A value without credentials, and without hidden parameters: `url.query` and `http.target` of spans hold all of them. */
+export function shown(value: string, { hides, mask }: Redaction): string {
+  const masked = mask(value);
+  if (!masked.includes('=')) return masked;
+  return masked.replace(PARAMETER, (parameter, before: string, name: string) =>
+    hides(decoded(name)) ? `${before}${name}=[redacted]` : parameter,
+  );
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
-import type { Call, DebugRecord } from '../../src/calls/emit/record.ts';
+import type { Call } from '../../src/calls/emit/record.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
 import { CallMeters } from '../../src/calls/tail/call-meters.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -11,6 +11,7 @@ import { GateCore } from '../../src/gate/core.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
+import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 
 const require = createRequire(import.meta.url);

@@ -13,10 +13,10 @@ import {
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { runWithAttributes, runWithTenant, setAttributes } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
-import type { DebugRecord } from '../../src/calls/emit/record.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
+import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { send as ask, KEY_SCOPES, KEYS, type KeyName, type TestRequest } from '../support/server.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DebugRecord } from '../../src/calls/emit/record.ts';
+import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { compileLineFilter } from '../../src/wire/line-filter.ts';
 import type { LineFilter } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';

@@ -2,11 +2,12 @@ import { isPromise } from 'node:util/types';
 import type { AttributeFailure, Attributes } from '../../gate/types.ts';
 import { ATTR_ATTRIBUTES_ERROR, ATTR_CATEGORY_NAME } from '../../otel/semconv.ts';
 import { REDACTED } from '../../wire/credentials.ts';
+import type { Fields } from '../../wire/debug-record.ts';
 import { hidesValue, NO_REDACTION, type Redaction } from '../../wire/redaction.ts';
 import { describeThrown, isError } from '../../wire/thrown.ts';
 import { buildRecordFields } from './record-fields.ts';
 import { bytesOf } from './text.ts';
-import { type Fields, hasFields, isPlain } from './value.ts';
+import { hasFields, isPlain } from './value.ts';
 
 /** Attributes built from a call. */
 export interface BuiltAttributes {

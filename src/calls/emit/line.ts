@@ -1,6 +1,6 @@
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import { lineText } from '../../wire/line-text.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
-import type { DebugRecord } from './record.ts';
 
 /**
  * Formats a debug call as a text line: time, level, category, message, attributes, tenant, and the active span's ids. The stacks

@@ -1,7 +1,8 @@
+import { detached } from '../../wire/detached.ts';
 import type { Redaction } from '../../wire/redaction.ts';
 import { isError, messageOf, typeOfThrown } from '../../wire/thrown.ts';
 import { MAX_VALUE_BYTES } from './limits.ts';
-import { cutText, detached, MAX_UNIT_BYTES } from './text.ts';
+import { cutText, MAX_UNIT_BYTES } from './text.ts';
 import { ValueBuilder } from './value.ts';
 
 /** A message up to this length always fits, whatever its characters are. */

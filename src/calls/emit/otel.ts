@@ -1,10 +1,11 @@
 import type { DropCode } from '../../gate/drops.ts';
 import { ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import { type Logger, SEVERITY } from '../../otel/telemetry.ts';
+import type { Fields, Value } from '../../wire/debug-record.ts';
 import { laneDrops } from './debug-lane.ts';
 import type { Call, Output } from './record.ts';
 import { bytesOf } from './text.ts';
-import { type Fields, setField, type Value } from './value.ts';
+import { setField } from './value.ts';
 
 /**
  * Emits log records through an OpenTelemetry logger. It modifies the attributes, so it comes after every other output.

@@ -7,6 +7,7 @@ import { type Condition, UNWATCHED } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
 import { createStderrWriter, MAX_WAITING_BYTES } from '../../otel/report/stderr.ts';
 import { isConnected, type Logger, type Telemetry } from '../../otel/telemetry.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import type { Emission } from '../../wire/emission.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
@@ -14,7 +15,7 @@ import { Shares } from './fairness.ts';
 import { jsonLine, textLine } from './line.ts';
 import type { ExportedRecord, LogExports } from './log-exports.ts';
 import { otelOutput } from './otel.ts';
-import { type Call, type DebugRecord, type Output, recordOf, recordOfExported } from './record.ts';
+import { type Call, type Output, recordOf, recordOfExported } from './record.ts';
 
 /** The values of the option `emit.to`. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);

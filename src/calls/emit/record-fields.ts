@@ -6,11 +6,12 @@ import {
   ATTR_EXCEPTION_TYPE,
 } from '../../otel/semconv.ts';
 import { REDACTED } from '../../wire/credentials.ts';
+import type { Fields } from '../../wire/debug-record.ts';
 import { hiddenIn, type Redaction } from '../../wire/redaction.ts';
 import { errorFields, isError } from '../../wire/thrown.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_VALUE_BYTES } from './limits.ts';
 import { bytesOf, cutText } from './text.ts';
-import { type Fields, isLarge, MIN_VALUE_BYTES, readField, setField, ValueBuilder } from './value.ts';
+import { isLarge, MIN_VALUE_BYTES, readField, setField, ValueBuilder } from './value.ts';
 
 /** Bytes of a record reserved for the message and our own fields. */
 const REST_OF_RECORD_BYTES = MAX_VALUE_BYTES + 4096;

@@ -1,32 +1,10 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
+import type { DebugRecord, Fields, Value } from '../../wire/debug-record.ts';
+import { detached } from '../../wire/detached.ts';
 import { timestamp } from '../../wire/time.ts';
 import type { ExportedRecord } from './log-exports.ts';
-import { detached } from './text.ts';
-import type { Fields, Value } from './value.ts';
-
-export type { Value as RecordValue } from './value.ts';
-
-/** A debug call as passed to an application's function, and as a JSON line. */
-export interface DebugRecord {
-  /** RFC 3339, UTC, milliseconds. */
-  readonly timestamp: string;
-  /** `WARN` for a record about calls that the budget dropped. */
-  readonly severity: 'DEBUG' | 'WARN';
-  /** Name of the category. */
-  readonly category: string;
-  /** The line's message. */
-  readonly message: string;
-  /** Its attributes, with secrets masked. */
-  readonly attributes: { readonly [name: string]: Value };
-  /** The tenant in whose context the call was made. */
-  readonly tenant?: string;
-  /** The active trace and span. */
-  readonly traceId?: string;
-  /** Span that the call belongs to, 16 hex digits. */
-  readonly spanId?: string;
-}
 
 /** An enabled call with its message and attributes built. */
 export interface Call {

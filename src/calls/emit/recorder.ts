@@ -3,6 +3,7 @@ import type { DropCode } from '../../gate/drops.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { ATTR_RECORDED, ATTR_RECORDER_CUT, ATTR_WORK_ID, ATTR_WORK_OUTCOME } from '../../otel/semconv.ts';
+import type { RecordedFailure } from '../../trail/notify/failures.ts';
 import { parseWorkDuration, type When } from '../../wire/target.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import type { PieceOfWork, WorkOutcomes } from '../work/outcomes.ts';
@@ -35,19 +36,6 @@ export const RECORDED_RATE = { callsPerSecond: 1000, burst: 5000, bytesPerSecond
 
 /** Interval in which calls that are too old are dropped, in milliseconds. */
 const TICK_MS = 1000;
-
-/** Lines of a piece of work that failed, written to one output. */
-export interface RecordedFailure {
-  /** Name of the category. */
-  readonly category: string;
-  readonly lines: number;
-  /** The `rdcp.work.id` of the lines. */
-  readonly workId: string;
-  /** What the work was and how it ended: `POST /orders 500 after 1.2 s, TypeError`. */
-  readonly outcome: string;
-  readonly traceId?: string | undefined;
-  readonly spanId?: string | undefined;
-}
 
 /** An output that gets calls once the outcome of their work is known: of an activation, or of a tail. */
 export interface HeldOutput {

@@ -1,9 +1,9 @@
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import { compileLineFilter, type LinePredicate, type Unevaluated } from '../../wire/line-filter.ts';
 import { matchesAny } from '../../wire/names.ts';
 import type { LineFilter, Match, When } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import type { WorkOutcomes } from '../work/outcomes.ts';
-import type { DebugRecord } from './record.ts';
 
 /** A part of the calls of a category. */
 export interface Part {

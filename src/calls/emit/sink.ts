@@ -1,12 +1,13 @@
 import type { CategoryDescriptor, Sink, Span } from '../../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../../otel/semconv.ts';
+import type { RecordedFailure } from '../../trail/notify/failures.ts';
 import { createRedaction } from '../../wire/redaction.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { Activations, type ActivePart } from './activations.ts';
 import { Budgets, type ConfiguredBudgets } from './budgets.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
 import { Pipeline } from './pipeline.ts';
-import { RECORDER_DEFAULTS, type RecordedFailure, Recorder, type RecorderLimits } from './recorder.ts';
+import { RECORDER_DEFAULTS, Recorder, type RecorderLimits } from './recorder.ts';
 import type { Matching, SelectionOptions } from './selection.ts';
 import { runInSpan } from './span.ts';
 import { Attached, type Tap } from './taps.ts';

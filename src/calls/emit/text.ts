@@ -1,3 +1,4 @@
+import { detached } from '../../wire/detached.ts';
 import { MAX_VALUE_BYTES } from './limits.ts';
 
 /** How much of the text fits into a number of JSON bytes, without splitting a character. */
@@ -35,17 +36,6 @@ export function cutText(
   const remark = `… [cut from ${given.length} characters]`;
   const { length } = fit(text, maxBytes - Buffer.byteLength(remark));
   return { text: detached(text.slice(0, length)) + remark, cut: true };
-}
-
-/** V8 copies shorter slices. */
-const MIN_SLICE_LENGTH = 13;
-
-/**
- * Copies a text that is kept for longer than its call. It may be a slice, which would keep the whole text in memory that it is
- * of; there is no way to ask. V8 copies the characters to join them, in a fifth of the time that a Buffer takes.
- */
-export function detached(text: string): string {
-  return text.length < MIN_SLICE_LENGTH ? text : ` ${text}`.slice(1);
 }
 
 /** Bytes of attributes of ours, as JSON. */

@@ -11,17 +11,11 @@ import {
   isWeakSet,
 } from 'node:util/types';
 import { REDACTED } from '../../wire/credentials.ts';
+import type { Fields, Value } from '../../wire/debug-record.ts';
 import { hiddenIn, isHiddenEntry, type Redaction } from '../../wire/redaction.ts';
 import { describeThrown, errorFields, fieldOf, isError } from '../../wire/thrown.ts';
 import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
 import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
-
-/** An attribute value: plain data, which both JSON and OpenTelemetry log records can hold. */
-export type Value = string | number | boolean | null | readonly Value[] | { readonly [name: string]: Value };
-
-export interface Fields {
-  [name: string]: Value;
-}
 
 /** The least room worth using for a value. */
 export const MIN_VALUE_BYTES = 1024;

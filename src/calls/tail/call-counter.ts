@@ -1,5 +1,5 @@
 import { type CallCounts, isShownName, MAX_ATTRIBUTE_NAMES } from '../../wire/call-counts.ts';
-import type { DebugRecord } from '../emit/record.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import type { Selection } from '../emit/selection.ts';
 
 /** Most calls of a category whose work is asked for the names of its attributes, in one interval of the timer. */

@@ -1,5 +1,6 @@
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
-import { type DebugRecord, HELD_BYTES, keepable, recordOf } from '../emit/record.ts';
+import { HELD_BYTES, keepable, recordOf } from '../emit/record.ts';
 import { LineRate } from './rate.ts';
 import { type Tapped, Tapping } from './tapping.ts';
 

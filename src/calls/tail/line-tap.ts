@@ -1,6 +1,7 @@
 import { DROP, type DropCode } from '../../gate/drops.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
-import { type Call, type DebugRecord, recordOf } from '../emit/record.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
+import { type Call, recordOf } from '../emit/record.ts';
 import type { Recorder } from '../emit/recorder.ts';
 import { Selection, type SelectionOptions, takesTenant } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';

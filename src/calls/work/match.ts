@@ -1,6 +1,6 @@
 import type { WorkContext } from '../../gate/work.ts';
-import { isHidden, type ValueRedaction } from '../../wire/attribute-redaction.ts';
 import { RdcpError } from '../../wire/errors.ts';
+import { isHidden, type Redaction } from '../../wire/redaction.ts';
 import type { Match } from '../../wire/target.ts';
 import { attributeNamesOfWork } from './attributes.ts';
 import { ticketOfRequest } from './carried-ticket.ts';
@@ -28,13 +28,13 @@ function followedOf(work: WorkContext): Followed {
 /** Follows the attributes of the work of this process. */
 export class WorkFollower {
   readonly #work: WorkContext;
-  readonly #redaction: ValueRedaction;
+  readonly #redaction: Redaction;
   readonly #requests: HttpRequests;
   /** How pieces of work end. */
   readonly outcomes: WorkOutcomes;
 
   /** @param redaction what must not leave the process. @default nothing is hidden */
-  constructor(work: WorkContext, redaction: ValueRedaction = { hides: () => false, mask: (text) => text }) {
+  constructor(work: WorkContext, redaction: Redaction = { hides: () => false, mask: (text) => text }) {
     this.#work = work;
     this.#redaction = redaction;
     const { requests, outcomes } = followedOf(work);

@@ -1,6 +1,6 @@
 import type { Work, WorkContext } from '../../gate/work.ts';
-import { isHidden, shown, type ValueRedaction } from '../../wire/attribute-redaction.ts';
 import { allowing } from '../../wire/names.ts';
+import { isHidden, type Redaction, shown } from '../../wire/redaction.ts';
 import type { Match } from '../../wire/target.ts';
 import { attributeOfWork, isSettled } from './attributes.ts';
 
@@ -33,7 +33,7 @@ interface Decision<T> {
 
 export interface MatchingOptions {
   readonly work: WorkContext;
-  readonly redaction: ValueRedaction;
+  readonly redaction: Redaction;
   /** Follows the HTTP requests of the process until the returned function is called. */
   readonly followRequests: () => () => void;
 }

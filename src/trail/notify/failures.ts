@@ -1,5 +1,17 @@
-import type { RecordedFailure } from '../../calls/emit/recorder.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
+
+/** Lines of a piece of work that failed, written to one output. */
+export interface RecordedFailure {
+  /** Name of the category. */
+  readonly category: string;
+  readonly lines: number;
+  /** The `rdcp.work.id` of the lines. */
+  readonly workId: string;
+  /** What the work was and how it ended: `POST /orders 500 after 1.2 s, TypeError`. */
+  readonly outcome: string;
+  readonly traceId?: string | undefined;
+  readonly spanId?: string | undefined;
+}
 
 /** Failures of a category whose lines were written since the last report. Outcome, work and trace are those of the newest. */
 export interface FailureReport extends RecordedFailure {

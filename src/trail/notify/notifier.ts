@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { RecordedFailure } from '../../calls/emit/recorder.ts';
 import type { NotifyEvent, WebhookOptions } from '../../options/notify.ts';
 import { withoutTracing } from '../../otel/own-work.ts';
 import type { Conditions } from '../../otel/report/conditions.ts';
@@ -13,6 +12,7 @@ import type { Clock, Delay } from '../../wire/time/clock.ts';
 import type { RecordedEntry } from '../types.ts';
 import { slackBody, slackFailure, slackLoss } from './chat.ts';
 import { type EventSource, eventOf, standardBody, standardFailure, standardLoss } from './event.ts';
+import type { RecordedFailure } from './failures.ts';
 import { FailureReports } from './failures.ts';
 import { keyOfSecret } from './signature.ts';
 import { type DropReason, Webhook, type WebhookParts } from './webhook.ts';

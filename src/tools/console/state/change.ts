@@ -3,17 +3,10 @@ import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary }
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { randomId } from '../../client/random-id.ts';
 import { clockTime, someOf } from '../parts/format.ts';
+import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
 import { activationText } from './reach.ts';
 import type { Receipt } from './state.ts';
-
-/** The change that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, `reset` removes both. */
-export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'extend';
-
-/** Whether the change removes the setting. */
-export function isReset(intent: Intent): boolean {
-  return intent === 'end' || intent === 'reset';
-}
 
 export interface ChangeForm {
   readonly intent: Intent;
@@ -24,12 +17,6 @@ export interface ChangeForm {
   readonly budget: ControlBudget | undefined;
   /** For an `enable` that is for some work or some lines alone. */
   readonly part?: ReadPart;
-}
-
-/** The action that a change is sent as. */
-export function actionOf(intent: Intent): 'enable' | 'disable' | 'toggle' | 'reset' {
-  if (isReset(intent)) return 'reset';
-  return intent === 'disable' || intent === 'toggle' ? intent : 'enable';
 }
 
 export function commandOf({ intent, categories, seconds, reason, budget, part = {} }: ChangeForm): ControlCommand {

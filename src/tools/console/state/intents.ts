@@ -1,7 +1,20 @@
 import type { DiscoveredCategory, SessionResponse } from '../../../wire/messages.ts';
 import { matchesAny } from '../../../wire/names.ts';
 import { parseDuration } from '../../../wire/time.ts';
-import { actionOf, type Intent } from './change.ts';
+
+/** The change that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, `reset` removes both. */
+export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'extend';
+
+/** Whether the change removes the setting. */
+export function isReset(intent: Intent): boolean {
+  return intent === 'end' || intent === 'reset';
+}
+
+/** The action that a change is sent as. */
+export function actionOf(intent: Intent): 'enable' | 'disable' | 'toggle' | 'reset' {
+  if (isReset(intent)) return 'reset';
+  return intent === 'disable' || intent === 'toggle' ? intent : 'enable';
+}
 
 /** What limits a credential beside its scopes. */
 type Limited = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;

@@ -9,7 +9,7 @@ import type {
   WellKnownDocument,
 } from '../../../wire/messages.ts';
 import type { EventsFleet, EventsRates, StateEvent } from '../../../wire/streams.ts';
-import type { Intent } from './change.ts';
+import type { Intent } from './intents.ts';
 import type { Problem } from './problem.ts';
 
 /** The event stream. */

@@ -7,7 +7,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { counted, shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import type { Intent } from '../state/change.ts';
+import type { Intent } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,

@@ -9,16 +9,8 @@ import { Dialog } from '../parts/dialog.tsx';
 import { clockTime, counted, exactSpan, someOf } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
-import {
-  type ChangeForm,
-  commandOf,
-  type Intent,
-  isReset,
-  RequestIds,
-  readDuration,
-  receiptOf,
-  undoOf,
-} from '../state/change.ts';
+import { type ChangeForm, commandOf, RequestIds, readDuration, receiptOf, undoOf } from '../state/change.ts';
+import { type Intent, isReset } from '../state/intents.ts';
 import { EVERYTHING, readPart as partOf } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
 import type { Asked } from '../state/state.ts';
