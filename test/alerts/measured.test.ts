@@ -8,6 +8,7 @@ import { MeasuredAlerts } from '../../src/control/alerts/measured.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
+import { unwritten } from '../../src/wire/errors.ts';
 import { startPlane } from '../control/running-plane.ts';
 import { withMembers } from '../support/server.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
@@ -176,7 +177,7 @@ test('while the store is away it is tried again, once a minute', async (t) => {
   const store = withMembers(memory, {
     commit: async (commit) => {
       attempts += 1;
-      if (away) throw new Error('the store is away');
+      if (away) throw unwritten(new Error('the store is away'));
       return memory.commit(commit);
     },
   });
