@@ -61,20 +61,26 @@ test('an unknown category changes nothing, not even the known ones', async (t) =
   assert.deepEqual(server.controlRequests, [['enable', 'denied']]);
 });
 
-test('a request with an id of its own is answered once, and its repeat byte for byte the same', async (t) => {
-  const server = await startServer(t);
-  const toggle = enable({
-    body: { action: 'toggle', categories: 'DATABASE' },
-    headers: { 'X-RDCP-Request-ID': 'op-1' },
+for (const given of ['op-1', undefined]) {
+  const whose =
+    given === undefined ? 'without an id is answered once for the id of its answer' : 'is answered once for its id';
+  test(`a request ${whose}, and its repeat byte for byte the same`, async (t) => {
+    const server = await startServer(t);
+    const toggle = (id?: string) =>
+      enable({
+        body: { action: 'toggle', categories: 'DATABASE' },
+        ...(id !== undefined && { headers: { 'X-RDCP-Request-ID': id } }),
+      });
+    const first = await server.request(PATHS.control, toggle(given));
+    const id = first.headers.get('x-rdcp-request-id') ?? '';
+    const again = await server.request(PATHS.control, toggle(id));
+    assert.equal(first.headers.get('x-rdcp-replayed'), null);
+    assert.equal(again.headers.get('x-rdcp-replayed'), 'true');
+    assert.equal(again.headers.get('x-rdcp-request-id'), given ?? id);
+    assert.equal(again.text, first.text);
+    assert.equal((await statesOf(server)).DATABASE, true);
   });
-  const first = await server.request(PATHS.control, toggle);
-  const again = await server.request(PATHS.control, toggle);
-  assert.equal(first.headers.get('x-rdcp-replayed'), null);
-  assert.equal(again.headers.get('x-rdcp-replayed'), 'true');
-  assert.equal(again.headers.get('x-rdcp-request-id'), 'op-1');
-  assert.equal(again.text, first.text);
-  assert.equal((await statesOf(server)).DATABASE, true);
-});
+}
 
 test('the same fields in another order or spelling are the same request, other fields are not', async (t) => {
   const server = await startServer(t);
