@@ -91,7 +91,7 @@ function groupsIn(checker: Checker, type: Type | undefined, path: string): Group
 function isOptions({ flags, declarations }: Named): boolean {
   return (
     (flags & (SymbolFlags.Interface | SymbolFlags.TypeLiteral)) !== 0 &&
-    declarations.some(({ path }) => /\/src\/(?:options[./]|protocol\/allow\.)/.test(path))
+    declarations.some(({ path }) => /\/src\/(?:options[./]|wire\/allow\.)/.test(path))
   );
 }
 

@@ -10,37 +10,9 @@ export { gateSampler } from './calls/emit/sampler.ts';
 export type { Category } from './gate/types.ts';
 export type * from './options/options.ts';
 export type { MessageLogger } from './otel/report/reporter.ts';
-export type {
-  AnnouncedInstance,
-  Announcement,
-  CategoryLists,
-  FleetCount,
-  FleetStore,
-  FleetView,
-  Instance,
-  Position,
-} from './store/fleet-store.ts';
-export type { MessageStore } from './store/message-store.ts';
-export { type DroppedHead, type Placed, type PrunePlan, planPrune } from './store/prune-plan.ts';
-export type {
-  Activation,
-  AuditPage,
-  AuditQuery,
-  Commit,
-  CommitResult,
-  Maker,
-  Overlay,
-  ReplayRecord,
-  ScopeKey,
-  ScopeState,
-  Setting,
-  Settings,
-  StateStore,
-  StoreReset,
-} from './store/state-store.ts';
-export type * from './store/token-store.ts';
-export type { Level, Scope } from './wire/constants.ts';
+export * as Store from './store/port.ts';
+export type { StateStore } from './store/state-store.ts';
+export type { Scope } from './wire/constants.ts';
 export type { DebugRecord, Value as RecordValue } from './wire/debug-record.ts';
 export { type ErrorCode, isRdcpError, RdcpError } from './wire/errors.ts';
-export type { CallFigures, MemberCalls } from './wire/member-calls.ts';
 export type { ValidationMetadata, ValidationResult, ValidCredential } from './wire/validation-result.ts';

@@ -2,45 +2,32 @@
 // acknowledged. For one process, because the file is read once.
 
 import { type FileHandle, open, rename } from 'node:fs/promises';
-import {
-  type Activation,
-  type AuditQuery,
-  type Commit,
-  type CommitResult,
-  type Placed,
-  planPrune,
-  RdcpError,
-  type ReplayRecord,
-  type ScopeKey,
-  type ScopeState,
-  type Setting,
-  type StateStore,
-} from 'opentelemetry-instrumentation-rdcp';
+import { RdcpError, type StateStore, Store } from 'opentelemetry-instrumentation-rdcp';
 import type { AuditEntry } from 'opentelemetry-instrumentation-rdcp/client';
 
 /** One commit, as a line of the journal. */
 interface Line {
   readonly scope?: {
-    readonly key: ScopeKey;
+    readonly key: Store.ScopeKey;
     readonly revision: number;
-    readonly settings: [string, Setting][];
-    readonly activations?: readonly Activation[] | undefined;
+    readonly settings: [string, Store.Setting][];
+    readonly activations?: readonly Store.Activation[] | undefined;
   };
   readonly now: number;
   readonly audit?: AuditEntry;
-  readonly replay?: ReplayRecord;
+  readonly replay?: Store.ReplayRecord;
 }
 
 /** Most bytes of entries in one page. */
 const PAGE_BYTES = 2 * 1024 * 1024;
 
-const NEVER_WRITTEN: ScopeState = { revision: 0, settings: new Map() };
+const NEVER_WRITTEN: Store.ScopeState = { revision: 0, settings: new Map() };
 
 /** Opens the journal, and makes it where there is none. */
 export async function openJournalStore(path: string): Promise<StateStore> {
-  const scopes = new Map<ScopeKey, ScopeState>();
-  const replays = new Map<string, ReplayRecord>();
-  let trail: Placed<number>[] = [];
+  const scopes = new Map<Store.ScopeKey, Store.ScopeState>();
+  const replays = new Map<string, Store.ReplayRecord>();
+  let trail: Store.Placed<number>[] = [];
   let written = 0;
   let file: FileHandle | undefined = await open(path, 'a+', 0o600);
 
@@ -72,12 +59,12 @@ export async function openJournalStore(path: string): Promise<StateStore> {
     return file;
   }
 
-  function keptAnswer(key: string, now: number): ReplayRecord | undefined {
+  function keptAnswer(key: string, now: number): Store.ReplayRecord | undefined {
     const replay = replays.get(key);
     return replay !== undefined && replay.expiresAt > now ? replay : undefined;
   }
 
-  async function commit(journal: FileHandle, { state, audit, replay, now }: Commit): Promise<CommitResult> {
+  async function commit(journal: FileHandle, { state, audit, replay, now }: Store.Commit): Promise<Store.CommitResult> {
     const repeated = replay && keptAnswer(replay.key, now);
     if (repeated !== undefined) return { outcome: 'replayed', replay: repeated };
     const current = (state && scopes.get(state.scope)) ?? NEVER_WRITTEN;
@@ -145,7 +132,7 @@ export async function openJournalStore(path: string): Promise<StateStore> {
 
     async pruneAudit(now, starting = async () => true, mayDrop = () => true) {
       opened();
-      const { places, heads } = await planPrune(oldestFirst(trail), now, mayDrop);
+      const { places, heads } = await Store.planPrune(oldestFirst(trail), now, mayDrop);
       if (places.length === 0 || !(await starting(heads))) return 0;
       return inTurn(async (journal) => {
         const dropped = new Set(places);
@@ -168,11 +155,14 @@ export async function openJournalStore(path: string): Promise<StateStore> {
   };
 }
 
-async function* oldestFirst(trail: readonly Placed<number>[]): AsyncGenerator<readonly Placed<number>[]> {
+async function* oldestFirst(trail: readonly Store.Placed<number>[]): AsyncGenerator<readonly Store.Placed<number>[]> {
   yield trail;
 }
 
-function matches(entry: AuditEntry, { since, until, action, category, client, outcome, tenant }: AuditQuery): boolean {
+function matches(
+  entry: AuditEntry,
+  { since, until, action, category, client, outcome, tenant }: Store.AuditQuery,
+): boolean {
   const at = Date.parse(entry.timestamp);
   return (
     (since === undefined || at >= since) &&

@@ -3,11 +3,15 @@ import { isCategoryName } from './names.ts';
 /** The calls of a category in one process: since its start, and a second. With a tenant, those of that tenant alone. */
 export type CallFigures = readonly [category: string, total: number, perSecond: number, tenantId?: string];
 
-/** What became of lines of a category: over its budget; and of recorded calls, as in `otelrdcp_recorder`. */
+/** What became of a category's lines. */
 export interface LineCounts {
+  /** Lines over its budget. */
   readonly dropped: number;
+  /** Recorded calls that were written, because their work failed. */
   readonly written: number;
+  /** Recorded calls whose work succeeded. */
   readonly forgotten: number;
+  /** Recorded calls that the recorder had no room for. */
   readonly cut: number;
 }
 

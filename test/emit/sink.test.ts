@@ -188,8 +188,8 @@ describe('a debug call', () => {
   it('goes to stderr by default, and bears one that is closed', () => {
     const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
     const script = `
-      const { createSink } = await import(${source('emit/sink.ts')});
-      const { createTelemetry } = await import(${source('telemetry/telemetry.ts')});
+      const { createSink } = await import(${source('calls/emit/sink.ts')});
+      const { createTelemetry } = await import(${source('otel/telemetry.ts')});
       const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
       const category = { index: 0, name: 'PAYMENTS' };
       for (let i = 0; i < 50; i++) {

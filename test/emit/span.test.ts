@@ -110,8 +110,8 @@ describe('a span of a category', () => {
   it('leaves an unhandled rejection to be reported as one', () => {
     const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
     const script = `
-      const { createSink } = await import(${source('emit/sink.ts')});
-      const { createTelemetry } = await import(${source('telemetry/telemetry.ts')});
+      const { createSink } = await import(${source('calls/emit/sink.ts')});
+      const { createTelemetry } = await import(${source('otel/telemetry.ts')});
       process.on('unhandledRejection', (error) => console.log('unhandled:', error.message));
       const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
       sink.span({ index: 0, name: 'PAYMENTS' }, 'charge', async () => { throw new Error('nobody looks'); });

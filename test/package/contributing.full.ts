@@ -22,7 +22,12 @@ describe('the worked examples of CONTRIBUTING.md', () => {
   it('are a route, a store, a source and a command, in places that are theirs', () => {
     assert.deepEqual(
       [...FILES.keys()],
-      ['src/server/routes/uptime.ts', 'test/store/own.test.ts', 'src/adopt/warnings.ts', 'src/cli/commands/whoami.ts'],
+      [
+        'src/endpoint/routes/uptime.ts',
+        'test/store/own.test.ts',
+        'src/adopt/warnings.ts',
+        'src/tools/cli/commands/whoami.ts',
+      ],
     );
   });
 

@@ -33,11 +33,11 @@ describe('a name in the signatures of', () => {
   const [project] = api.updateSnapshot({ openProjects: [tsconfig] }).getProjects();
   assert.ok(project);
   const root = exportsOf(project, 'index');
-  const nameable = new Set(ENTRIES.flatMap((entry) => exportsOf(project, entry)).map(({ id }) => id));
+  const nameable = new Set(ENTRIES.flatMap((entry) => namesOf(project, entry)).map(({ id }) => id));
 
   for (const entry of ENTRIES) {
     it(`${entry} is exported by one of the entries`, () => {
-      const missing = exportsOf(project, entry).flatMap((symbol) =>
+      const missing = namesOf(project, entry).flatMap((symbol) =>
         namesIn(project, symbol)
           .filter(({ id }) => !nameable.has(id))
           .map(({ name }) => `${name}, of ${symbol.name}`),
@@ -57,12 +57,12 @@ describe('a name in the signatures of', () => {
     );
   });
 
-  it('is one of at most 60 of the root', () => {
-    assert.ok(root.length <= 60, `${root.length}: ${root.map(({ name }) => name).join(' ')}`);
+  it('is one of at most 62 of the root', () => {
+    assert.ok(root.length <= 62, `${root.length}: ${root.map(({ name }) => name).join(' ')}`);
   });
 
   it('is explained, and each of its members', () => {
-    const symbols = ENTRIES.flatMap((entry) => exportsOf(project, entry));
+    const symbols = ENTRIES.flatMap((entry) => namesOf(project, entry));
     const members = new Map(symbols.flatMap((symbol) => membersOf(project, symbol)));
     assert.ok(members.has('DiscoveredCategory.metrics.callsTotal') && members.has('RdcpClient.tokens'));
     const unexplained = [...members].filter(([, text]) => !text.trimStart().startsWith('/**'));
@@ -91,6 +91,15 @@ function exportsOf(project: Project, entry: string): Named[] {
   assert.ok(file, entry);
   const module = checker.getSymbolAtLocation(file);
   return module === undefined ? [] : checker.getExportsOfModule(module).map((symbol) => target(project, symbol));
+}
+
+/** What an entry exports, and what is in its namespaces. */
+function namesOf(project: Project, entry: string): Named[] {
+  return exportsOf(project, entry).flatMap((symbol) =>
+    (symbol.flags & (SymbolFlags.NamespaceModule | SymbolFlags.ValueModule)) === 0
+      ? [symbol]
+      : project.checker.getExportsOfModule(symbol).map((each) => target(project, each)),
+  );
 }
 
 /** Everything of this package that the declarations of a symbol name. */

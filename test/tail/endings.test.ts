@@ -42,7 +42,7 @@ test('a stream that begins after its timeout was answered takes no place and doe
   const { promise: away, resolve: release } = Promise.withResolvers<undefined>();
   const none = async () => {
     await away;
-    return { revision: 0, members: [], instances: 1 };
+    return { revision: 0, members: [], lost: [], instances: 1 };
   };
   const open = new Set<() => void>();
   const server = await startServer(t, {
