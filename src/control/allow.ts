@@ -3,11 +3,11 @@ import type { AllowedAction, AuthMethod } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
-import { matchesAny } from '../wire/names.ts';
+import { matchesAny, nameSome } from '../wire/names.ts';
 import type { LineFilter, Match } from '../wire/target.ts';
 import { isQuiet } from '../wire/target-text.ts';
 import { parseDuration } from '../wire/time.ts';
-import { type ControlLimits, nameSome, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
+import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
 // The `allow` of a credential, for whatever it asks to change or to read.
 

@@ -2,13 +2,14 @@ import type { Reporter } from '../otel/report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import { ALERT_USER, type Level } from '../wire/constants.ts';
+import { nameSome } from '../wire/names.ts';
 import { levelState } from '../wire/target-text.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
 import { describeActivation } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { nameSome, type Snapshot, sameOverlay, stateOf } from './transition.ts';
+import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
 export interface AnnouncerOptions {
   readonly states: Pick<ScopeStates, 'spent' | 'ended'>;

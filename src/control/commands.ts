@@ -17,6 +17,7 @@ import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../wire/errors.ts';
 import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../wire/messages.ts';
+import { nameSome } from '../wire/names.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import {
@@ -36,7 +37,6 @@ import {
   type Computed,
   isActivating,
   MAX_REFUSED_NAMES,
-  nameSome,
   overlaySeconds,
   transition,
   UNTICKETED,

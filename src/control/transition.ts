@@ -5,6 +5,7 @@ import type { Level } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
+import { nameSome } from '../wire/names.ts';
 import { isQuiet, levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
 import {
@@ -15,14 +16,6 @@ import {
   isOfAlert,
   ofCategory,
 } from './activation.ts';
-
-const MOST_NAMED = 5;
-
-/** The names, or the first of them and how many more there are. */
-export function nameSome(names: readonly string[]): string {
-  if (names.length <= MOST_NAMED) return names.join(', ');
-  return `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`;
-}
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {

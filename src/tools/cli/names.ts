@@ -1,11 +1,10 @@
 import { distance } from 'fastest-levenshtein';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
-import { isCategoryName, patternMatcher } from '../../wire/names.ts';
+import { isCategoryName, nameSome, patternMatcher } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { type Access, clientOf } from './connection.ts';
-import { some } from './words.ts';
 
 /** Category names and patterns as an operator writes them. */
 export interface Selection {
@@ -120,5 +119,5 @@ async function unknownTenant(client: Pick<RdcpClient, 'tenants'>, id: string): P
   const near = nearest(id, known);
   const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
   if (near.length > 0) return `${unknown}: did you mean ${near.join(' or ')}?`;
-  return `${unknown}${known.length === 0 ? '' : `; known are ${some(known)}`}.`;
+  return `${unknown}${known.length === 0 ? '' : `; known are ${nameSome(known)}`}.`;
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureCode, RdcpError } from '../../wire/errors.ts';
+import { nameSome } from '../../wire/names.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { accessOf, assertAddress, CONNECTION, isSameService } from './connection.ts';
 import { type Groups, isServiceName, readProfilesFile } from './profiles.ts';
 import { readServicesFile } from './services-file.ts';
-import { some } from './words.ts';
 
 /** How often a command that runs on reads again which services there are. */
 const REFRESH_MS = 2000;
@@ -157,7 +157,7 @@ async function expanded(
 }
 
 function unknown(what: 'service' | 'group', word: string, known: readonly string[]): UsageError {
-  const there = known.length === 0 ? 'there is none yet' : `there are ${some([...known].sort())}`;
+  const there = known.length === 0 ? 'there is none yet' : `there are ${nameSome([...known].sort())}`;
   const how =
     what === 'service' ? "'rdcp login' with --profile adds one" : "the file of profiles has them, in 'groups'";
   return new UsageError(`there is no ${what} '${word}' (${there}): ${how}`);

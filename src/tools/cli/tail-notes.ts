@@ -1,6 +1,7 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import { nameSome } from '../../wire/names.ts';
 import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
-import { counted, some } from './words.ts';
+import { counted } from './words.ts';
 
 /** After this time without a line a tail says why, in milliseconds. */
 const QUIET_MS = 10_000;
@@ -108,7 +109,9 @@ export class TailNotes {
       this.#open = data;
       this.#counts = undefined;
       this.#openedAt = now();
-      note(`Tailing ${some(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`);
+      note(
+        `Tailing ${nameSome(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`,
+      );
     } else if (event === 'line') {
       this.#lines += 1;
       this.#speaking.add(data.instance);
@@ -181,7 +184,7 @@ export class TailNotes {
     const asked = this.#open?.instances ?? 0;
     if (this.#joined.size < asked) return;
     this.#gathered = true;
-    if (chooses === true) note(`Chosen: ${some([...this.#joined].map((each) => nameOf(each) ?? each))}.`);
+    if (chooses === true) note(`Chosen: ${nameSome([...this.#joined].map((each) => nameOf(each) ?? each))}.`);
     else if (asked > 1) note(`All ${processes(asked)} take part.`);
   }
 

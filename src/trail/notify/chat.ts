@@ -1,4 +1,5 @@
 import type { ChangeRecord } from '../../wire/messages.ts';
+import { nameSome } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import { levelState } from '../../wire/target-text.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
@@ -55,8 +56,11 @@ function escaped(text: string): string {
 }
 
 function changes(entry: RecordedEntry): string {
-  if (entry.changes.length === 0) return `${entry.action} of ${names(entry.categories)} changed nothing`;
-  return entry.action === 'reset' ? `${names(entry.categories)} back to default` : states(entry);
+  if (entry.changes.length === 0)
+    return `${entry.action} of ${nameSome(entry.categories, { most: MAX_NAMES })} changed nothing`;
+  return entry.action === 'reset'
+    ? `${nameSome(entry.categories, { most: MAX_NAMES })} back to default`
+    : states(entry);
 }
 
 /** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
@@ -64,18 +68,21 @@ function states({ changes: all }: RecordedEntry, after = ''): string {
   const stateOf = ({ newState, otelrdcp_level: level }: ChangeRecord) =>
     level === undefined ? (newState ? 'on' : 'off') : levelState(level);
   const byState = Map.groupBy(all, (change) => `${stateOf(change)}${after}${lasting(change)}`);
-  return [...byState].map(([state, some]) => `${names(some.map(({ category }) => category))} ${state}`).join('; ');
+  return [...byState]
+    .map(
+      ([state, some]) =>
+        `${nameSome(
+          some.map(({ category }) => category),
+          { most: MAX_NAMES },
+        )} ${state}`,
+    )
+    .join('; ');
 }
 
 function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
   if (!temporary || expiresAt === undefined) return '';
   const seconds = Math.round((Date.parse(expiresAt) - Date.parse(effectiveAt)) / 1000);
   return ` for ${formatDuration(Math.max(1, seconds))}`;
-}
-
-function names(all: readonly string[]): string {
-  const more = all.length - MAX_NAMES;
-  return all.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function forTenant({ tenant }: RecordedEntry): string {

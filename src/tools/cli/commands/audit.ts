@@ -1,5 +1,6 @@
 import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { levelText } from '../../../wire/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
@@ -11,7 +12,6 @@ import { ofServices } from '../each-service.ts';
 import { oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import type { Cell } from '../table.ts';
-import { some } from '../words.ts';
 
 /** `end` is a `reset` of what lasts for a while. */
 const ACTIONS = [...AUDIT_ACTIONS, 'end'] as const;
@@ -108,7 +108,7 @@ function rowOf(entry: AuditEntry, wide: boolean): Cell[] {
     entry.timestamp,
     tenant === undefined ? who : `${who} (${tenant.id})`,
     `${actionOf(entry)}${level}`,
-    categories.length === 0 ? '-' : wide ? categories.join(',') : some(categories, ','),
+    categories.length === 0 ? '-' : wide ? categories.join(', ') : nameSome(categories),
     outcome === 'denied' || outcome === 'failed' ? { text: result, style: 'red' } : result,
     ...(wide ? more : []),
     reason ?? '-',

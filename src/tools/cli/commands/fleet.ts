@@ -1,9 +1,9 @@
 import type { FleetMember, FleetResponse } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
-import { some } from '../words.ts';
 
 export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
@@ -35,7 +35,7 @@ export const fleet: Command = ofServices({
 
 /** Names of its categories that not all processes have. */
 function ownOf({ categories }: FleetMember): string {
-  return categories === undefined || categories.length === 0 ? '-' : some(categories);
+  return categories === undefined || categories.length === 0 ? '-' : nameSome(categories);
 }
 
 function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse, isLost: boolean): string[] {

@@ -1,4 +1,5 @@
 import { MAX_FORECAST_SECONDS } from '../../../wire/constants.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -9,7 +10,6 @@ import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import { some } from '../words.ts';
 
 const FOR: Option = { value: '10s', help: `how long to measure, at most 60s (default: ${USUAL_TIME})` };
 
@@ -40,7 +40,7 @@ export const forecast: Command = ofServices({
     const chosen = await processNames(client, answer.chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
       showForecast(terminal, answer);
-      if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
+      if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
     });
     noteSilence(terminal, answer, { tenant: access.tenantId, ...selected });
     noteGaps(terminal, answer);

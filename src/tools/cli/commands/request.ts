@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -13,7 +14,6 @@ import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
 import { clockTime } from '../times.ts';
 import { TraceGroups } from '../trace-groups.ts';
-import { some } from '../words.ts';
 import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
 
 const USUAL = '15m';
@@ -98,9 +98,9 @@ export const request: Command = {
     present(terminal, values, answer, () => {
       terminal.out(shellWords('curl', '-H', header, 'URL'));
       terminal.note(
-        `${some(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
+        `${nameSome(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
       );
-      if (running.length > 0) terminal.note(`Chosen: ${some(running)}.`);
+      if (running.length > 0) terminal.note(`Chosen: ${nameSome(running)}.`);
     });
     if (values.tail !== true) return EXIT.done;
     const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');

@@ -7,6 +7,7 @@ import {
   MAX_BUDGET_TOTAL,
 } from '../../../wire/constants.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
@@ -23,7 +24,6 @@ import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../se
 import { state } from '../table.ts';
 import { isOn, statesOf } from '../tenant-settings.ts';
 import { between, clockTime, remaining } from '../times.ts';
-import { some } from '../words.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -199,7 +199,7 @@ async function printed(
   if (document === undefined) throw new Error('this service signed no document');
   present(terminal, values, answer, () => terminal.out(document.value));
   const time = `for ${settings.duration}, until ${clockTime(document.expiresAt, terminal.now())}`;
-  terminal.note(`Signed document ${document.id}: ${some(names)} on ${time}, where it is followed.`);
+  terminal.note(`Signed document ${document.id}: ${nameSome(names)} on ${time}, where it is followed.`);
   return EXIT.done;
 }
 
@@ -326,7 +326,7 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
     if (changes.length > 0) showChanges(terminal, changes, { wide, now });
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
-    if (chosen.length > 0) terminal.show(`chosen: ${some(chosen)}`);
+    if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
     const tenants = affected(answer);
     if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
     const lasting = lastingOffs(answer);
@@ -366,7 +366,7 @@ function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: Contr
   const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
   if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
     return undefined;
-  const stays = `${some(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
+  const stays = `${nameSome(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
   return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
 }
 
@@ -389,7 +389,7 @@ async function noteWithoutLevels(
   );
   if (flat.length === 0) return;
   const which = LEVELS.indexOf(level) > LEVELS.indexOf('debug') ? 'none' : 'all';
-  const names = some(flat.map(({ name }) => name));
+  const names = nameSome(flat.map(({ name }) => name));
   terminal.note(`${names}: no levels, but debug lines alone; ${which} of them come out at ${level}.`);
 }
 
@@ -405,7 +405,7 @@ async function noteStillOn(
   if (verb === 'end' && stillOn.length > 0) {
     const of = tenant?.scope === 'tenant-isolated' ? ['--tenant', tenant.id] : [];
     const off = shellWords('rdcp', 'disable', ...stillOn, ...of);
-    terminal.note(`Still on, by a permanent setting or by default: ${some(stillOn)}; to switch off: ${off}`);
+    terminal.note(`Still on, by a permanent setting or by default: ${nameSome(stillOn)}; to switch off: ${off}`);
   }
   if (tenant?.id !== EVERYBODY) return;
   const isAsked = (name: string) => categories === 'all' || categories.includes(name);
@@ -430,7 +430,7 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
     const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
-  return [...names].map(([ending, categories]) => `${some(categories)} ${ending}`);
+  return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);
 }
 
 function endedActivations({ action, message }: ControlResponse): boolean {
@@ -445,6 +445,6 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   if (activation === undefined) return [];
   const { id, expiresAt } = activation;
   const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-  const line = `${some(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
+  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
   return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }

@@ -1,13 +1,6 @@
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { formatDuration } from '../../../wire/time.ts';
 
-/** The first few names, and how many more there are of all. */
-export function someOf(names: readonly string[], most = 3, all = names.length): string {
-  const shown = names.slice(0, most);
-  const more = all - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
 /** Such as `1 line`, `1,204 lines`. */
 export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;

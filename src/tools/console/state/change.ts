@@ -1,8 +1,9 @@
 import type { ControlCommand } from '../../../client.ts';
 import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { randomId } from '../../client/random-id.ts';
-import { clockTime, someOf } from '../parts/format.ts';
+import { clockTime } from '../parts/format.ts';
 import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
 import { activationText } from './reach.ts';
@@ -46,10 +47,10 @@ export function receiptOf(
   const { action, tenant, status, changes, message, categories, otelrdcp_activation: activation } = answer;
   const parts = [true, false].flatMap((on) => {
     const names = changes.filter(({ newState }) => newState === on).map(({ category }) => category);
-    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${someOf(names)}`];
+    return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${nameSome(names, { most: 3 })}`];
   });
   if (activation !== undefined && action === 'enable') {
-    parts.push(`On for ${activationText(activation)}: ${someOf(categories)}`);
+    parts.push(`On for ${activationText(activation)}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
   const applied = some
@@ -78,8 +79,8 @@ export function behindText(
   const late = pending.filter((id) => lastSeen[id] === undefined).map(processName);
   const silent = Object.entries(lastSeen).map(([id, at]) => `${processName(id)} since ${clockTime(new Date(at))}`);
   return [
-    ...(late.length > 0 ? [`Behind: ${someOf(late)}.`] : []),
-    ...(silent.length > 0 ? [`Not heard of: ${someOf(silent)}.`] : []),
+    ...(late.length > 0 ? [`Behind: ${nameSome(late, { most: 3 })}.`] : []),
+    ...(silent.length > 0 ? [`Not heard of: ${nameSome(silent, { most: 3 })}.`] : []),
   ].join(' ');
 }
 

@@ -1,6 +1,6 @@
 import type { DiscoveredActivation, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { partText } from '../../../wire/target-text.ts';
-import { someOf } from '../parts/format.ts';
 import { isForEverybody } from './intents.ts';
 
 /** A tenant that has a category on by its own setting, or the work and lines that an activation is for. */
@@ -79,12 +79,12 @@ export function whomOf(category: DiscoveredCategory, tenant: string | undefined)
   const { enabled, otelrdcp_settings: settings, otelrdcp_activations: activations = [] } = category;
   if (!enabled) {
     const names = partsOf(category).map(({ whom }) => whom);
-    return names.length === 0 ? '' : `only ${someOf(names, 2, countOfParts(category))}`;
+    return names.length === 0 ? '' : `only ${nameSome(names, { most: 2, all: countOfParts(category) })}`;
   }
   const off = settings?.tenants.filter((each) => !each.enabled).map(({ id }) => id) ?? [];
   const all = isForEverybody(category, tenant) ? 'everybody' : (tenant ?? '');
-  const but = off.length === 0 ? '' : ` but ${someOf(off, 2)}`;
-  const active = activations.length === 0 ? '' : `; ${someOf(activations.map(activationText), 2)}`;
+  const but = off.length === 0 ? '' : ` but ${nameSome(off, { most: 2 })}`;
+  const active = activations.length === 0 ? '' : `; ${nameSome(activations.map(activationText), { most: 2 })}`;
   return `${all}${but}${active}`;
 }
 

@@ -1,12 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../../wire/constants.ts';
 import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
+import { nameSome } from '../../../wire/names.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { connection, now, state } from '../page.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { clockTime, counted, exactSpan, someOf } from '../parts/format.ts';
+import { clockTime, counted, exactSpan } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { type ChangeForm, commandOf, RequestIds, readDuration, receiptOf, undoOf } from '../state/change.ts';
@@ -114,7 +115,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
     <Dialog
       title={
         <>
-          {verb} <span class="name">{someOf(categories)}</span>
+          {verb} <span class="name">{nameSome(categories, { most: 3 })}</span>
         </>
       }
       onClose={close}
