@@ -15,8 +15,11 @@ const SECRET = 'hunter2-hunter2';
 const JWT = `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(SECRET).toString('base64url')}.c2lnbmF0dXJl`;
 
 type Log = (...args: unknown[]) => void;
-type Debug = (namespace: string) => Log & { log?: Log };
+type Debug = ((namespace: string) => Log & { log?: Log }) & { enable(namespaces: string): void };
 type Bench = ReturnType<typeof adoptionBench>;
+
+/** The logger's own level: with `debug`, it writes its lines whether its category is switched on or not. */
+type Level = 'info' | 'debug';
 
 /** A logger that is adopted, its category, and what came out of its own destination. */
 interface Case {
@@ -28,13 +31,25 @@ interface Case {
   readonly textOnly?: true;
 }
 
-const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> = {
+/** At its own level `debug`, a tail has no lines of it. */
+const LEVELED = 'any logger with a level';
+
+function loadDebug(t: TestContext, copy: string, level: Level) {
+  const { exports: debug, version } = loadCopy<Debug>(copy);
+  if (level === 'debug') debug.enable('app');
+  // It has set this for child processes, and for the copies that are loaded next.
+  delete process.env.DEBUG;
+  t.mock.method(process.stderr, 'write', () => true);
+  return { debug, version };
+}
+
+const CASES: Readonly<Record<string, (t: TestContext, level: Level) => Case | Promise<Case>>> = {
   ...Object.fromEntries(
     ['debug-2', 'debug-3', 'debug'].flatMap((copy) => [
       [
         copy,
-        (t: TestContext) => {
-          const { exports: debug, version } = loadCopy<Debug>(copy);
+        (t: TestContext, level: Level) => {
+          const { debug, version } = loadDebug(t, copy, level);
           const bench = adoptionBench(t, [DEBUG]);
           bench.load('debug', version, debug);
           return { bench, category: 'APP', log: debug('app') };
@@ -42,8 +57,8 @@ const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> 
       ],
       [
         `${copy} with a log of the application`,
-        (t: TestContext) => {
-          const { exports: debug, version } = loadCopy<Debug>(copy);
+        (t: TestContext, level: Level) => {
+          const { debug, version } = loadDebug(t, copy, level);
           const bench = adoptionBench(t, [DEBUG]);
           bench.load('debug', version, debug);
           const log = debug('app');
@@ -54,8 +69,8 @@ const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> 
       ],
       [
         `an instance of ${copy}`,
-        (t: TestContext) => {
-          const log = loadCopy<Debug>(copy).exports('app');
+        (t: TestContext, level: Level) => {
+          const log = loadDebug(t, copy, level).debug('app');
           const lines: unknown[] = [];
           log.log = (...args) => void lines.push(format(...args), args);
           const bench = adoptionBench(t, [DEBUG]);
@@ -65,24 +80,27 @@ const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> 
       ],
     ]),
   ),
-  pino: (t) => {
+  pino: (t, level) => {
     const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
-    const log = pino({ level: 'info', name: 'app' }, out);
+    const log = pino({ level, name: 'app' }, out);
     return { bench: bench as Bench, category: 'APP', log: log.debug.bind(log) as Log, written: () => lines.splice(0) };
   },
-  'pino with serializers': (t) => {
+  'pino with serializers': (t, level) => {
     const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
     const serializers = { session: (value: unknown) => ({ password: SECRET, value }), a: (value: unknown) => value };
-    const log = pino({ level: 'warn', name: 'app', serializers }, out).child({ name: 'child' });
-    const info: Log = (first, ...rest) => (log.info as Log)({ session: first }, 'session %o', ...rest);
-    return { bench: bench as Bench, category: 'CHILD', log: info, written: () => lines.splice(0) };
+    const log = pino({ level: level === 'info' ? 'warn' : level, name: 'app', serializers }, out).child({
+      name: 'child',
+    });
+    const call = log[level === 'info' ? 'info' : 'debug'] as Log;
+    const write: Log = (first, ...rest) => call.call(log, { session: first }, 'session %o', ...rest);
+    return { bench: bench as Bench, category: 'CHILD', log: write, written: () => lines.splice(0) };
   },
-  winston: (t) => {
+  winston: (t, level) => {
     const { winston, memory, ...bench } = setUpWinston(t, 'winston');
     const transport = memory();
     const { combine, splat, errors, json } = winston.format;
     const logger = winston.createLogger({
-      level: 'info',
+      level,
       format: combine(errors({ stack: true }), splat(), json()),
       defaultMeta: { service: 'app' },
       transports: [transport],
@@ -112,11 +130,13 @@ const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> 
     };
     return { bench, category: 'APP', log, written: () => lines.splice(0) };
   },
-  'util.debuglog': (t) => {
+  'util.debuglog': (t, level) => {
+    // Node has read NODE_DEBUG already.
+    if (level === 'debug') t.mock.method(util, 'debuglog', () => Object.assign(() => {}, { enabled: true }));
     const bench = adoptionBench(t, [DEBUGLOG]);
     return { bench, category: 'APP', log: util.debuglog('app') as Log };
   },
-  'any logger with a level': (t) => {
+  [LEVELED]: (t) => {
     const lines: unknown[] = [];
     const debug: Log = (...args) => void lines.push(format(...args), args);
     const logger = { level: 'info', debug };
@@ -182,12 +202,14 @@ const IN_TEXT = HOLDERS.slice(0, 3).concat(`Bearer ${SECRET}`, `token ${JWT}`);
 for (const [name, setUp] of Object.entries(CASES)) {
   const formats = !['nest', 'pino with serializers'].includes(name);
   describe(`${name}: a secret is in no output`, () => {
-    it('of a category that is on, and of a reader of the tail, whatever formats the arguments', async (t) => {
-      const { bench, category, log, written = () => [], textOnly } = await setUp(t);
+    const check = async (t: TestContext, level: Level) => {
+      const { bench, category, log, written = () => [], textOnly } = await setUp(t, level);
       const { calls } = bench.tap(category);
-      const shown = () =>
-        inspect([bench.records.splice(0), calls.splice(0), written()], { depth: 20, showHidden: true });
-      bench.turn(category, true);
+      // What the logger writes by itself is its own.
+      const own = () => (level === 'info' ? written() : []);
+      const shown = () => inspect([bench.records.splice(0), calls.splice(0), own()], { depth: 20, showHidden: true });
+      if (level === 'info') bench.turn(category, true);
+      else assert.ok(bench.byDefault(category));
       const holder = fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
       const message = fc.constantFrom('login', 'login %s', 'login %o', 'login %O', 'login %j', 'login %d %o', '%s %O');
       const call = fc.oneof(
@@ -213,7 +235,11 @@ for (const [name, setUp] of Object.entries(CASES)) {
       );
       assert.ok(some > 50, `${some} lines came out`);
       assert.deepEqual(bench.errors, []);
-    });
+    };
+    it('of a category that is on, and of a reader of the tail, whatever formats the arguments', (t) =>
+      check(t, 'info'));
+    if (name === LEVELED) return;
+    it('of a reader of the tail, while only the logger itself has the category on', (t) => check(t, 'debug'));
   });
 }
 
