@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { issueTicket } from '../../src/access/tickets/issue.ts';
+import { TicketActivations } from '../../src/access/tickets/ticket-activations.ts';
 import { about, forge, ISSUER, pairs, service, signer } from './tickets.ts';
 
 const FORGED_A_SECOND = 10_000;
@@ -46,4 +47,37 @@ test('more valid tickets than are remembered are verified again', () => {
     for (const { value } of tickets) assert.ok(reader.read(value), `round ${round}`);
   }
   assert.deepEqual(refused, []);
+});
+
+test('a hundred tickets take all places until they end, and leave nothing behind for those that come then', async () => {
+  const { reader, refused, now, time } = service();
+  const category = { index: 0, name: 'DATABASE', description: '', defaultEnabled: false };
+  const on = new Set<object>();
+  const activations = new TicketActivations({
+    reader,
+    categories: () => [category, { ...category, name: 'CACHE' }],
+    activate: (...part) => {
+      on.add(part);
+      return () => assert.ok(on.delete(part), 'ended once');
+    },
+    clock: time.clock,
+    delay: time.delay,
+    refused: (reason) => refused.push(reason),
+  });
+  const take = (id: string, minutes: number) =>
+    activations.take(issueTicket(about(now(), { id, expiresAt: now() + minutes * 60_000 }), now(), signer()).value);
+  // In the last round places are free that tickets had which ended at different times.
+  for (const round of [1, 2, 3]) {
+    for (let number = 0; number < 100; number += 1) take(`${round}-${number}`, number < 40 ? 1 : 10);
+    assert.deepEqual([on.size, time.pending, refused], [100, 100, []], `round ${round}`);
+    take(`${round}-late`, 10);
+    assert.deepEqual([on.size, refused.splice(0)], [100, ['too_many']], `round ${round}`);
+    await time.pass(60_000);
+    assert.deepEqual([on.size, time.pending], [60, 60], `round ${round}, after a minute`);
+    await time.pass(540_000);
+    assert.deepEqual([on.size, time.pending], [0, 0], `round ${round}, after ten`);
+  }
+  take('last', 10);
+  activations.close();
+  assert.deepEqual([on.size, time.pending, refused], [0, 0, []]);
 });
