@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import { hashOf } from '../../src/trail/chain.ts';
+import { type ChainHead, hasEnded, hashOf, headOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
 import { createAuditTrail } from '../../src/trail/trail.ts';
+import type { AuditDraft } from '../../src/trail/types.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { chainOf, DRAFT } from './entries.ts';
@@ -166,4 +168,58 @@ test('a forged prune does not excuse what a checkpoint says is retained', () => 
     // Nor does it explain that the rest of the trail is missing.
     assert.equal(verified([last, forged(last.timestamp, dropped)]).first?.problem, 'start');
   }
+});
+
+interface Write {
+  readonly by: string;
+  readonly daysLater: number;
+  readonly prunes: boolean;
+}
+
+/** A trail, oldest entry first. A process begins at the entry that is newest then, as after a rolling restart. */
+async function trailOf(writes: readonly Write[]): Promise<AuditEntry[]> {
+  const store = createMemoryStore();
+  const heads = new Map<string, ChainHead>();
+  let now = NOW;
+  let ids = 0;
+  async function write(by: string, draft: AuditDraft): Promise<boolean> {
+    const newest = await store.newestAudit();
+    const began = newest ? { ...headOf(newest), sequence: 0 } : { sequence: 0, hash: NO_PREVIOUS_HASH };
+    const head = heads.get(by) ?? began;
+    const audit = seal(unsealed(draft, chainOf(by), { id: `entry-${++ids}`, now }), head);
+    heads.set(by, headOf(audit, head));
+    return (await store.commit({ audit, now })).outcome === 'committed';
+  }
+  for (const { by, daysLater, prunes } of writes) {
+    now += daysLater * DAY;
+    const until = timestamp(now);
+    const starting: Parameters<typeof store.pruneAudit>[1] = (chains) =>
+      write(by, { ...DRAFT, action: 'prune', dropped: { until, chains } });
+    if (prunes) await store.pruneAudit(now, starting, (entry) => hasEnded(entry, now, chainOf(by).retentionDays));
+    await write(by, DRAFT);
+  }
+  return (await store.queryAudit({ limit: 1000 })).entries.toReversed();
+}
+
+test('processes that come and go, and prunes at any time, leave a whole trail, from which no entry can be taken', async () => {
+  const write = fc.record({
+    by: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+    daysLater: fc.integer({ min: 0, max: 45 }),
+    prunes: fc.boolean(),
+  });
+  let pruned = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 5, maxLength: 30 }), async (writes) => {
+      const trail = await trailOf(writes);
+      const found = verified(trail);
+      assert.deepEqual([found.faults, found.first], [0, undefined]);
+      if (found.pruned) pruned += 1;
+      for (const [at, { id, compliance }] of trail.entries()) {
+        const isLast = !trail.slice(at + 1).some((each) => each.compliance.instanceId === compliance.instanceId);
+        if (!isLast) assert.equal(isWhole(verified(trail.toSpliced(at, 1))), false, id);
+      }
+    }),
+    { numRuns: 200 },
+  );
+  assert.ok(pruned > 50, `${pruned} were pruned`);
 });
