@@ -159,16 +159,27 @@ test('one failure alone is no condition, two are, until everything that waited i
   assert.deepEqual(lines, ['notifications to hooks.example fail: it answers with status 503', 'notify is over']);
 });
 
-test('an event that the receiver refuses is given up after five attempts, and the next one is sent', async () => {
-  const { webhook, pass, ids, dropped } = bench(({ headers }) => ({
-    status: headers['webhook-id'] === 'bad' ? 400 : 200,
-  }));
-  webhook.add('bad', '{}', 'change');
-  webhook.add('good', '{}', 'change');
-  await pass(60 * SECOND);
-  assert.deepEqual(ids(), ['bad', 'bad', 'bad', 'bad', 'bad', 'good']);
-  assert.deepEqual(dropped, ['refused']);
-});
+for (const [statuses, isLasting] of [
+  [[400, 401, 403, 404, 409, 413, 422, 499], true],
+  [[408, 425, 429, 500, 503], false],
+] as const) {
+  test(`${statuses.join(', ')} to an event: ${isLasting ? 'five attempts, then the next event' : 'it is sent until it is taken'}`, async () => {
+    for (const status of statuses) {
+      let isRefused = true;
+      const { webhook, pass, ids, dropped, delivered } = bench(({ headers }) => ({
+        status: isRefused && headers['webhook-id'] === 'first' ? status : 200,
+      }));
+      webhook.add('first', '{}', 'change');
+      webhook.add('second', '{}', 'change');
+      await pass(600 * SECOND);
+      const attempts = ids().filter((id) => id === 'first').length;
+      assert.deepEqual(isLasting ? attempts : attempts > 6, isLasting ? 5 : true, String(status));
+      isRefused = false;
+      await pass(300 * SECOND);
+      assert.deepEqual([delivered(), dropped], isLasting ? [1, ['refused']] : [2, []], String(status));
+    }
+  });
+}
 
 test('410 ends it: nothing is sent any more, and all of it is counted and reported', async () => {
   const { webhook, pass, sent, dropped, lines } = bench(() => ({ status: 410 }));
