@@ -347,13 +347,33 @@ test('what waits for the store is bounded', async () => {
 });
 
 test('what waits is written at the latest when the trail is closed', async () => {
-  const { trail, shared } = startTrail();
-  trail.defer({ draft: DRAFT });
-  trail.refused(stranger('192.0.2.1'));
-  await trail.close();
-  const entries = await shared.entries();
-  assert.equal(entries.length, 2);
-  assert.equal(verify(entries), undefined);
+  for (const [deferred, refused] of [
+    [1, 0],
+    [0, 1],
+    [2, 1],
+  ] as const) {
+    const { trail, shared } = startTrail();
+    for (let index = 0; index < deferred; index += 1) trail.defer({ draft: DRAFT });
+    for (let index = 0; index < refused; index += 1) trail.refused(stranger('192.0.2.1'));
+    await trail.close();
+    const entries = await shared.entries();
+    assert.deepEqual([entries.length, verify(entries)], [deferred + refused, undefined]);
+  }
+});
+
+test('a deferred entry is written although another process answered its request, and a task for all by one of them', async () => {
+  for (const [fingerprint, count] of [
+    ['of the request', 2],
+    ['', 1],
+  ] as const) {
+    const { trail, shared, time, reports } = startTrail();
+    const replay = { key: 'r-1', fingerprint, response: '{}', expiresAt: time.clock.now() + HOUR };
+    trail.defer({ draft: DRAFT, replay });
+    await startTrail({ shared, time, instanceId: 'i-2' }).trail.record(DRAFT, replay);
+    await trail.close();
+    const entries = await shared.entries();
+    assert.deepEqual([entries.length, verify(entries), reports], [count, undefined, []]);
+  }
 });
 
 test('what cannot be written even then is reported', async () => {
