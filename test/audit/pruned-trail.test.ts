@@ -9,7 +9,7 @@ import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-import { chainOf, DRAFT } from './entries.ts';
+import { chain, chainOf, DRAFT } from './entries.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -147,9 +147,10 @@ test('a forged prune does not excuse what a checkpoint says is retained', () => 
   const { sequence, hash, instanceId } = victim.compliance;
   const left = TRAIL.filter((entry) => entry !== victim);
   const last = left.at(-1) as AuditEntry;
-  const forged = (until: string, dropped?: AuditEntry['dropped'] | 'none'): AuditEntry => {
+  const forged = (until: string, dropped?: AuditEntry['dropped'] | 'none', timestamp = last.timestamp): AuditEntry => {
     const entry: AuditEntry = {
       ...last,
+      timestamp,
       id: 'forged',
       action: 'prune',
       ...(dropped !== 'none' && { dropped: dropped ?? { until, chains: [{ instanceId, sequence, hash }] } }),
@@ -159,6 +160,8 @@ test('a forged prune does not excuse what a checkpoint says is retained', () => 
   };
   const checkpoint = { ...victim.compliance };
   assert.equal(isWhole(verified([...left, forged(last.timestamp)], [checkpoint])), false);
+  const future = '2099-01-01T00:00:00.000Z';
+  assert.deepEqual(verified([...left, forged(future, undefined, future)], [checkpoint]).cut, [checkpoint]);
   assert.equal(verified([...TRAIL, forged('2099-01-01T00:00:00.000Z')]).first?.problem, 'prune');
   for (const dropped of ['none', { until: last.timestamp, chains: [] }] as const) {
     assert.equal(
@@ -167,6 +170,35 @@ test('a forged prune does not excuse what a checkpoint says is retained', () => 
     );
     // Nor does it explain that the rest of the trail is missing.
     assert.equal(verified([last, forged(last.timestamp, dropped)]).first?.problem, 'start');
+  }
+});
+
+test('a prune explains only the checkpoints of entries that it may have dropped', () => {
+  const a = chain('a', 6);
+  const headOfA = (at: number) => a[at - 1]!.compliance;
+  const until = timestamp(Date.UTC(2026, 0, 1));
+  const otherHash = '1'.repeat(64);
+  for (const { why, left, says = headOfA(2), at, hash = headOfA(at).hash, isCut } of [
+    { why: 'dropped', left: a.slice(2), at: 1, isCut: false },
+    { why: 'dropped last', left: a.slice(2), at: 2, isCut: false },
+    { why: 'dropped last, as another entry', left: a.slice(2), at: 2, hash: otherHash, isCut: true },
+    { why: 'after what was dropped', left: [], at: 3, isCut: true },
+    { why: 'dropped with all of its chain', left: [], at: 2, isCut: false },
+    {
+      why: 'after an entry that is there',
+      left: a.slice(0, 4),
+      says: chain('c', 1)[0]!.compliance,
+      at: 6,
+      isCut: true,
+    },
+  ]) {
+    const dropped = { until, chains: [says].map(({ instanceId, sequence, hash }) => ({ instanceId, sequence, hash })) };
+    const prune = chain('b', 1, NO_PREVIOUS_HASH, () => ({ action: 'prune', dropped }));
+    const { faults, cut } = verified(
+      [...left, ...prune],
+      [{ instanceId: 'a', sequence: at, hash, retainUntil: until }],
+    );
+    assert.deepEqual([faults, cut.length], [0, isCut ? 1 : 0], why);
   }
 });
 

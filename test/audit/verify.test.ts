@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import type { Signature } from '../../src/trail/signature.ts';
+import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import fc from '../support/fast-check.ts';
-import { chain, verify } from './entries.ts';
+import { chain, NOW, verify } from './entries.ts';
 
 const last = (entries: readonly AuditEntry[]) => entries.at(-1)?.compliance.hash ?? '';
 
@@ -68,6 +70,48 @@ test('an entry that was taken out of the middle, or moved, is found at the one a
   const moved = verify([entries[1], entries[0], ...entries.slice(2)] as AuditEntry[]);
   assert.equal(moved?.problem, 'start');
 });
+
+test('an entry that was changed does not hide that those before it are missing', () => {
+  const changed = chain('a', 5).map((entry, at) => (at === 3 || at === 2 ? { ...entry, reason: 'other' } : entry));
+  for (const [missing, problem] of [
+    [[1], 'sequence'],
+    [[0, 1], 'start'],
+  ] as const) {
+    const fault = verify(changed.filter((_, at) => !(missing as readonly number[]).includes(at)));
+    assert.deepEqual([fault?.problem, fault?.entry.id], [problem, 'a-3']);
+  }
+});
+
+// Of each entry, oldest first, whether its signature is right, wrong, by an unknown key, or missing; and how many need none.
+for (const [signatures, before, faulty] of [
+  ['RRRR', 0, undefined],
+  ['---R', 0, undefined],
+  ['WUWR', 0, undefined],
+  ['R---', 0, 4],
+  ['RRRW', 0, 4],
+  ['RRRU', 0, 4],
+  ['--R-', 3, 4],
+  ['---R', 3, undefined],
+  ['----', 4, undefined],
+  ['U--U', 4, undefined],
+  ['W---', 4, 1],
+  ['-W-R', 4, undefined],
+] as const) {
+  const what = faulty === undefined ? 'whole' : `faulty at entry ${faulty}`;
+  test(`a chain signed ${signatures}, of which the first ${before} need no signature, is ${what}`, () => {
+    const meanings = { R: 'right', W: 'wrong', U: 'unknown' } as const;
+    const keys = { check: (_hash: string, { keyId }: Signature) => meanings[keyId as keyof typeof meanings] };
+    const verifier = createVerifier({ keys, signedSince: NOW + before });
+    for (const entry of chain('a', 4).toReversed()) {
+      const keyId = signatures[entry.compliance.sequence - 1] as string;
+      const signature = { keyId, value: '' };
+      verifier.see({ ...entry, compliance: { ...entry.compliance, ...(keyId !== '-' && { signature }) } });
+    }
+    const { faults, first } = verifier.finish();
+    assert.deepEqual([faults, first?.problem], faulty === undefined ? [0, undefined] : [1, 'signature']);
+    assert.equal(first?.entry.compliance.sequence, faulty);
+  });
+}
 
 test('an entry that was replaced by one sealed again is found by the link of the next', () => {
   const entries = chain('a', 4);
