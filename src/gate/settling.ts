@@ -45,8 +45,9 @@ function endWithPromise<T>(promise: T & Promise<unknown>, ending: Ending): T {
   return promise;
 }
 
+/** While an async hook is on, in Node.js 22 also while an `AsyncLocalStorage` is in use, Node.js gives each promise own symbols. */
 function isPlain(promise: Promise<unknown>): boolean {
-  return Object.getPrototypeOf(promise) === Promise.prototype && Reflect.ownKeys(promise).length === 0;
+  return Object.getPrototypeOf(promise) === Promise.prototype && Object.getOwnPropertyNames(promise).length === 0;
 }
 
 /**

@@ -111,6 +111,7 @@ describe('a span of a category', () => {
     const source = JSON.stringify(new URL('../../src/gate/settling.ts', import.meta.url).href);
     const script = `
       const { endWhenSettled } = await import(${source});
+      if (hooked) (await import('node:async_hooks')).createHook({ init() {} }).enable();
       class Query extends Promise {}
       const kinds = {
         plain: (error) => Promise.reject(error),
@@ -131,15 +132,18 @@ describe('a span of a category', () => {
         }
       }
       setImmediate(() => console.log(JSON.stringify({ reported, same: [...same] })));`;
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-      encoding: 'utf8',
-      timeout: 20_000,
-    });
-    assert.deepEqual(
-      JSON.parse(child.stdout || child.stderr),
-      // Others cannot be observed without counting as handled.
-      { reported: ['plain not handled', 'async not handled'], same: ['decorated', 'subclass', 'thenable'] },
-    );
+    for (const hooked of [false, true]) {
+      const child = spawnSync(process.execPath, ['--input-type=module', '-e', `const hooked = ${hooked};${script}`], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      assert.deepEqual(
+        JSON.parse(child.stdout || child.stderr),
+        // Others cannot be observed without counting as handled.
+        { reported: ['plain not handled', 'async not handled'], same: ['decorated', 'subclass', 'thenable'] },
+        hooked ? 'with async hooks' : 'without async hooks',
+      );
+    }
   });
 
   it('gives back a promise with methods of its own as it is', async () => {
