@@ -6,8 +6,23 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
-import { KEYS } from '../support/server.ts';
-import { basic, exchangeKey, post, refresh, session, startTokenServer } from './tokens.ts';
+import { timers } from '../../src/wire/time/timers.ts';
+import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
+import { KEYS, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { virtualTime } from '../support/virtual-time.ts';
+import {
+  ACCESS_TOKEN,
+  askToken,
+  basic,
+  exchangeKey,
+  post,
+  refresh,
+  session,
+  startTokenServer,
+  TOKEN_EXCHANGE,
+  type TokenAnswer,
+} from './tokens.ts';
 
 test('revoking either token ends the session; a token that is not known is no error', async (t) => {
   const server = await startTokenServer(t);
@@ -51,24 +66,6 @@ test('a client that says who it is revokes its own tokens alone', async (t) => {
   assert.equal((await session(server, body.access_token)).status, 401);
 });
 
-test('a session ends in every process that shares the store within a second', async (t) => {
-  const store = createMemoryStore();
-  const shared = { ...store, close: async () => undefined };
-  const [here, there] = [
-    await startTokenServer(t, {}, { store: shared }),
-    await startTokenServer(t, {}, { store: shared }),
-  ];
-  const { body } = await exchangeKey(here, 'operator');
-  assert.equal((await session(there, body.access_token)).status, 200);
-  await post(here, TOKEN_PATHS.revoke, { token: body.refresh_token });
-  assert.equal((await session(here, body.access_token)).status, 401);
-  assert.equal((await refresh(there, body.refresh_token)).status, 400);
-  const revokedAt = performance.now();
-  while ((await session(there, body.access_token)).status !== 401) {
-    assert.ok(performance.now() - revokedAt < 30_000, 'still accepted');
-  }
-});
-
 /** Keys in a file, as a service has them that revokes one. */
 function keysFile(t: TestContext, ...names: ('operator' | 'status')[]) {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-token-'));
@@ -89,17 +86,94 @@ function keysFile(t: TestContext, ...names: ('operator' | 'status')[]) {
   return { file, write };
 }
 
-test('with an API key end the tokens that were issued for it', async (t) => {
-  const { file, write } = keysFile(t, 'operator', 'status');
-  const server = await startTokenServer(t, { apiKeys: { file } });
-  const { body } = await exchangeKey(server, 'operator');
-  const { body: other } = await exchangeKey(server, 'status');
-  assert.equal((await session(server, body.access_token)).status, 200);
-  write('status');
-  const revokedAt = performance.now();
-  while ((await session(server, body.access_token)).status !== 401) {
-    assert.ok(performance.now() - revokedAt < 30_000, 'still accepted');
+/** Virtual time for everything that a server opens, also for what polls on the timers of the package. */
+function virtualTimers(t: TestContext) {
+  const time = virtualTime();
+  t.mock.method(timers, 'setInterval', (task: () => void, ms: number) => ({
+    unref: () => undefined,
+    stop: time.schedule(ms, task),
+  }));
+  t.mock.method(timers, 'clearInterval', (timer: { stop(): void }) => timer.stop());
+  return time;
+}
+
+const MINUTE = 60_000;
+/** When an access token of 15 minutes is refused as expired: clocks may differ by a minute. */
+const TOKEN_END = 16 * MINUTE;
+
+interface Session {
+  readonly server: TestServer;
+  /** What the session began with, and what its refresh token was exchanged for. */
+  readonly first: TokenAnswer;
+  readonly second: TokenAnswer;
+}
+
+type Ending = (session: Session, removeKey: () => Promise<void>) => unknown;
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  'logout with the access token': ({ server, second }) =>
+    post(server, TOKEN_PATHS.revoke, { token: second.access_token }),
+  'logout with the refresh token': ({ server, second }) =>
+    post(server, TOKEN_PATHS.revoke, { token: second.refresh_token }),
+  'reuse of a refresh token': ({ server, first }) => refresh(server, first.refresh_token),
+  'reuse by another client': ({ server, first }) => refresh(server, first.refresh_token, { client_id: 'thief' }),
+  'reuse for a scope that does not exist': ({ server, first }) =>
+    refresh(server, first.refresh_token, { scope: 'everything' }),
+  'removal of the API key': (_session, removeKey) => removeKey(),
+};
+
+const exchangeToken = (server: TestServer, token: string) =>
+  askToken(server, { grant_type: TOKEN_EXCHANGE, subject_token: token, subject_token_type: ACCESS_TOKEN });
+
+for (const [ending, end] of Object.entries(ENDINGS)) {
+  test(`after ${ending}, every process refuses the tokens of the session, and no others, until they expire`, async (t) => {
+    const time = virtualTimers(t);
+    const store = { ...createMemoryStore(), close: async () => undefined };
+    const { file, write } = keysFile(t, 'operator', 'status');
+    const start = () => startTokenServer(t, { apiKeys: { file } }, { store, clock: time.clock });
+    const [server, other] = [await start(), await start()];
+    const { body: bystander } = await exchangeKey(server, 'status');
+    const { body: first } = await exchangeKey(server, 'operator');
+    const { body: second } = await refresh(server, first.refresh_token);
+    const { body: derived } = await exchangeToken(server, second.access_token);
+    const issuedAt = time.clock.now();
+    await end({ server, first, second }, async () => {
+      write('status');
+      await time.pass(500);
+      for (const each of [server, other]) {
+        await until('the keys file is read', async () => (await exchangeKey(each, 'operator')).status === 400);
+      }
+    });
+    assert.equal((await session(server, second.access_token)).status, 401, 'at once');
+    for (const each of [server, other]) assert.equal((await refresh(each, second.refresh_token)).status, 400);
+    for (const at of [1000, MINUTE, 3 * MINUTE, TOKEN_END - 1000]) {
+      // Polls once at the end, not twice a second.
+      time.suspend(issuedAt + at - 500 - time.clock.now());
+      await time.pass(500);
+      const processes = { 'the same process': server, 'another process': other, 'a new process': await start() };
+      for (const [name, each] of Object.entries(processes)) {
+        const message = `${name}, after ${at / 1000} s`;
+        for (const { access_token: token } of [first, second, derived]) {
+          assert.equal((await session(each, token)).status, 401, message);
+        }
+        assert.equal((await session(each, bystander.access_token)).status, 200, message);
+      }
+    }
+  });
+}
+
+test('a session ends with the credential that it was begun with', async (t) => {
+  const time = virtualTimers(t);
+  const jwt = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256' as const], secret: SECRET };
+  const server = await startTokenServer(t, { jwt }, { clock: time.clock });
+  const now = time.clock.now() / 1000;
+  const end = now + 300;
+  const token = await sign(secretBytes(), { alg: 'HS256' }, claims({ iat: now, exp: end }));
+  let { body } = await exchangeToken(server, token);
+  for (const left of [300, 60, 1]) {
+    await time.pass((end - left) * 1000 - time.clock.now());
+    ({ body } = await refresh(server, body.refresh_token));
+    assert.equal(body.expires_in, left);
   }
+  await time.pass(1000);
   assert.equal((await refresh(server, body.refresh_token)).status, 400);
-  assert.equal((await session(server, other.access_token)).status, 200);
 });
