@@ -3,19 +3,19 @@ import { describe, it } from 'node:test';
 import { assertMayRead, maySwitchOn, withDefaultsOf } from '../../src/control/allow.ts';
 import type { CommandContext } from '../../src/control/types.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import type { Activation, ScopeState, Settings } from '../../src/store/state-store.ts';
+import type { Activation, ScopeState, Settings, StateStore } from '../../src/store/state-store.ts';
 import { type Allow, allowSchema, commonLimits } from '../../src/wire/allow.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import { matchesAny } from '../../src/wire/names.ts';
 import fc from '../support/fast-check.ts';
-import { ACME, GLOBAL, startPlane } from './running-plane.ts';
+import { breakableStore } from './breakable-store.ts';
+import { ACME, code, GLOBAL, startPlane } from './running-plane.ts';
 
 const DB: Allow = { categories: ['DB_*'] };
 const NAMES = ['CACHE', 'DATABASE', 'DB_POOL', 'DB_QUERY', 'HTTP'] as const;
 
-async function start(allow: Allow) {
-  const store = createMemoryStore();
+async function start(allow: Allow, store: StateStore = createMemoryStore()) {
   const running = await startPlane({ store });
   for (const name of NAMES) running.gate.category(name);
   const limited = (request: ControlRequest, context: Partial<CommandContext> = {}) =>
@@ -174,6 +174,68 @@ describe('a credential with allow', () => {
     assert.equal(maySwitchOn({ ...DB, tenants: ['*'] }, control), false);
     assert.equal(maySwitchOn({ ...DB, maxBudget: { calls: 1 } }, control), false, 'alerts have no budget of their own');
   });
+});
+
+/** Each combination of one value of each member. */
+function combinations<T extends object>(values: { readonly [Name in keyof T]: readonly T[Name][] }): T[] {
+  return Object.entries<readonly unknown[]>(values).reduce<object[]>(
+    (all, [name, each]) => all.flatMap((some) => each.map((value) => ({ ...some, [name]: value }))),
+    [{}],
+  ) as T[];
+}
+
+it('refuses while the store is away what it refuses otherwise', async () => {
+  const allows = combinations<Allow>({
+    categories: [['DB_*']],
+    actions: [undefined, ['enable']],
+    maxDuration: [undefined, '1m'],
+    maxBudget: [undefined, { calls: 5 }],
+    tenants: [undefined, ['ac*']],
+  });
+  const attempts = combinations<{
+    action: ControlRequest['action'];
+    category: string;
+    scope: CommandContext['scope'];
+    duration: number | undefined;
+    otelrdcp_budget: { calls: number } | undefined;
+  }>({
+    action: ['enable', 'disable', 'toggle', 'reset'],
+    category: ['DB_POOL', 'HTTP'],
+    scope: [GLOBAL, ACME, { key: 'beta', tenantId: 'beta' }],
+    duration: [undefined, 60, 61],
+    otelrdcp_budget: [undefined, { calls: 5 }, { calls: 6 }],
+  });
+  const fields = new Set<unknown>();
+  for (const allow of allows) {
+    const there = await start(allow);
+    const shared = breakableStore();
+    const away = await start(allow, shared.store);
+    shared.mode.down = true;
+    await away.control(enable(['CACHE'], { duration: 60 }));
+    for (const { action, category, scope, ...lasting } of attempts) {
+      const options = action === 'reset' ? {} : lasting;
+      // Only a temporary control is possible without the store.
+      const isTemporary = Object.values(options).some((value) => value !== undefined);
+      const request: ControlRequest = { action, categories: [category], options };
+      const field = await there.refusedField(request, { scope });
+      const before = away.plane.view(scope);
+      if (!isTemporary) assert.equal(await code(away.limited(request, { scope })), 'RDCP_UNAVAILABLE');
+      else {
+        assert.equal(await away.refusedField(request, { scope }), field, JSON.stringify({ allow, scope, request }));
+        fields.add(field);
+      }
+      if (field !== 'none') assert.deepEqual(away.plane.view(scope), before);
+    }
+    for (const { plane, audit } of [there, away]) {
+      await plane.close();
+      await audit.close();
+    }
+  }
+  assert.deepEqual(
+    [...fields].sort(),
+    ['action', 'categories', 'none', 'options.duration', 'options.otelrdcp_budget', 'tenant'],
+    'every kind of refusal',
+  );
 });
 
 describe('what a request leaves open', () => {
