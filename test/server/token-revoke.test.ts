@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
-import { timers } from '../../src/wire/time/timers.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { KEYS, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { virtualTime } from '../support/virtual-time.ts';
+import { virtualTimers } from '../support/virtual-time.ts';
 import {
   ACCESS_TOKEN,
   askToken,
@@ -86,17 +85,6 @@ function keysFile(t: TestContext, ...names: ('operator' | 'status')[]) {
   return { file, write };
 }
 
-/** Virtual time for everything that a server opens, also for what polls on the timers of the package. */
-function virtualTimers(t: TestContext) {
-  const time = virtualTime();
-  t.mock.method(timers, 'setInterval', (task: () => void, ms: number) => ({
-    unref: () => undefined,
-    stop: time.schedule(ms, task),
-  }));
-  t.mock.method(timers, 'clearInterval', (timer: { stop(): void }) => timer.stop());
-  return time;
-}
-
 const MINUTE = 60_000;
 /** When an access token of 15 minutes is refused as expired: clocks may differ by a minute. */
 const TOKEN_END = 16 * MINUTE;
@@ -170,10 +158,10 @@ test('a session ends with the credential that it was begun with', async (t) => {
   const token = await sign(secretBytes(), { alg: 'HS256' }, claims({ iat: now, exp: end }));
   let { body } = await exchangeToken(server, token);
   for (const left of [300, 60, 1]) {
-    await time.pass((end - left) * 1000 - time.clock.now());
+    time.suspend((end - left) * 1000 - time.clock.now());
     ({ body } = await refresh(server, body.refresh_token));
     assert.equal(body.expires_in, left);
   }
-  await time.pass(1000);
+  time.suspend(1000);
   assert.equal((await refresh(server, body.refresh_token)).status, 400);
 });

@@ -1,4 +1,6 @@
+import type { TestContext } from 'node:test';
 import type { Clock, Delay, Schedule } from '../../src/wire/time/clock.ts';
+import { timers } from '../../src/wire/time/timers.ts';
 
 interface Timer {
   due: number;
@@ -57,6 +59,17 @@ export function virtualTime(start = Date.UTC(2026, 0, 1)) {
       await settled();
     },
   };
+}
+
+/** Virtual time that intervals of the package follow too, of whatever polls without a clock of its own. */
+export function virtualTimers(t: TestContext) {
+  const time = virtualTime();
+  t.mock.method(timers, 'setInterval', (task: () => void, ms: number) => ({
+    unref: () => undefined,
+    stop: time.schedule(ms, task),
+  }));
+  t.mock.method(timers, 'clearInterval', (timer: { stop(): void }) => timer.stop());
+  return time;
 }
 
 /** Resolves when everything that needs no I/O has come to rest. */
