@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Tail } from '../../src/calls/tail/tail.ts';
+import type { TailLine } from '../../src/wire/streams.ts';
 import fc from '../support/fast-check.ts';
 import { network, receiver } from './network.ts';
 
@@ -131,6 +133,42 @@ test('a tail of one tenant gets no other call, in any process', async () => {
     got.received.map(({ tenant }) => tenant),
     ['acme', 'acme'],
   );
+});
+
+test('a tail passes on only what it asked for, also of a process that sends more', () => {
+  const asked = { ...SPEC, milliseconds: 60_000 };
+  for (const [of, expected] of [
+    [{ tenantId: 'acme' }, ['acme']],
+    [{ tenants: ['ac*', 'b*'] }, ['acme', 'beta']],
+    [{ tenants: ['*'] }, ['acme', 'beta', 'globex']],
+    [{}, ['acme', 'beta', 'globex', undefined]],
+  ] as const) {
+    const { time, process, sent } = network();
+    const { relay } = process('a');
+    const passed: TailLine[] = [];
+    const yes = () => true;
+    const reader = {
+      line: (text: string) => passed.push(JSON.parse(text)) > 0,
+      dropped: yes,
+      instance: yes,
+      counts: yes,
+    };
+    const tail = new Tail({ ...asked, ...of }, { ...reader, end: yes }, time, yes);
+    tail.begin(relay);
+    const { id } = JSON.parse(sent[0]?.message ?? '');
+    const lines = ['DATABASE', 'CACHE'].flatMap((category) =>
+      ['acme', 'beta', 'globex', undefined].map((tenant) => {
+        const timestamp = '2026-01-01T00:00:00.000Z';
+        return JSON.stringify({ timestamp, category, message: 'm', attributes: {}, tenant, instance: 'b' });
+      }),
+    );
+    relay.hear(JSON.stringify({ type: 'lines', id, instance: 'b', lines, dropped: 0, before: 0 }), 'at-b');
+    assert.deepEqual(
+      passed.map(({ category, tenant }) => [category, tenant]),
+      expected.map((tenant) => ['DATABASE', tenant]),
+    );
+    tail.end('closed');
+  }
 });
 
 test('with log, lines of a category that is off go to the outputs of every process too', async () => {
