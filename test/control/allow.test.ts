@@ -177,28 +177,22 @@ describe('a credential with allow', () => {
 });
 
 /** Each combination of one value of each member. */
-function combinations<T extends object>(values: { readonly [Name in keyof T]: readonly T[Name][] }): T[] {
-  return Object.entries<readonly unknown[]>(values).reduce<object[]>(
+function combinations<const T extends Readonly<Record<string, readonly unknown[]>>>(values: T) {
+  return Object.entries(values).reduce<object[]>(
     (all, [name, each]) => all.flatMap((some) => each.map((value) => ({ ...some, [name]: value }))),
     [{}],
-  ) as T[];
+  ) as { readonly [Name in keyof T]: T[Name][number] }[];
 }
 
 it('refuses while the store is away what it refuses otherwise', async () => {
-  const allows = combinations<Allow>({
+  const allows = combinations({
     categories: [['DB_*']],
     actions: [undefined, ['enable']],
     maxDuration: [undefined, '1m'],
     maxBudget: [undefined, { calls: 5 }],
     tenants: [undefined, ['ac*']],
   });
-  const attempts = combinations<{
-    action: ControlRequest['action'];
-    category: string;
-    scope: CommandContext['scope'];
-    duration: number | undefined;
-    otelrdcp_budget: { calls: number } | undefined;
-  }>({
+  const attempts = combinations({
     action: ['enable', 'disable', 'toggle', 'reset'],
     category: ['DB_POOL', 'HTTP'],
     scope: [GLOBAL, ACME, { key: 'beta', tenantId: 'beta' }],

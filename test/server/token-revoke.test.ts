@@ -89,24 +89,18 @@ const MINUTE = 60_000;
 /** When an access token of 15 minutes is refused as expired: clocks may differ by a minute. */
 const TOKEN_END = 16 * MINUTE;
 
-interface Session {
-  readonly server: TestServer;
-  /** What the session began with, and what its refresh token was exchanged for. */
-  readonly first: TokenAnswer;
-  readonly second: TokenAnswer;
-}
+/** The refresh token of `first` was exchanged for `second`. */
+type Began = Readonly<Record<'first' | 'second', TokenAnswer>> & { server: TestServer; removeKey(): Promise<void> };
+const logout = ({ server }: Began, token: string) => post(server, TOKEN_PATHS.revoke, { token });
+const reuse = ({ server, first }: Began, fields = {}) => refresh(server, first.refresh_token, fields);
 
-type Ending = (session: Session, removeKey: () => Promise<void>) => unknown;
-const ENDINGS: Readonly<Record<string, Ending>> = {
-  'logout with the access token': ({ server, second }) =>
-    post(server, TOKEN_PATHS.revoke, { token: second.access_token }),
-  'logout with the refresh token': ({ server, second }) =>
-    post(server, TOKEN_PATHS.revoke, { token: second.refresh_token }),
-  'reuse of a refresh token': ({ server, first }) => refresh(server, first.refresh_token),
-  'reuse by another client': ({ server, first }) => refresh(server, first.refresh_token, { client_id: 'thief' }),
-  'reuse for a scope that does not exist': ({ server, first }) =>
-    refresh(server, first.refresh_token, { scope: 'everything' }),
-  'removal of the API key': (_session, removeKey) => removeKey(),
+const ENDINGS: Readonly<Record<string, (session: Began) => unknown>> = {
+  'logout with the access token': (session) => logout(session, session.second.access_token),
+  'logout with the refresh token': (session) => logout(session, session.second.refresh_token),
+  'reuse of a refresh token': (session) => reuse(session),
+  'reuse by another client': (session) => reuse(session, { client_id: 'thief' }),
+  'reuse for a scope that does not exist': (session) => reuse(session, { scope: 'everything' }),
+  'removal of the API key': ({ removeKey }) => removeKey(),
 };
 
 const exchangeToken = (server: TestServer, token: string) =>
@@ -124,13 +118,14 @@ for (const [ending, end] of Object.entries(ENDINGS)) {
     const { body: second } = await refresh(server, first.refresh_token);
     const { body: derived } = await exchangeToken(server, second.access_token);
     const issuedAt = time.clock.now();
-    await end({ server, first, second }, async () => {
+    const removeKey = async () => {
       write('status');
       await time.pass(500);
       for (const each of [server, other]) {
         await until('the keys file is read', async () => (await exchangeKey(each, 'operator')).status === 400);
       }
-    });
+    };
+    await end({ server, first, second, removeKey });
     assert.equal((await session(server, second.access_token)).status, 401, 'at once');
     for (const each of [server, other]) assert.equal((await refresh(each, second.refresh_token)).status, 400);
     for (const at of [1000, MINUTE, 3 * MINUTE, TOKEN_END - 1000]) {

@@ -136,7 +136,7 @@ test('a tail of one tenant gets no other call, in any process', async () => {
 });
 
 test('a tail passes on only what it asked for, also of a process that sends more', () => {
-  const asked = { ...SPEC, milliseconds: 60_000 };
+  const taken = () => true;
   for (const [of, expected] of [
     [{ tenantId: 'acme' }, ['acme']],
     [{ tenants: ['ac*', 'b*'] }, ['acme', 'beta']],
@@ -146,21 +146,14 @@ test('a tail passes on only what it asked for, also of a process that sends more
     const { time, process, sent } = network();
     const { relay } = process('a');
     const passed: TailLine[] = [];
-    const yes = () => true;
-    const reader = {
-      line: (text: string) => passed.push(JSON.parse(text)) > 0,
-      dropped: yes,
-      instance: yes,
-      counts: yes,
-    };
-    const tail = new Tail({ ...asked, ...of }, { ...reader, end: yes }, time, yes);
+    const line = (text: string) => passed.push(JSON.parse(text)) > 0;
+    const reader = { line, dropped: taken, instance: taken, counts: taken, end: taken };
+    const tail = new Tail({ ...SPEC, ...of, milliseconds: 60_000 }, reader, time, taken);
     tail.begin(relay);
     const { id } = JSON.parse(sent[0]?.message ?? '');
+    const common = { timestamp: '2026-01-01T00:00:00.000Z', message: 'm', attributes: {}, instance: 'b' };
     const lines = ['DATABASE', 'CACHE'].flatMap((category) =>
-      ['acme', 'beta', 'globex', undefined].map((tenant) => {
-        const timestamp = '2026-01-01T00:00:00.000Z';
-        return JSON.stringify({ timestamp, category, message: 'm', attributes: {}, tenant, instance: 'b' });
-      }),
+      ['acme', 'beta', 'globex', undefined].map((tenant) => JSON.stringify({ ...common, category, tenant })),
     );
     relay.hear(JSON.stringify({ type: 'lines', id, instance: 'b', lines, dropped: 0, before: 0 }), 'at-b');
     assert.deepEqual(
