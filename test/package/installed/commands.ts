@@ -126,7 +126,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
   ],
   switch: [
     ['enable LASTING --permanent', /^LASTING +off +on +-$/m],
-    ['end LASTING', /^Still on, .*'rdcp disable LASTING'/m],
+    ['end LASTING', /^Still on, .*: rdcp disable LASTING$/m],
     ['disable LASTING --dry-run', /^LASTING +on +off [\s\S]*Dry run/m],
     ['disable LASTING --for 1h --reason noise --yes', /^LASTING off for 1h/m],
     ['reset LASTING --reason quiet --yes', /^LASTING +off +off +-$/m],
