@@ -2,7 +2,7 @@ import type { Reporter } from '../otel/report/reporter.ts';
 import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import { ALERT_USER, type Level } from '../wire/constants.ts';
-import { nameSome } from '../wire/names.ts';
+import { nameSome } from '../wire/printable.ts';
 import { levelState } from '../wire/target-text.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';

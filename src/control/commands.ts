@@ -17,7 +17,7 @@ import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../wire/errors.ts';
 import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../wire/messages.ts';
-import { nameSome } from '../wire/names.ts';
+import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import {

@@ -5,7 +5,7 @@ import type { Level } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
-import { nameSome } from '../wire/names.ts';
+import { nameSome } from '../wire/printable.ts';
 import { isQuiet, levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
 import {

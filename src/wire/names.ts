@@ -70,13 +70,3 @@ export function allowing(value: string): Matcher {
   const prefix = value.slice(0, -1);
   return (actual) => actual.startsWith(prefix);
 }
-
-/** The first few names, and how many more there are of all. */
-export function nameSome(
-  names: readonly string[],
-  { most = 5, all = names.length }: { readonly most?: number; readonly all?: number } = {},
-): string {
-  const shown = names.slice(0, most);
-  const more = all - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}

@@ -30,3 +30,13 @@ function escapeCharacter(character: string): string {
     return `\\u${unit.toString(16).padStart(4, '0')}`;
   }).join('');
 }
+
+/** The first few names, and how many more there are of all. */
+export function nameSome(
+  names: readonly string[],
+  { most = 5, all = names.length }: { readonly most?: number; readonly all?: number } = {},
+): string {
+  const shown = names.slice(0, most);
+  const more = all - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,4 +1,4 @@
-// Every night: kills a service 220 times; the fast tier does so a few times.
+// Every night: kills a service 220 times; the fast tier does so once.
 
 import { killRounds } from './kill.ts';
 

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
-import { isCategoryName, nameSome, patternMatcher } from '../../wire/names.ts';
-import { escapeUnprintable } from '../../wire/printable.ts';
+import { isCategoryName, patternMatcher } from '../../wire/names.ts';
+import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { type Access, clientOf } from './connection.ts';

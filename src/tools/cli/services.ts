@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureCode, RdcpError } from '../../wire/errors.ts';
-import { nameSome } from '../../wire/names.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
+import { nameSome } from '../../wire/printable.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { accessOf, assertAddress, CONNECTION, isSameService } from './connection.ts';

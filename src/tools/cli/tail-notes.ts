@@ -1,5 +1,5 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
-import { nameSome } from '../../wire/names.ts';
+import { nameSome } from '../../wire/printable.ts';
 import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
 import { counted } from './words.ts';
 

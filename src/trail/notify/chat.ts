@@ -1,6 +1,5 @@
 import type { ChangeRecord } from '../../wire/messages.ts';
-import { nameSome } from '../../wire/names.ts';
-import { escapeUnprintable } from '../../wire/printable.ts';
+import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { levelState } from '../../wire/target-text.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
 import type { RecordedEntry } from '../types.ts';

@@ -1,6 +1,6 @@
 import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { levelText } from '../../../wire/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';

@@ -1,5 +1,5 @@
 import type { FleetMember, FleetResponse } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';

@@ -1,5 +1,5 @@
 import { MAX_FORECAST_SECONDS } from '../../../wire/constants.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';

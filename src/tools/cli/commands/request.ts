@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';

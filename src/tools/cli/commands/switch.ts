@@ -7,8 +7,7 @@ import {
   MAX_BUDGET_TOTAL,
 } from '../../../wire/constants.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
-import { escapeUnprintable } from '../../../wire/printable.ts';
+import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';

@@ -1,6 +1,6 @@
 import type { ControlCommand } from '../../../client.ts';
 import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { randomId } from '../../client/random-id.ts';
 import { clockTime } from '../parts/format.ts';

@@ -1,5 +1,5 @@
 import type { DiscoveredActivation, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { partText } from '../../../wire/target-text.ts';
 import { isForEverybody } from './intents.ts';
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { MAX_REASON_LENGTH } from '../../../wire/constants.ts';
 import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
-import { nameSome } from '../../../wire/names.ts';
+import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { connection, now, state } from '../page.ts';
