@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../access/principal.ts';
 import { AlertControls, type AlertRule } from '../../control/alerts/alert-controls.ts';
 import { noticeOf } from '../../control/alerts/notice.ts';
@@ -15,8 +16,11 @@ export function alerts({ config, state, host, time: { clock } }: AppDependencies
   const { plane, trail, fleet } = state;
   const controls = new AlertControls({ plane, trail, fleet, isolation: host.isolation, clock });
   return async (ctx) => {
+    // A large notification is parsed, validated and matched in one turn of the event loop each.
+    await nextTurn();
     const notification = validBody(ctx, alertNotificationSchema);
     const source = sourceOf(ctx);
+    await nextTurn();
     let matched = 0;
     const switched: AlertControl[] = [];
     let failure: unknown;
