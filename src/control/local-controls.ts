@@ -148,7 +148,7 @@ export class LocalControls {
 
   /**
    * When somebody last decided about each category for all processes: the trail knows of what was reset, too, which leaves
-   * nothing among the settings. An end decides nothing.
+   * nothing among the settings. The end of a control is no decision.
    */
   async #decidedSince(key: ScopeKey, decisions: readonly Decision[]): Promise<ReadonlyMap<string, number>> {
     const { store, states, binding } = this.#options;
