@@ -1,5 +1,4 @@
-import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
-import type { Work } from '../../gate/work.ts';
+import { type Context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
 import type { Fields } from '../../wire/debug-record.ts';
 import { baggageOf } from '../work/attributes.ts';
 import type { PieceOfWork } from '../work/outcomes.ts';
@@ -13,9 +12,19 @@ type Entries = readonly (readonly [name: string, value: string])[];
 export interface KeptWork {
   readonly id: string;
   readonly facts: WorkFacts;
-  readonly traceId: string | null;
-  /** Attributes of the work, and of the work in it that had others. Lines name them by their place. */
-  readonly attributes: readonly Entries[];
+  /** Time and order of its first call, from which those of its lines count. */
+  readonly at: number;
+  readonly order: number;
+  /** The first one is the work's own. Most work has no other. */
+  readonly places: readonly Place[];
+}
+
+/** Where a call was made. */
+export interface Place {
+  readonly attributes: Entries;
+  readonly tenantId?: string | undefined;
+  readonly traceId?: string | undefined;
+  readonly spanId?: string | undefined;
 }
 
 /** What is kept of a call. */
@@ -24,14 +33,10 @@ export type KeptLine = readonly [
   at: number,
   order: number,
   level: number,
-  /** Of {@link KeptWork.attributes}. */
   place: number,
-  message: string,
-  attributes: Fields | null,
   plain: 0 | 1,
-  tenantId: string | null,
-  traceId: string | null,
-  spanId: string | null,
+  message: string,
+  attributes?: Fields | undefined,
 ];
 
 /** Finished work as it is kept: two texts, since most work is passed over by what the first one says. */
@@ -46,59 +51,48 @@ export function keptWork({
   readonly piece: PieceOfWork;
   readonly slots: readonly Slot[];
 }): RingEntry {
-  const works = new Map<Work, number>([[piece.work, 0]]);
-  const attributes: Entries[] = [attributesOf(piece.work, slots[0])];
+  const { facts, work, spanContext } = piece;
+  const [{ at = 0, order = 0 } = {}] = slots;
+  const places: Place[] = [placeOf({ work, tenantId: undefined, active: slots[0]?.active }, spanContext)];
   const categories: number[] = [];
   const lines: KeptLine[] = [];
-  let active: unknown;
-  let span: SpanContext | undefined;
+  let last: Slot | undefined;
+  let place = 0;
   for (const slot of slots) {
-    const { category, at, order, level, said, tenantId, work } = slot;
-    let place = works.get(work);
-    if (place === undefined) {
-      place = attributes.push(attributesOf(work, slot)) - 1;
-      works.set(work, place);
-    }
-    // Calls often follow each other in one span.
-    if (slot.active !== active) {
-      active = slot.active;
-      span = spanContextOf(slot);
-    }
+    const { category, said, level } = slot;
+    if (!isSamePlace(slot, last)) place = places.push(placeOf(slot, spanContextOf(slot))) - 1;
+    last = slot;
     if (!categories.includes(category.index)) categories.push(category.index);
-    lines.push([
-      category.index,
-      at,
-      order,
-      level,
-      place,
-      said.message,
-      said.attributes ?? null,
-      said.plain ? 1 : 0,
-      tenantId ?? null,
-      span?.traceId ?? null,
-      span?.spanId ?? null,
-    ]);
+    const { plain, message, attributes } = said;
+    lines.push([category.index, slot.at - at, slot.order - order, level, place, plain ? 1 : 0, message, attributes]);
   }
-  const { facts } = piece;
-  const work: KeptWork = { id, facts, traceId: piece.spanContext?.traceId ?? lines[0]?.[9] ?? null, attributes };
+  const kept: KeptWork = { id, facts, at, order, places };
   return {
     endedAt,
     failed: facts.failed,
     milliseconds: facts.milliseconds,
     categories,
-    head: JSON.stringify(work),
+    head: JSON.stringify(kept),
     lines: JSON.stringify(lines),
   };
+}
+
+function isSamePlace(slot: Slot, last: Slot | undefined): boolean {
+  return slot.work === last?.work && slot.active === last.active && slot.tenantId === last.tenantId;
+}
+
+function placeOf(
+  { work, tenantId, active }: Pick<Slot, 'work' | 'tenantId'> & { readonly active: Context | undefined },
+  span: SpanContext | undefined,
+): Place {
+  // What the application has set replaces baggage, which a client can fill.
+  const attributes = [...(active === undefined ? [] : baggageOf(active)), ...work.attributes];
+  return { attributes, tenantId, traceId: span?.traceId, spanId: span?.spanId };
 }
 
 export function spanContextOf({ active }: Pick<Slot, 'active'>): SpanContext | undefined {
   const span = trace.getSpanContext(active);
   return span !== undefined && isSpanContextValid(span) ? span : undefined;
-}
-
-function attributesOf(work: Work, slot: Slot | undefined): Entries {
-  // What the application has set comes after baggage, which a client can fill, and so replaces it.
-  return [...(slot === undefined ? [] : baggageOf(slot.active)), ...work.attributes];
 }
 
 export function readWork(entry: StoredEntry): KeptWork {
@@ -109,21 +103,23 @@ export function readLines(entry: StoredEntry): readonly KeptLine[] {
   return JSON.parse(entry.lines()) as readonly KeptLine[];
 }
 
+/** The trace of work: that of its root span, or of its first call in a trace. */
+export function traceOf({ places }: KeptWork): string | undefined {
+  return places.find(({ traceId }) => traceId !== undefined)?.traceId;
+}
+
 /**
  * An attribute by which kept work can be found: those of the application and of baggage, and those of OpenTelemetry's conventions for
  * the request.
- * @param place of the attributes of a call's work
+ * @param place of a call in it
  */
-export function attributeOfKept(
-  { facts, traceId, attributes }: KeptWork,
-  place: number,
-  name: string,
-): string | undefined {
-  const own = attributes[place]?.findLast(([known]) => known === name)?.[1];
+export function attributeOfKept(work: KeptWork, place: Place, name: string): string | undefined {
+  const own = place.attributes.findLast(([known]) => known === name)?.[1];
   if (own !== undefined) return own;
-  if (name === 'http.request.method') return facts.method;
-  if (name === 'url.path') return facts.path;
-  if (name === 'http.route') return facts.route;
-  if (name === 'http.response.status_code') return /^\d+$/.exec(facts.state ?? '')?.[0];
-  return name === 'trace.id' ? (traceId ?? undefined) : undefined;
+  const { method, path, route, state } = work.facts;
+  if (name === 'http.request.method') return method;
+  if (name === 'url.path') return path;
+  if (name === 'http.route') return route;
+  if (name === 'http.response.status_code') return /^\d+$/.exec(state ?? '')?.[0];
+  return name === 'trace.id' ? (place.traceId ?? traceOf(work)) : undefined;
 }

@@ -13,7 +13,16 @@ import { takesTenant } from '../emit/selection.ts';
 import { attributeOfWork } from '../work/attributes.ts';
 import { holds } from '../work/matching.ts';
 import { summaryOf } from '../work/summary.ts';
-import { attributeOfKept, type KeptLine, type KeptWork, readLines, readWork, spanContextOf } from './kept-work.ts';
+import {
+  attributeOfKept,
+  type KeptLine,
+  type KeptWork,
+  type Place,
+  readLines,
+  readWork,
+  spanContextOf,
+  traceOf,
+} from './kept-work.ts';
 import type { Ring, StoredEntry } from './ring.ts';
 import { callOf, type Slot } from './slot.ts';
 import type { Past, PastLine, PastLines, PastQuery, PastWork, PastWorks, Reach } from './types.ts';
@@ -95,9 +104,9 @@ export class KeptPast implements Past {
       if (entry.endedAt < query.since || !ends(query.when, entry) || !this.#hasCategory(query, entry)) continue;
       if (read++ % READ_IN_A_TURN === READ_IN_A_TURN - 1) await turn();
       const work = readWork(entry);
-      const matches = work.attributes.map((_, place) => this.#matches(query, work, place));
+      const matches = work.places.map((place) => this.#matches(query, work, place));
       if (!matches.includes(true)) continue;
-      const lines = readLines(entry).filter((line) => matches[line[4]] === true && this.#takes(query, line));
+      const lines = readLines(entry).filter((line) => matches[line[4]] === true && this.#takes(query, work, line));
       if (lines.length > 0 || asksForAll(query)) yield { work, entry, lines };
     }
   }
@@ -110,7 +119,7 @@ export class KeptPast implements Past {
     return this.#options.categoryOf(index)?.name ?? '';
   }
 
-  #matches({ match = {} }: PastQuery, work: KeptWork, place: number): boolean {
+  #matches({ match = {} }: PastQuery, work: KeptWork, place: Place): boolean {
     return Object.entries(match).every(([name, value]) =>
       this.#allows(name, value, attributeOfKept(work, place, name)),
     );
@@ -122,9 +131,9 @@ export class KeptPast implements Past {
     return !isHidden(name, redaction) && holds(actual, wanted, redaction);
   }
 
-  #takes(query: PastQuery, [index, at, , , , , , , tenantId]: KeptLine): boolean {
+  #takes(query: PastQuery, work: KeptWork, [index, at, , , place]: KeptLine): boolean {
     const isAsked = query.categories.length === 0 || query.categories.includes(this.#nameOf(index));
-    return isAsked && at >= query.since && takesTenant(query, tenantId ?? undefined);
+    return isAsked && work.at + at >= query.since && takesTenant(query, work.places[place]?.tenantId);
   }
 
   #takesOpen(query: PastQuery, { category, at, tenantId, work, active }: Slot): boolean {
@@ -134,15 +143,15 @@ export class KeptPast implements Past {
     );
   }
 
-  #lineOf({ id }: KeptWork, line: KeptLine): PastLine | undefined {
-    const [index, at, order, , , message, given, plain, tenant, traceId, spanId] = line;
+  #lineOf(work: KeptWork, [index, at, order, , place, plain, message, attributes]: KeptLine): PastLine | undefined {
     const category = this.#options.categoryOf(index);
+    const { tenantId, traceId, spanId } = work.places[place] ?? {};
     if (category === undefined) return undefined;
-    const said = { message, attributes: given ?? undefined, plain: plain === 1, bytes: 0 };
-    const call = callOf({ said, category, at, tenantId: tenant ?? undefined }, this.#options.builder);
-    const span = traceId === null || spanId === null ? INVALID_SPAN_CONTEXT : { traceId, spanId, traceFlags: 0 };
-    const attributes = { ...call.attributes, [ATTR_WORK_ID]: id };
-    return { ...recordOf({ ...call, attributes }, at, span), order };
+    const said = { message, attributes: attributes ?? undefined, plain: plain === 1, bytes: 0 };
+    const call = callOf({ said, category, at: work.at + at, tenantId }, this.#options.builder);
+    const span = traceId === undefined || spanId === undefined ? undefined : { traceId, spanId, traceFlags: 0 };
+    const own = { ...call, attributes: { ...call.attributes, [ATTR_WORK_ID]: work.id } };
+    return { ...recordOf(own, work.at, span ?? INVALID_SPAN_CONTEXT), order: work.order + order };
   }
 
   #lineOfOpen(slot: Slot): PastLine {
@@ -152,11 +161,12 @@ export class KeptPast implements Past {
 
   #workOf(work: KeptWork, { endedAt }: StoredEntry, lines: readonly KeptLine[]): PastWork {
     const { redaction } = this.#options;
-    const { id, facts, traceId, attributes } = work;
+    const { id, facts, places } = work;
     const counts: Record<string, number> = {};
     for (const [index] of lines) counts[this.#nameOf(index)] = 1 + (counts[this.#nameOf(index)] ?? 0);
-    const tenants = new Set(lines.map(([, , , , , , , , tenant]) => tenant));
+    const tenants = new Set(lines.map(([, , , , place]) => places[place]?.tenantId));
     const [tenant] = tenants;
+    const traceId = traceOf(work);
     const shownOf = ([name, value]: readonly [string, string]) =>
       [name, isHidden(name, redaction) ? REDACTED : shown(value, redaction)] as const;
     return {
@@ -164,9 +174,9 @@ export class KeptPast implements Past {
       at: endedAt,
       outcome: summaryOf(facts, redaction.mask),
       milliseconds: facts.milliseconds,
-      ...(traceId !== null && { traceId }),
-      ...(tenants.size === 1 && typeof tenant === 'string' && { tenant }),
-      attributes: Object.fromEntries(attributes.flat().map(shownOf)),
+      ...(traceId !== undefined && { traceId }),
+      ...(tenants.size === 1 && tenant !== undefined && { tenant }),
+      attributes: Object.fromEntries(places.flatMap(({ attributes }) => attributes).map(shownOf)),
       lines: counts,
     };
   }

@@ -136,7 +136,7 @@ export class Recorder {
   /** By index of the category. */
   readonly #parts: (readonly RecordedPart[] | undefined)[] = [];
   /** By index, those that have been recorded. */
-  readonly #categories: CategoryDescriptor[] = [];
+  readonly #categories: (CategoryDescriptor | undefined)[] = [];
   /** By index: whether some part wants the calls of every tenant and level. */
   readonly #isWhole: boolean[] = [];
   /** With the time from which on work is slow, in milliseconds. */
@@ -179,8 +179,9 @@ export class Recorder {
     };
   }
 
-  isRecorded(index: number): boolean {
-    return this.#parts[index] !== undefined;
+  /** @param name of a category */
+  isRecorded(name: string): boolean {
+    return this.#categories.some((category) => category?.name === name && this.#parts[category.index] !== undefined);
   }
 
   /** Whether a call that is made now would be recorded, and guards are open for that. */
@@ -213,8 +214,7 @@ export class Recorder {
     if (work === undefined || !this.#wants(category, tenantId, level)) return undefined;
     const active = context.active();
     const recording = this.#recordingOf(work.followed, active);
-    const { builder } = this.#options;
-    const said = sayingOf(message, given, (all) => builder.build(category.name, message, all, tenantId));
+    const said = sayingOf({ category: category.name, message, given, tenantId }, this.#options.builder);
     recording.slots.push({
       category,
       said,
@@ -242,12 +242,12 @@ export class Recorder {
   }
 
   #setParts(index: number, parts: readonly RecordedPart[]): void {
-    const wasRecorded = this.isRecorded(index);
+    const wasRecorded = this.#parts[index] !== undefined;
     this.#parts[index] = parts.length === 0 ? undefined : parts;
     this.#isWhole[index] = parts.some((part) => part.isWhole);
     const outputs = this.#parts.flatMap((each) => each ?? []).flatMap(({ output }) => output ?? []);
     this.#outputs = new Map(outputs.map((output) => [output, slownessOf(output)]));
-    if (this.isRecorded(index) !== wasRecorded) for (const listener of this.#listeners) listener(index, !wasRecorded);
+    if (parts.length > 0 !== wasRecorded) for (const listener of this.#listeners) listener(index, !wasRecorded);
     if (parts.length === 0) this.#forget(index);
     const isNeeded = this.#parts.some((each) => each !== undefined);
     if (isNeeded && this.#since === undefined) this.#begin();

@@ -2,7 +2,7 @@ import type { Context } from '@opentelemetry/api';
 import type { AttributeFailure, CategoryDescriptor, Given } from '../../gate/types.ts';
 import type { Work } from '../../gate/work.ts';
 import type { Fields } from '../../wire/debug-record.ts';
-import type { Built, CallBuilder } from '../emit/built-call.ts';
+import type { CallBuilder } from '../emit/built-call.ts';
 import type { Call } from '../emit/record.ts';
 import { isPlain } from '../emit/value.ts';
 
@@ -43,25 +43,33 @@ export interface Slot {
   isKept: boolean;
 }
 
+/** A call as it is made. */
+export interface GivenCall {
+  readonly category: string;
+  readonly message: string;
+  readonly given: Given;
+  readonly tenantId: string | undefined;
+}
+
 /**
  * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
  * they are; the rest is bounded and redacted at once. Never throws.
- * @param build builds the call. Must not throw
  */
-export function sayingOf(message: string, given: Given, build: (given: Given) => Built): Said {
+export function sayingOf(call: GivenCall, builder: CallBuilder): Said {
+  const { message, given } = call;
   let attributes: unknown = given;
   if (typeof given === 'function') {
     try {
       attributes = given();
     } catch (error) {
-      return finished(build(fails(error)));
+      return finished(call, fails(error), builder);
     }
   }
   const isShort = typeof message === 'string' && message.length <= MAX_PLAIN_LENGTH;
   if (isShort && attributes === undefined) return { message, attributes, plain: true, bytes: message.length };
   const plain = isShort ? plainCopy(message, attributes) : undefined;
   const again = typeof given === 'function' ? ((() => attributes) as Given) : given;
-  return plain ?? finished(build(again));
+  return plain ?? finished(call, again, builder);
 }
 
 function fails(error: unknown): () => never {
@@ -95,7 +103,8 @@ function plainCopy(message: string, given: unknown): Said | undefined {
   }
 }
 
-function finished({ call, failure }: Built): Said {
+function finished({ category, message, tenantId }: GivenCall, given: Given, builder: CallBuilder): Said {
+  const { call, failure } = builder.build(category, message, given, tenantId);
   return { message: call.message, attributes: call.attributes, plain: false, bytes: call.bytes, failure };
 }
 

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { createSink } from '../../src/calls/emit/sink.ts';
+import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
+import type { PastQuery, RecorderLimits } from '../../src/calls/recorder/types.ts';
+import { HttpRequests } from '../../src/calls/work/http-requests.ts';
+import { WorkFollower } from '../../src/calls/work/match.ts';
+import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
+import { GateCore } from '../../src/gate/core.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { RecordingController } from '../gate/controllers.ts';
+
+/** A process that records `ORDERS` and `CARDS`. Its clock stands still unless a test moves it. */
+function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
+  const time = { now: 1_000_000 };
+  const ticks: (() => void)[] = [];
+  const gate = new GateCore();
+  const clock = { now: () => time.now, monotonic: () => time.now };
+  const follower = new WorkFollower(gate.work);
+  const outcomes = new WorkOutcomes(gate.work, new HttpRequests(gate.work), clock);
+  const written: string[] = [];
+  const sink = createSink({
+    telemetry: createTelemetry(),
+    clock,
+    to: ({ message }) => written.push(message),
+    recorder: { ...RECORDER_DEFAULTS, ...limits },
+    schedule: (_milliseconds, task) => {
+      ticks.push(task);
+      return () => void ticks.splice(ticks.indexOf(task), 1);
+    },
+    selection: {
+      clock,
+      instanceId: 'here',
+      work: { matching: () => follower.matching(), outcomes },
+      random: () => 0.5,
+    },
+  });
+  const attachment = gate.attach(new RecordingController(4096, sink));
+  const orders = gate.category('ORDERS');
+  const cards = gate.category('CARDS');
+  for (const category of gate.categories()) sink.setRecorded(category, true);
+  t.after(() => {
+    for (const category of gate.categories()) sink.setRecorded(category, false);
+  });
+  const ask = (query: Partial<PastQuery> = {}): PastQuery => ({
+    categories: ['ORDERS'],
+    since: 0,
+    limit: 1000,
+    ...query,
+  });
+  return {
+    time,
+    gate,
+    sink,
+    attachment,
+    orders,
+    cards,
+    written,
+    past: sink.recorder.past,
+    messages: async (query?: Partial<PastQuery>) =>
+      (await sink.recorder.past.lines(ask(query))).lines.map(({ message }) => message),
+    works: (query?: Partial<PastQuery>) => sink.recorder.past.works(ask({ categories: [], ...query })),
+    tick: () => {
+      for (const task of ticks) task();
+    },
+  };
+}
+
+describe('the past', () => {
+  it('holds exactly the lines of one user, of finished work and of work that goes on, in their order', async (t) => {
+    const { gate, orders, time, messages } = recording(t);
+    const ends: (() => void)[] = [];
+    for (let user = 0; user < 50; user++) {
+      gate.work.run({ 'user.id': user }, () =>
+        gate.work.runNamed('order', () => {
+          orders.debug(`user ${user} begins`);
+          time.now += 1;
+          orders.debug(`user ${user} pays`, () => ({ cents: user }));
+          return user % 10 === 3 ? new Promise<void>((resolve) => ends.push(resolve)) : undefined;
+        }),
+      );
+    }
+    const lines = ['user 43 begins', 'user 43 pays'];
+    assert.deepEqual(await messages({ match: { 'user.id': '43' } }), lines);
+    for (const end of ends) end();
+    await Promise.resolve();
+    assert.deepEqual(await messages({ match: { 'user.id': '43' } }), lines);
+    assert.deepEqual(await messages({ match: { 'user.id': '4*' }, filter: { text: '*begins' } }), [
+      ...Array.from({ length: 1 }, () => 'user 4 begins'),
+      ...Array.from({ length: 10 }, (_, index) => `user ${40 + index} begins`),
+    ]);
+    assert.equal((await messages()).length, 100);
+    assert.deepEqual(await messages({ categories: ['CARDS'] }), []);
+  });
+
+  it('finds the lines of a work by an attribute that was set after them', async (t) => {
+    const { gate, orders, messages } = recording(t);
+    gate.work.runNamed('order', () => {
+      orders.debug('before the user is known');
+      gate.work.set({ 'user.id': 42 });
+    });
+    assert.deepEqual(await messages({ match: { 'user.id': '42' } }), ['before the user is known']);
+  });
+
+  it('masks what a line and work have, and finds nothing by an attribute that is hidden', async (t) => {
+    const { gate, orders, past, works } = recording(t);
+    const key = 'Bearer eyJhbGciOi.eyJzdWIiOi.SflKxwRJSM';
+    gate.work.run({ 'user.id': 1, password: 'hunter2', note: `key ${key}` }, () =>
+      gate.work.runNamed('order', () => {
+        orders.debug(`with ${key}`, { password: 'hunter2', nested: { authorization: 'Bearer abcdefghijkl' } });
+        gate.work.fail(new Error('x'));
+      }),
+    );
+    const query = { categories: ['ORDERS'], since: 0, limit: 10 };
+    const shown = JSON.stringify([await past.lines(query), await works()]);
+    assert.doesNotMatch(shown, /hunter2|eyJzdWIiOi|abcdefghijkl/);
+    assert.deepEqual((await past.lines({ ...query, match: { password: 'hunter2' } })).lines, []);
+  });
+
+  it('is of the tenant that is asked for', async (t) => {
+    const { gate, orders, messages, works } = recording(t);
+    for (const tenant of ['acme', 'globex']) {
+      gate.runWithTenant(tenant, () =>
+        gate.work.runNamed('order', () => {
+          orders.debug(`of ${tenant}`);
+          gate.work.fail(undefined);
+        }),
+      );
+    }
+    gate.work.runNamed('order', () => gate.work.fail(undefined));
+    assert.deepEqual(await messages({ tenantId: 'acme' }), ['of acme']);
+    const of = async (query: Partial<PastQuery>) =>
+      (await works(query)).works.map(({ tenant, lines }) => [tenant, lines]);
+    assert.deepEqual(await of({ tenantId: 'acme' }), [['acme', { ORDERS: 1 }]]);
+    assert.equal((await of({})).length, 3);
+  });
+
+  it('knows the work that failed or was slow, the newest first, and what it was', async (t) => {
+    const { gate, orders, cards, time, works, messages } = recording(t);
+    const run = (name: string, milliseconds: number, error?: Error) =>
+      gate.work.runNamed(name, () => {
+        orders.debug(`of ${name}`);
+        cards.debug('charged');
+        time.now += milliseconds;
+        if (error !== undefined) gate.work.fail(error);
+      });
+    run('first', 5, new TypeError('no'));
+    run('second', 5);
+    run('slow', 2500);
+    run('third', 7, new RangeError('no'));
+    const { works: failed, more } = await works({ limit: 1 });
+    assert.deepEqual(
+      failed.map(({ outcome, lines }) => [outcome, lines]),
+      [['third failed after 7 ms, RangeError', { ORDERS: 1, CARDS: 1 }]],
+    );
+    assert.equal(more, true);
+    const outcomes = async (query: Partial<PastQuery>) => (await works(query)).works.map(({ outcome }) => outcome);
+    assert.deepEqual(await outcomes({ when: { slowerThan: '2s' } }), ['slow done after 2.5 s']);
+    assert.deepEqual(await outcomes({ when: { failed: true, slowerThan: '2s' } }), [
+      'third failed after 7 ms, RangeError',
+      'slow done after 2.5 s',
+      'first failed after 5 ms, TypeError',
+    ]);
+    assert.deepEqual(await messages({ when: { failed: true } }), ['of first', 'of third']);
+  });
+
+  it('ends with the time and the memory for it, and says how far it reaches back', async (t) => {
+    const { gate, orders, time, past, messages, tick } = recording(t, { keepSeconds: 10, keepBytes: 65_536 });
+    const run = (text: string) => gate.work.runNamed('order', () => orders.debug(text));
+    const began = time.now;
+    run('old');
+    assert.deepEqual({ ...past.reach, bytes: 0 }, { since: began, works: 1, bytes: 0 });
+    time.now += 11_000;
+    run('new');
+    tick();
+    assert.deepEqual(await messages(), ['new']);
+    assert.equal(past.reach.since, time.now - 10_000);
+    for (let index = 0; index < 1000; index++) {
+      time.now += 1;
+      run('x'.repeat(500));
+    }
+    assert.ok(past.reach.bytes <= 65_536 && past.reach.works < 200);
+    const { lines } = await past.lines({ categories: ['ORDERS'], since: 0, limit: 10_000 });
+    assert.equal(lines.length, past.reach.works);
+    assert.ok(past.reach.since! >= Date.parse(lines[0]!.timestamp) - 1);
+  });
+
+  it('gives the newest lines within a limit, and counts the others', async (t) => {
+    const { gate, orders, past } = recording(t);
+    for (let index = 0; index < 100; index++) gate.work.runNamed('order', () => orders.debug(`line ${index}`));
+    const { lines, more } = await past.lines({ categories: ['ORDERS'], since: 0, limit: 3 });
+    assert.deepEqual(
+      lines.map(({ message }) => message),
+      ['line 97', 'line 98', 'line 99'],
+    );
+    assert.equal(more, 97);
+  });
+});
+
+describe('a recorded category', () => {
+  it('counts no call, writes none, and has its guards open inside work alone', (t) => {
+    const { gate, sink, orders, written } = recording(t);
+    assert.equal(orders.enabled, false);
+    orders.debug('outside of any work');
+    gate.work.runNamed('order', () => {
+      assert.equal(orders.enabled, true);
+      orders.debug('recorded');
+    });
+    assert.deepEqual(written, []);
+    assert.equal(gate.callsTotal(0), 0);
+    assert.deepEqual(sink.recorder.countsOf(0), { written: 0, forgotten: 1, cut: 0 });
+  });
+
+  it('leaves guards closed where the owner wants that', (t) => {
+    const { gate, orders } = recording(t, { guards: false });
+    gate.work.runNamed('order', () => assert.equal(orders.enabled, false));
+  });
+
+  it('is written and recorded while it is on, with its attribute function run once', async (t) => {
+    const { gate, attachment, orders, written, messages } = recording(t);
+    attachment.setBase(0, true);
+    let runs = 0;
+    gate.work.runNamed('order', () => orders.debug('both', () => ({ runs: ++runs })));
+    assert.deepEqual([written, await messages(), runs, gate.callsTotal(0)], [['both'], ['both'], 1, 1]);
+  });
+
+  it('keeps what a call was given, whatever the application does with it later', async (t) => {
+    const { gate, orders, past } = recording(t);
+    gate.work.runNamed('order', () => {
+      const order = { id: 1, items: [{ sku: 'a' }] };
+      orders.debug('placed', order);
+      order.id = 2;
+      order.items[0]!.sku = 'b';
+      orders.debug('again', order);
+    });
+    const { lines } = await past.lines({ categories: ['ORDERS'], since: 0, limit: 10 });
+    assert.deepEqual(
+      lines.map(({ attributes: { id, items } }) => ({ id, items })),
+      [
+        { id: 1, items: [{ sku: 'a' }] },
+        { id: 2, items: [{ sku: 'b' }] },
+      ],
+    );
+  });
+
+  it('is harmed by nothing that an application passes', async (t) => {
+    const { gate, orders, messages } = recording(t);
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const hostile: unknown[] = [
+      {
+        get bad() {
+          throw new Error('no');
+        },
+      },
+      Proxy.revocable({}, {}).proxy,
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+      circle,
+      { big: 10n, when: new Date(Number.NaN), not: Number.NaN, fn: () => 1, symbol: Symbol('x') },
+      { text: 'x'.repeat(1_048_576) },
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`a${index}`, index])),
+      () => {
+        throw new Error('no');
+      },
+      async () => ({ a: 1 }),
+      () => null,
+      new Error('e'.repeat(100_000)),
+      42,
+      null,
+      JSON.parse('{"__proto__": {"a": 1}}'),
+    ];
+    const revoked = Proxy.revocable({}, {});
+    revoked.revoke();
+    gate.work.runNamed('order', () => {
+      for (const [index, given] of [...hostile, revoked.proxy].entries()) orders.debug(`call ${index}`, given as never);
+    });
+    assert.deepEqual(
+      await messages(),
+      Array.from({ length: hostile.length + 1 }, (_, index) => `call ${index}`),
+    );
+  });
+});
