@@ -129,11 +129,11 @@ function alone<T>(base: string, work: () => T): T {
 function openLock(folder: string, name: string): DatabaseSync {
   // Loaded on demand: Node 22 warns that node:sqlite is experimental.
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  put(join(folder, name));
   return new DatabaseSync(join(folder, name));
 }
 
 function enterPresence(path: string): DatabaseSync {
-  put(join(path, PRESENCE));
   const lock = openLock(path, PRESENCE);
   try {
     // The first read of a transaction takes the shared lock.
