@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { copyState } from '../store/copy.ts';
 import { openStore } from '../store/open.ts';
 import { createSqliteStore } from '../store/sqlite/store.ts';
@@ -52,9 +53,12 @@ export class ClusteredControl {
 
   #openStore(): StateStore {
     const { config, isolation, cluster, reporter } = this.#host;
-    const file = config.store === 'memory:' ? cluster.membership?.storeFile : undefined;
+    const folder = config.store === 'memory:' ? cluster.folder : undefined;
     try {
-      if (file !== undefined) return isolation.storeFor(createSqliteStore(file, { lasting: false }));
+      if (folder !== undefined) {
+        // The file does not outlive its processes, so nothing is synced to disk.
+        return isolation.storeFor(createSqliteStore(join(folder.path, 'control.sqlite'), { lasting: false }));
+      }
     } catch (error) {
       warnNotShared(config, reporter, isRdcpError(error) ? error.message : 'internal error');
     }

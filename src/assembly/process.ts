@@ -11,7 +11,6 @@ import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { createMeasurements } from '../calls/metrics/measurements.ts';
 import type { Measurements } from '../calls/metrics/types.ts';
 import { WorkFollower } from '../calls/work/match.ts';
-import { type SharedCalls, shareCalls } from '../control/cluster/calls.ts';
 import { type FollowedCluster, followCluster } from '../control/cluster/following.ts';
 import { describeInstance } from '../control/fleet/instance.ts';
 import { createIsolation, type Isolation } from '../control/tenancy/isolation.ts';
@@ -52,8 +51,6 @@ export interface ProcessParts {
   readonly isolation: Isolation;
   readonly cluster: FollowedCluster;
   readonly measurements: Measurements;
-  /** Of a cluster whose processes share no configured store. */
-  readonly calls: SharedCalls;
   readonly instruments: Instruments;
   readonly trail: TrailInUse;
   readonly conditions: Conditions;
@@ -180,8 +177,6 @@ export function openProcess(
     schedule,
   });
   opened.push(measurements);
-  const calls = shareCalls({ cluster, own: measurements, gate, clock, schedule });
-  opened.push(calls);
   const instruments = createInstruments({
     telemetry,
     gate,
@@ -257,7 +252,6 @@ export function openProcess(
     isolation,
     cluster,
     measurements,
-    calls,
     instruments,
     trail,
     conditions,
@@ -268,7 +262,7 @@ export function openProcess(
     adoption: processAdoption(gate),
     entrance,
     listener,
-    closables: [ticketed, calls, measurements, instruments, cluster, sink, notifier, tickets],
+    closables: [ticketed, measurements, instruments, cluster, sink, notifier, tickets],
   };
 }
 
@@ -318,7 +312,7 @@ export function warnNotShared({ store }: ResolvedConfig, reporter: Reporter, pro
   reporter.warn(
     store === 'memory:'
       ? `the processes of this cluster share no state (${problem}): set store to sqlite:FILE, redis://… or postgres://…`
-      : `each process of this cluster reports only its own calls (${problem})`,
+      : `each process of this cluster has its own metrics endpoint, and reports every change (${problem})`,
   );
 }
 

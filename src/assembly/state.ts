@@ -63,7 +63,7 @@ export function openState(
   opened: Closable[],
   chainId = host.instance().id,
 ): State {
-  const { config, telemetry, reporter, report, fault, isolation, cluster, calls, instruments, conditions, sink } = host;
+  const { config, telemetry, reporter, report, fault, isolation, cluster, instruments, conditions, sink } = host;
   const { security, limits, controls } = config;
   const { clock, schedule, delay } = host.time;
   opened.push(store);
@@ -244,12 +244,11 @@ export function openState(
     },
     host: {
       service: () => host.instance().service,
-      // Without a configured store, the processes of a cluster also count those that have ended.
-      measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
+      measurements: addCalls(host.measurements, fleet?.calls),
       instruments,
       isolation,
       conditions,
-      board: () => cluster.board,
+      shared: () => cluster.folder,
       notifications: () => host.notifier?.receivers ?? [],
       closing: host.entrance.closing,
       randomUUID,

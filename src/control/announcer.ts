@@ -7,6 +7,7 @@ import { levelState } from '../wire/target-text.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
 import { describeActivation } from './activation.ts';
+import type { FollowedCluster } from './cluster/following.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
@@ -19,13 +20,7 @@ export interface AnnouncerOptions {
   /** Receives the lines. @default nothing is announced */
   readonly reporter?: Pick<Reporter, 'info'> | undefined;
   /** The processes that share one stderr, while there are any. @default this process announces everything */
-  readonly cluster?: { readonly board: Claims | undefined; readonly isMember?: boolean } | undefined;
-}
-
-/** Lets one of several processes announce an event. */
-interface Claims {
-  /** Returns true for the first process that claims the event. */
-  claim(event: string): boolean;
+  readonly cluster?: Pick<FollowedCluster, 'claim' | 'isMember'> | undefined;
 }
 
 /** Where a change comes from. */
@@ -169,16 +164,16 @@ export class Announcer {
   #announce(notice: Notice): void {
     const { key, parts, origin } = notice;
     if (parts.length === 0) return;
-    const board = origin.revision === undefined ? undefined : this.#options.cluster?.board;
-    if (board === undefined) {
+    const { cluster } = this.#options;
+    if (cluster?.isMember !== true || origin.revision === undefined) {
       this.#write(notice);
       return;
     }
     const event = JSON.stringify(['change', key, origin.revision, origin.changedAt]);
     if (origin.draft === undefined)
-      this.#options.delay(CLAIM_DELAY_MS, () => board.claim(event) && this.#write(notice));
+      this.#options.delay(CLAIM_DELAY_MS, () => cluster.claim(event) && this.#write(notice));
     else {
-      board.claim(event);
+      cluster.claim(event);
       this.#write(notice);
     }
   }
@@ -235,7 +230,7 @@ export class Announcer {
   /** Whether this process announces the end. Each end is announced once, by one process of a cluster. */
   #isNewEnd(key: ScopeKey, name: string, control: Overlay | Activation): boolean {
     if (!this.#noteEnd(key, name, control)) return false;
-    return this.#options.cluster?.board?.claim(JSON.stringify(['end', key, name, control.expiresAt])) ?? true;
+    return this.#options.cluster?.claim(JSON.stringify(['end', key, name, control.expiresAt])) ?? true;
   }
 
   #forgetEnd(key: ScopeKey, name: string): void {

@@ -21,7 +21,7 @@ import type { Emission } from '../wire/emission.ts';
 import type { NotificationReceiver } from '../wire/messages.ts';
 import type { Clock, Delay, Schedule } from '../wire/time/clock.ts';
 import { createAccessAudit, createNoteRefusal, type RecordAccess } from './audit.ts';
-import { type CodeBoard, ConsoleCodes } from './console/codes.ts';
+import { ConsoleCodes, type SharedFolder } from './console/codes.ts';
 import {
   authenticate,
   authorize,
@@ -117,7 +117,7 @@ interface HostParts {
   /** Temporary problems. */
   readonly conditions: Pick<Conditions, 'watch' | 'holding'>;
   /** Shared by the processes of a cluster; `undefined` while this process is in none. */
-  readonly board: () => CodeBoard | undefined;
+  readonly shared: () => SharedFolder | undefined;
   /** Outcomes of the newest notifications. */
   readonly notifications: () => readonly NotificationReceiver[];
   /** Aborted once the server closes; every request is then answered 503. */
@@ -297,7 +297,7 @@ export function createApp(dependencies: AppDependencies): Handle {
 
   const files = new Set<string>();
   if (consoleSettings(config) !== undefined) {
-    const codes = new ConsoleCodes({ clock, delay, board: host.board, report });
+    const codes = new ConsoleCodes({ clock, delay, shared: host.shared, report });
     streams.add(() => codes.clear());
     const console = { codes, recordAccess, clock };
     post(CONSOLE_PATHS.code, credential, controls, processWide, sameMachineOnly(), answer(consoleCode(console)));

@@ -70,7 +70,7 @@ export async function startCluster(t: TestContext, { remote, workers = 2, config
       return samples(ofOrders.join('\n'), 'rdcp_debug_calls_total', 'process_pid');
     },
     base,
-    folders: () => readdirSync(base),
+    folders: () => readdirSync(base).filter((name) => name !== 'door'),
     enable: async () => (await service.control(ENABLE)).body,
     calls: async () => {
       const { body } = await service.request<DiscoveryResponse>(PATHS.discovery, { key: 'discovery' });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { followCluster } from '../../src/control/cluster/following.ts';
-import { onBecomingPrimary, workerRole } from '../../src/control/cluster/role.ts';
+import { clusterOfWorker, onBecomingPrimary } from '../../src/control/cluster/role.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 /** Until the test's end this process looks like another to node:cluster. */
@@ -38,37 +38,44 @@ const delay = virtualTime().delay;
 
 it('a process with a channel that node:cluster did not fork is no worker', (t) => {
   pretend(t, process, { channel: {} });
-  assert.equal(workerRole(), undefined);
+  assert.equal(clusterOfWorker(), undefined);
 });
 
 it('a worker knows its cluster, and never becomes a primary', (t) => {
   pretendWorker(t);
-  const role = workerRole();
-  assert.match(`${role?.name} ${role?.cluster}`, /^worker [\da-f]{16}$/);
+  assert.match(clusterOfWorker() ?? '', /^[\da-f]{16}$/);
   onBecomingPrimary(() => assert.fail())();
 });
 
 it('a process that has forked already is notified at once, another with its first fork', (t) => {
-  const names: string[] = [];
-  const stop = onBecomingPrimary(({ name }) => names.push(name));
-  assert.equal(names.length, 0);
+  const found: string[] = [];
+  const stop = onBecomingPrimary((own) => found.push(own));
+  assert.equal(found.length, 0);
   stop();
   pretend(t, cluster, { workers: { 1: {} } });
-  onBecomingPrimary(({ name }) => names.push(name))();
-  assert.deepEqual(names, ['primary']);
+  onBecomingPrimary((own) => found.push(own))();
+  assert.equal(found.length, 1);
 });
 
 it('a worker shares the folder of its cluster, listens by it, and leaves nothing', async (t) => {
   pretendWorker(t);
   const followed = followCluster({ failed: assert.fail, delay });
-  followed.onJoined(() => assert.fail());
-  const { membership, board } = followed;
-  assert.equal(membership?.role, 'worker');
-  const listening = await followed.listen('shop', 'localhost:1', async () => ({ url: 'http://localhost:1' }));
-  assert.deepEqual(listening, { url: 'http://localhost:1' });
-  assert.deepEqual(board?.addresses('shop'), [{ pid: process.pid, url: 'http://localhost:1' }]);
+  const other = followCluster({ failed: assert.fail, delay });
+  for (const each of [followed, other]) each.onJoined(() => assert.fail());
+  const path = followed.folder?.path ?? '';
+  const listen = (port: number) => async () => ({ url: `http://localhost:${port}` });
+  assert.deepEqual(await followed.listen('shop', 'localhost:0', listen(1)), { url: 'http://localhost:1' });
+  assert.deepEqual(await other.listen('shop', 'localhost:0', listen(1)), { url: 'http://localhost:1', shared: true });
+  const taken = async () => assert.fail(Object.assign(new Error('taken'), { code: 'EADDRINUSE' }));
+  assert.deepEqual(await other.listen('shop', 'localhost:0', taken), { url: 'http://localhost:1', shared: true });
+  assert.deepEqual(
+    [followed, other].map((each) => each.claim('a')),
+    [true, false],
+  );
   followed.close();
-  assert.deepEqual([followed.board, existsSync(membership.folder)], [undefined, false]);
+  assert.deepEqual([followed.folder, existsSync(path)], [undefined, true]);
+  other.close();
+  assert.equal(existsSync(path), false);
   followed.close();
 });
 
@@ -80,7 +87,7 @@ it('a worker that cannot share says why, and listens alone', async (t) => {
   const followed = followCluster({ failed: (problem) => problems.push(problem), delay });
   followed.onJoined(() => assert.fail());
   assert.match(problems.join(), /ENOTDIR|EEXIST/);
-  assert.equal(followed.board, undefined);
+  assert.equal(followed.folder, undefined);
   assert.deepEqual(await followed.listen('shop', 'w', async () => ({ url: 'u' })), { url: 'u' });
   followed.close();
 });

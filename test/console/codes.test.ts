@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CodeBoard, ConsoleCodes } from '../../src/endpoint/console/codes.ts';
+import { ConsoleCodes } from '../../src/endpoint/console/codes.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { CONSOLE_PATHS, PATHS } from '../../src/wire/constants.ts';
 import type {
@@ -214,21 +214,21 @@ test('a server that closes forgets its codes', async (t) => {
   assert.equal(time.pending, before);
 });
 
-test('a code on the board of a cluster is redeemed once, by any worker', async () => {
+test('a code in the folder of a cluster is redeemed once, by any worker, and not after its minute', async () => {
   const kept = new Map<string, string>();
   let takes = 0;
-  const board: CodeBoard = {
-    handOver: (key, value) => void kept.set(key, value),
-    take: (key) => {
+  const folder = {
+    put: (name: string, text: string) => kept.set(name, text) === kept,
+    take: (name: string) => {
       takes += 1;
-      const value = kept.get(key);
-      kept.delete(key);
-      return value;
+      const text = kept.get(name);
+      kept.delete(name);
+      return text;
     },
   };
   const time = virtualTime();
   const open = (randomCode = '') =>
-    new ConsoleCodes({ ...time, randomCode: () => randomCode, board: () => board, report: assert.ifError });
+    new ConsoleCodes({ ...time, randomCode: () => randomCode, shared: () => folder, report: assert.ifError });
   const credential = { kind: 'api-key', value: KEYS.operator } as const;
   const principal = { method: 'api-key', userId: 'ops', scopes: ['control'] } as const;
   const [here, there] = [open('first'), open('second')];
@@ -240,6 +240,9 @@ test('a code on the board of a cluster is redeemed once, by any worker', async (
     assert.equal(takes, 1);
     assert.equal(there.redeem(code), undefined);
   }
+  here.issue(principal, credential);
+  time.suspend(60_000);
+  assert.equal(there.redeem('first'), undefined);
   await time.pass(60_000);
-  assert.equal(time.pending, 0);
+  assert.deepEqual([time.pending, kept.size], [0, 0]);
 });

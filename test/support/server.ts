@@ -5,10 +5,10 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { openAuthentication } from '../../src/access/configured.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
 import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
+import { addCalls } from '../../src/calls/metrics/shared.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { Approvals } from '../../src/control/approvals.ts';
-import { shareCalls } from '../../src/control/cluster/calls.ts';
 import { Choosing } from '../../src/control/fleet/choosing.ts';
 import { createControlPlane } from '../../src/control/plane.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
@@ -193,20 +193,14 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     },
     host: {
       service: () => self().service,
-      measurements: shareCalls({
-        cluster: { board: undefined },
-        own: measurements,
-        gate,
-        clock,
-        schedule: unrefInterval,
-      }),
+      measurements: addCalls(measurements),
       instruments: {
         authFailure: (method, reason) => void authFailures.push([method, reason]),
         controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
       },
       isolation,
       conditions: { watch: () => UNWATCHED, holding: [] },
-      board: () => undefined,
+      shared: () => undefined,
       notifications: () => [],
       closing: closing.signal,
       randomUUID,

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdirSync, rmSync } from 'node:fs';
 import {
   createServer,
   get,
@@ -10,8 +11,7 @@ import {
 import type { ListenOptions } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { followCluster } from '../../control/cluster/following.ts';
-import type { Listening } from '../../control/cluster/listening.ts';
+import { followCluster, type Listening } from '../../control/cluster/following.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { createHostCheck, hostNameOf } from '../../wire/net/hosts.ts';
 import { unrefTimeout } from '../../wire/time/clock.ts';
@@ -47,9 +47,10 @@ const PATIENCE_MS = 1000;
 
 const FOREIGN_HOST = 'This host name is not allowed: add it to server.allowedHosts if scrapers should use it\n';
 
-/** Service names on the cluster's board: the address for scrapers, and the socket of each process. */
-const FOR_SCRAPERS = 'metrics';
-const FOR_EACH_OTHER = 'metrics of one process';
+/** The socket of each process, in the folder of its cluster. */
+const SOCKET = /^metrics-(\d+)\.sock$/;
+/** Windows has named pipes, which are in no folder: an empty file stands for each. */
+const IS_WINDOWS = process.platform === 'win32';
 
 /**
  * Opens the port for Prometheus. The exporter's own server is not used: it keeps the process alive while a scraper is
@@ -62,22 +63,26 @@ export function servePrometheus(exporter: MetricsHandler, { host, port, allowedH
   const serves = createHostCheck({ host, allowedHosts });
   const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
   const cluster = followCluster({ failed: () => {}, delay: unrefTimeout });
+  let removeSocket = () => {};
   cluster.onJoined(() => void answerOthers().catch(notAnswering));
 
   async function answerOthers(): Promise<void> {
-    const { membership } = cluster;
-    if (membership === undefined) return;
+    const { folder } = cluster;
+    if (folder === undefined) return;
     const name = `metrics-${process.pid}.sock`;
-    const path =
-      process.platform === 'win32' ? `\\\\.\\pipe\\${membership.folder}\\${name}` : join(membership.folder, name);
-    await listening(answerAlone, { path, exclusive: true });
-    membership.board.publishAddress({ service: FOR_EACH_OTHER, wanted: '', url: path });
+    removeSocket = () => rmSync(join(folder.path, name), { force: true });
+    // That of a process that was killed, and had the same id.
+    removeSocket();
+    await listening(answerAlone, { path: socketOf(folder.path, name), exclusive: true });
+    if (IS_WINDOWS) folder.put(name);
   }
 
-  async function answerForAll(response: ServerResponse): Promise<void> {
-    const processes = cluster.board?.addresses(FOR_EACH_OTHER) ?? [];
+  async function answerForAll(folder: string, response: ServerResponse): Promise<void> {
     const texts = await Promise.all(
-      processes.map(async ({ pid, url }) => [pid, await ask(url).catch(() => '')] as const),
+      readdirSync(folder).map(async (name) => {
+        const pid = SOCKET.exec(name)?.[1];
+        return [Number(pid), pid === undefined ? '' : await ask(socketOf(folder, name)).catch(() => '')] as const;
+      }),
     );
     response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(mergeExpositions(new Map(texts)));
   }
@@ -85,17 +90,21 @@ export function servePrometheus(exporter: MetricsHandler, { host, port, allowedH
   const answer: RequestListener = (request, response) => {
     if (!isForUs(request, serves)) response.writeHead(403, { 'Content-Type': 'text/plain' }).end(FOREIGN_HOST);
     else if (request.url?.split('?', 1)[0] !== PATH) response.writeHead(404).end();
-    else if (cluster.board === undefined) answerAlone(request, response);
-    else answerForAll(response).catch(() => response.writeHead(500).end());
+    else if (cluster.folder === undefined) answerAlone(request, response);
+    else answerForAll(cluster.folder.path, response).catch(() => response.writeHead(500).end());
   };
 
   const own = answerOthers().catch(notAnswering);
-  const served = cluster.listen(FOR_SCRAPERS, `${host}:${port}`, async () => {
+  const served = cluster.listen('metrics', `${host}:${port}`, async () => {
     await own;
     const address = await listening(answer, { host, port });
     return { url: metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }) };
   });
-  return { listening: served, leave: () => cluster.close() };
+  const leave = () => {
+    removeSocket();
+    cluster.close();
+  };
+  return { listening: served, leave };
 }
 
 /** The host check of the control endpoint. HTTP/1.0 has no `Host` and is allowed: the check is about browsers, which do not use it. */
@@ -122,6 +131,10 @@ function listening(answer: RequestListener, options: ListenOptions): Promise<Ret
     server.listen(options, () => resolve(server.address()));
     server.unref();
   });
+}
+
+function socketOf(folder: string, name: string): string {
+  return IS_WINDOWS ? `\\\\.\\pipe\\${folder}\\${name}` : join(folder, name);
 }
 
 async function ask(socketPath: string): Promise<string> {

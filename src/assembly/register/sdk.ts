@@ -1,5 +1,5 @@
 import type { LogExports } from '../../calls/emit/log-exports.ts';
-import type { Listening } from '../../control/cluster/listening.ts';
+import type { Listening } from '../../control/cluster/following.ts';
 import { endpointVariable, exporterNames, isSet, type SignalName } from '../../otel/environment.ts';
 import { asOwnWork } from '../../otel/own-work.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';

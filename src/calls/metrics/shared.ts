@@ -3,14 +3,14 @@ import type { CallsOfOthers, CategoryCalls, Counted, Measurements, SharedMeasure
 const NO_CALLS: CategoryCalls = { callsTotal: 0, callsPerSecond: 0 };
 
 /** Adds the calls of other processes to those of this one. */
-export function addCalls(own: Measurements, others: CallsOfOthers): SharedMeasurements {
+export function addCalls(own: Measurements, others?: CallsOfOthers): SharedMeasurements {
   const ownCalls = ({ index }: Counted, tenantId: string | undefined): CategoryCalls => {
     const calls = tenantId === undefined ? own : own.ofTenant(tenantId);
     if (index === undefined) return NO_CALLS;
     return { callsTotal: calls.callsTotal(index), callsPerSecond: calls.callsPerSecond(index) };
   };
   const othersCalls = ({ name }: Counted, tenantId: string | undefined): CategoryCalls => {
-    const { total = 0, rate = 0 } = others.of(name, tenantId) ?? {};
+    const { total = 0, rate = 0 } = others?.of(name, tenantId) ?? {};
     return { callsTotal: total, callsPerSecond: rate };
   };
   const all = [ownCalls, othersCalls];
@@ -21,10 +21,10 @@ export function addCalls(own: Measurements, others: CallsOfOthers): SharedMeasur
     countedSoFar: (category, tenants) =>
       eachOf(tenants).reduce(
         (sum, tenantId) =>
-          sum + ownCalls(category, tenantId).callsTotal + (others.of(category.name, tenantId)?.seen ?? 0),
+          sum + ownCalls(category, tenantId).callsTotal + (others?.of(category.name, tenantId)?.seen ?? 0),
         0,
       ),
-    instances: () => others.instances?.(),
+    instances: () => others?.instances(),
     process: () => own.process(),
   };
 }

@@ -22,12 +22,12 @@ export interface CategoryCalls {
   readonly callsPerSecond: number;
 }
 
-/** The calls of the other processes of a cluster or fleet. */
+/** The calls of the other processes of the fleet. */
 export interface CallsOfOthers {
   /** `undefined` for a category that none of them called. */
   of(category: string, tenantId?: string): OthersCalls | undefined;
-  /** How many processes there are with this one, and whose calls are known. Absent without a fleet. */
-  instances?(): CountedInstances;
+  /** How many processes there are with this one, and whose calls are known. */
+  instances(): CountedInstances;
 }
 
 export interface OthersCalls {
@@ -37,7 +37,7 @@ export interface OthersCalls {
   readonly seen: number;
 }
 
-/** Measurements for the answers: the calls of this process and of the others of its cluster or fleet. */
+/** Measurements for the answers: the calls of this process and of the others of its fleet. */
 export interface SharedMeasurements extends Pick<Measurements, 'process'> {
   /** @param tenants counts the calls of these tenants alone */
   callsOf(category: Counted, tenants?: readonly string[]): CategoryCalls;

@@ -1,11 +1,15 @@
-import { join } from 'node:path';
+import { hash } from 'node:crypto';
 import { afterStart } from '../../wire/time/after-start.ts';
 import type { Delay } from '../../wire/time/clock.ts';
-import { type Board, openBoard } from './board.ts';
 import { enterFolder, type Folder } from './folder.ts';
 import { onEntered } from './launched.ts';
-import { isTaken, type Listening, listenTogether, waitForAddress } from './listening.ts';
-import { launchedCluster, onBecomingPrimary, type Role, workerRole } from './role.ts';
+import { type ClusterId, clusterOfLauncher, clusterOfWorker, isLaunched, onBecomingPrimary } from './role.ts';
+
+/** How long to wait for the process that holds the port to publish its address, in milliseconds. */
+const MAX_WAIT_MS = 2000;
+const POLL_MS = 50;
+/** How long an event stays claimed, in milliseconds: its processes claim it at about the same time. */
+const CLAIMED_MS = 60_000;
 
 export interface FollowingOptions {
   /** Called with the reason when the processes of the cluster cannot share data. */
@@ -13,142 +17,160 @@ export interface FollowingOptions {
   readonly delay: Delay;
 }
 
+export interface Listening {
+  readonly url: string;
+  /** True if another process of the cluster serves this address. */
+  readonly shared?: boolean;
+}
+
 /** The cluster of this process. A worker joins at its start, a primary with its first fork. */
 export interface FollowedCluster {
-  /** `undefined` while this process is not in a cluster. */
-  readonly membership: Membership | undefined;
-  readonly board: Board | undefined;
+  /** `undefined` while this process is not in a cluster, or shares nothing with it. */
+  readonly folder: Folder | undefined;
   /** Whether this process is one of a cluster, also where that shares no data. */
   readonly isMember: boolean;
-  /** @param listener called when this process has become a primary and joined its cluster */
+  /** @param listener called when this process has joined its cluster after its start */
   onJoined(listener: () => void): void;
-  /** Listens, unless another process of the cluster listens at that address. */
+  /**
+   * Listens, unless another process of the cluster listens at that address: workers of a cluster share a port, but not with
+   * their primary.
+   */
   listen(service: string, wanted: string, listen: () => Promise<{ readonly url: string }>): Promise<Listening>;
+  /** Lets one process of the cluster announce an event. Returns true for the first that claims it. */
+  claim(event: string): boolean;
   close(): void;
 }
 
 /** Joins this process's cluster, now or when it forks its first worker. */
 export function followCluster({ failed, delay }: FollowingOptions): FollowedCluster {
-  let membership: Membership | undefined;
+  let folder: Folder | undefined;
+  let isMember = false;
   let stop = () => {};
   let stopLooking = () => {};
   let joined = () => {};
   let closed = false;
-  /** Addresses of this process, published when it becomes a primary. */
-  const listening: { readonly service: string; readonly wanted: string; readonly url: string }[] = [];
+  /** Addresses that this process has opened, by the names of their files. */
+  const opened = new Map<string, string>();
 
-  const followed: FollowedCluster & { isMember: boolean } = {
-    isMember: false,
-    get membership() {
-      return membership;
-    },
-    get board() {
-      return membership?.board;
-    },
-    onJoined(listener) {
-      joined = listener;
-    },
-    async listen(service, wanted, listen) {
-      if (membership !== undefined) return listenTogether({ membership, service, wanted, listen, delay });
-      try {
-        const { url } = await listen();
-        const address = { service, wanted, url };
-        listening.push(address);
-        // This process may have become a primary meanwhile.
-        (membership as Membership | undefined)?.board.publishAddress(address);
-        const launcher = launchedCluster('primary', wanted);
-        if (launcher !== undefined) stopLooking = onEntered(launcher, delay, become);
-        return { url };
-      } catch (error) {
-        const url = isTaken(error) ? await joinLauncher(service, wanted) : undefined;
-        if (url === undefined) throw error;
-        return { url, shared: true };
-      }
-    },
-    close() {
-      closed = true;
-      stop();
-      stopLooking();
-      membership?.leave();
-      membership = undefined;
-    },
-  };
-
-  function enter(role: Role): void {
-    followed.isMember = true;
+  /** Returns whether this process is the first. Where the folder fails it is: a line that is written twice is not lost. */
+  function put(name: string, text = ''): boolean {
     try {
-      membership = joinCluster(role);
+      return folder?.put(name, text) !== false;
+    } catch {
+      return true;
+    }
+  }
+
+  function enter(cluster: ClusterId): void {
+    isMember = true;
+    try {
+      folder = enterFolder(cluster);
+      process.on('exit', leave);
     } catch (error) {
       failed(error instanceof Error ? error.message : 'unknown error');
     }
   }
 
-  function become(primary: Role): void {
-    if (closed || membership !== undefined) return;
-    enter(primary);
-    if (membership === undefined) return;
-    for (const address of listening) (membership as Membership).board.publishAddress(address);
+  function leave(): void {
+    process.off('exit', leave);
+    folder?.leave();
+    folder = undefined;
+  }
+
+  function become(own: ClusterId): void {
+    if (closed || folder !== undefined) return;
+    enter(own);
+    if (folder === undefined) return;
+    for (const [name, url] of opened) publish(name, url);
     joined();
   }
 
-  /** Joins the process that has the port, if it launched this one. @returns its address */
-  async function joinLauncher(service: string, wanted: string): Promise<string | undefined> {
-    const launched = launchedCluster('worker', wanted);
-    if (launched === undefined || membership !== undefined) return undefined;
-    enter(launched);
-    const own = membership as Membership | undefined;
-    const url = own && (await waitForAddress({ membership: own, service, wanted, delay }));
-    if (url !== undefined) joined();
-    else if (own !== undefined) {
-      own.leave();
-      membership = undefined;
-      followed.isMember = false;
-    }
-    return url;
+  function publish(name: string, url: string): boolean {
+    return put(name, JSON.stringify({ pid: process.pid, url }));
   }
 
-  const worker = workerRole();
+  function published(name: string): { readonly pid: number; readonly url: string } | undefined {
+    const text = folder?.read(name);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  /** The address of the process that has the port: a process of the cluster, or one that has launched this one. */
+  async function addressOf(name: string, wanted: string): Promise<string | undefined> {
+    const launched = folder === undefined && isLaunched() ? clusterOfLauncher(wanted) : undefined;
+    if (launched !== undefined) enter(launched);
+    for (let waited = 0; folder !== undefined && waited <= MAX_WAIT_MS; waited += POLL_MS) {
+      const url = published(name)?.url;
+      if (launched !== undefined && url !== undefined) joined();
+      if (url !== undefined) return url;
+      await new Promise<void>((resolve) => {
+        delay(POLL_MS, resolve);
+      });
+    }
+    if (launched !== undefined) {
+      leave();
+      isMember = false;
+    }
+    return undefined;
+  }
+
+  const worker = clusterOfWorker();
   if (worker !== undefined) enter(worker);
   else {
     // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
     afterStart(() => {
-      if (closed) return;
-      stop = onBecomingPrimary(become);
+      if (!closed) stop = onBecomingPrimary(become);
     });
   }
-  return followed;
-}
 
-/** Resources shared with the other processes of the cluster. */
-export interface Membership {
-  readonly role: Role['name'];
-  /** Private to the user. Removed when the last process leaves. */
-  readonly folder: string;
-  /** File of the shared store, when no store is configured. */
-  readonly storeFile: string;
-  readonly board: Board;
-  leave(): void;
-}
-
-/** @throws if a private folder cannot be created, or SQLite is missing */
-function joinCluster(role: Role): Membership {
-  const folder = enterFolder(role.cluster);
-  try {
-    return membership(role, folder);
-  } catch (error) {
-    folder.leave();
-    throw error;
-  }
-}
-
-function membership({ name }: Role, folder: Folder): Membership {
-  const { pid } = process;
-  const board = openBoard(folder.path, { process: `${pid}-${performance.timeOrigin}`, pid });
-  const leave = () => {
-    process.off('exit', leave);
-    board.close();
-    folder.leave();
+  return {
+    get folder() {
+      return folder;
+    },
+    get isMember() {
+      return isMember;
+    },
+    onJoined(listener) {
+      joined = listener;
+    },
+    async listen(service, wanted, listen) {
+      const name = encodeURIComponent(`${service} ${wanted}`);
+      const known = published(name);
+      if (known?.pid === process.ppid) return { url: known.url, shared: true };
+      try {
+        const { url } = await listen();
+        opened.set(name, url);
+        if (!publish(name, url)) return { url, shared: true };
+        const launcher = folder === undefined ? clusterOfLauncher(wanted) : undefined;
+        if (launcher !== undefined) stopLooking = onEntered(launcher, delay, become);
+        return { url };
+      } catch (error) {
+        const url = isTaken(error) ? await addressOf(name, wanted) : undefined;
+        if (url === undefined) throw error;
+        return { url, shared: true };
+      }
+    },
+    claim(event) {
+      const name = `said-${hash('sha256', event)}`;
+      if (closed || !put(name)) return false;
+      if (folder !== undefined) delay(CLAIMED_MS, () => folder?.take(name));
+      return true;
+    },
+    close() {
+      closed = true;
+      stop();
+      stopLooking();
+      // Workers share their port, so that what one of them has said stays true.
+      const isOwn = (name: string) => worker === undefined && published(name)?.pid === process.pid;
+      for (const name of [...opened.keys()].filter(isOwn)) folder?.take(name);
+      leave();
+    },
   };
-  process.on('exit', leave);
-  return { role: name, folder: folder.path, storeFile: join(folder.path, 'control.sqlite'), board, leave };
+}
+
+/** Whether a port is taken. */
+function isTaken(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && at.code === 'EADDRINUSE') return true;
+  }
+  return false;
 }

@@ -1,37 +1,31 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Delay } from '../../wire/time/clock.ts';
 import { isEntered } from './folder.ts';
-import type { Role } from './role.ts';
+import type { ClusterId } from './role.ts';
 
 /** How often a process that has launched others looks whether one of them needs it, in milliseconds. */
 const LOOK_MS = 500;
 
-const looks = new Set<() => void>();
-let hasLaunched = false;
+const launch = Promise.withResolvers<void>();
 
 /** From now on, notices whether this process launches others. */
 export function watchLaunches(): void {
-  subscribe('child_process', () => {
-    if (hasLaunched) return;
-    hasLaunched = true;
-    for (const look of looks) look();
-  });
+  subscribe('child_process', () => launch.resolve());
 }
 
 /**
  * Calls back once a launched process has found the port of this one taken, and so entered the folder of their cluster. A process
  * that launches none never looks. Returns a function that stops.
  */
-export function onEntered(role: Role, delay: Delay, listener: (role: Role) => void): () => void {
+export function onEntered(cluster: ClusterId, delay: Delay, listener: (cluster: ClusterId) => void): () => void {
   let cancel = () => {};
-  const look = () => {
-    if (isEntered(role.cluster)) listener(role);
+  let look = () => {
+    if (isEntered(cluster)) listener(cluster);
     else cancel = delay(LOOK_MS, look);
   };
-  looks.add(look);
-  if (hasLaunched) look();
+  void launch.promise.then(() => look());
   return () => {
-    looks.delete(look);
+    look = () => {};
     cancel();
   };
 }

@@ -2,12 +2,8 @@ import type { Cluster } from 'node:cluster';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** Role of this process in its `node:cluster`. */
-export interface Role {
-  readonly name: 'primary' | 'worker';
-  /** Id of the cluster, unique on the host. */
-  readonly cluster: string;
-}
+/** The id of a cluster, unique on the host. */
+export type ClusterId = string;
 
 function clusterModule(): Cluster {
   return process.getBuiltinModule('node:cluster') as unknown as Cluster;
@@ -18,23 +14,23 @@ function isMainThread(): boolean {
   return process.getBuiltinModule('node:worker_threads').isMainThread;
 }
 
-/** Returns the role of a worker process, or `undefined`. Loads `node:cluster` only if there is a channel to a parent. */
-export function workerRole(): Role | undefined {
+/** The cluster that this process is a worker of, or `undefined`. Loads `node:cluster` only if there is a channel to a parent. */
+export function clusterOfWorker(): ClusterId | undefined {
   const isWorker = process.channel !== undefined && clusterModule().isWorker && isMainThread();
-  return isWorker ? role('worker', process.ppid) : undefined;
+  return isWorker ? idOf(process.ppid) : undefined;
 }
 
-const listeners = new Set<(role: Role) => void>();
+const listeners = new Set<(own: ClusterId) => void>();
 
 /**
  * Calls back when this process forks its first worker, or at once if it has workers. Loads `node:cluster`, which takes
  * milliseconds in a process that does not listen. Returns a function that unsubscribes.
  */
-export function onBecomingPrimary(listener: (role: Role) => void): () => void {
+export function onBecomingPrimary(listener: (own: ClusterId) => void): () => void {
   const cluster = clusterModule();
   if (!cluster.isPrimary || !isMainThread()) return () => {};
   if (Object.keys(cluster.workers ?? {}).length > 0) {
-    listener(role('primary', process.pid));
+    listener(idOf(process.pid));
     return () => {};
   }
   // Adds a single listener to the cluster, whose listeners an application may count.
@@ -49,7 +45,7 @@ export function onBecomingPrimary(listener: (role: Role) => void): () => void {
 function becomePrimary(): void {
   const all = [...listeners];
   listeners.clear();
-  for (const listener of all) listener(role('primary', process.pid));
+  for (const listener of all) listener(idOf(process.pid));
 }
 
 /** Variable with the process id of the first ancestor under `register`. Launched processes inherit it. */
@@ -61,20 +57,24 @@ export function markLauncher(env: NodeJS.ProcessEnv): void {
 }
 
 /**
- * The role in the cluster of a launcher and the processes that it launches, as far as they want the same address; `undefined`
- * outside of `register`, and for a worker that is no launched process.
+ * The cluster of a launcher and the processes that it launches, as far as they want the same address; `undefined` outside of
+ * `register`.
  */
-export function launchedCluster(name: Role['name'], wanted: string): Role | undefined {
+export function clusterOfLauncher(wanted: string): ClusterId | undefined {
   const launcher = process.env[LAUNCHED_BY];
-  if (!launcher || !isMainThread() || (name === 'worker' && launcher === String(process.pid))) return undefined;
-  return role(name, launcher, wanted);
+  return launcher && isMainThread() ? idOf(launcher, wanted) : undefined;
 }
 
-function role(name: Role['name'], primary: number | string, wanted?: string): Role {
+/** Whether another process has launched this one. */
+export function isLaunched(): boolean {
+  return process.env[LAUNCHED_BY] !== String(process.pid);
+}
+
+function idOf(primary: number | string, wanted?: string): ClusterId {
   const { pm_id, namespace = '', name: application = '' } = process.env;
   // PM2's daemon is the primary of all its applications in cluster mode.
   const managed = pm_id === undefined ? [] : [namespace, application];
   // Containers may share a temporary folder, and each has a process with pid 1.
   const identity = JSON.stringify([hostname(), primary, ...managed, ...(wanted === undefined ? [] : [wanted])]);
-  return { name, cluster: createHash('sha256').update(identity).digest('hex').slice(0, 16) };
+  return createHash('sha256').update(identity).digest('hex').slice(0, 16);
 }

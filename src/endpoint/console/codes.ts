@@ -12,24 +12,25 @@ interface Content {
   readonly credential: HandedOver;
 }
 
-interface Open extends Content {
+interface Sealed extends Content {
+  /** Wall time, milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** A store of codes that the processes of a cluster share. */
-export interface CodeBoard {
-  /** Keeps a value for the first process that asks for it, until a wall time. */
-  handOver(key: string, value: string, until: number): void;
-  take(key: string, now: number): string | undefined;
+/** The private folder that the processes of a cluster share. */
+export interface SharedFolder {
+  put(name: string, text: string): boolean;
+  /** Removes a file. Only one process gets its text. */
+  take(name: string): string | undefined;
 }
 
 interface ConsoleCodesOptions {
-  readonly clock: Pick<Clock, 'monotonic' | 'now'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly delay: Delay;
   /** As text that a URL may hold. @default 256 random bits */
   readonly randomCode?: () => string;
   /** In a cluster the browser may reach another worker than the command did. `undefined` for this process alone. */
-  readonly board: () => CodeBoard | undefined;
+  readonly shared: () => SharedFolder | undefined;
   readonly report: (error: unknown) => void;
 }
 
@@ -37,12 +38,12 @@ interface ConsoleCodesOptions {
 const MAX_CODES = { total: 64, perIdentity: 4 };
 
 /**
- * One-time codes that stand for a credential for a minute. Kept under their hash, and in memory alone; in a cluster on its
- * board, sealed with the code itself, so that what is there is worth nothing without it.
+ * One-time codes that stand for a credential for a minute. Kept under their hash, in memory or in the folder of a cluster, and
+ * sealed with the code itself, so that what is there is worth nothing without it.
  */
 export class ConsoleCodes {
   readonly #options: ConsoleCodesOptions;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, string>();
   readonly #forget = new Map<string, () => void>();
   readonly #places = new StreamPlaces({ name: 'one-time codes', ...MAX_CODES });
 
@@ -64,21 +65,17 @@ export class ConsoleCodes {
     };
     const cancel = delay(CONSOLE_CODE_SECONDS * 1000, () => this.#take(hash));
     this.#forget.set(hash, forget);
-    if (!this.#handOver(hash, seal(code, { principal, credential }))) {
-      const until = clock.monotonic() + CONSOLE_CODE_SECONDS * 1000;
-      this.#open.set(hash, { principal, credential, until });
-    }
+    const sealed = seal(code, { principal, credential, until: clock.now() + CONSOLE_CODE_SECONDS * 1000 });
+    if (this.#inFolder((folder) => folder.put(fileOf(hash), sealed)) !== true) this.#open.set(hash, sealed);
     return code;
   }
 
   /** The credential of a code, once; `undefined` for a code that is not valid. */
   redeem(code: string): Content | undefined {
-    const hash = hashOf(code);
-    const found = this.#open.get(hash);
-    const sealed = this.#take(hash);
+    const sealed = this.#take(hashOf(code));
+    const found = sealed === undefined ? undefined : unseal(code, sealed);
     // A timer may be late.
-    if (found !== undefined) return this.#options.clock.monotonic() < found.until ? found : undefined;
-    return sealed === undefined ? undefined : unseal(code, sealed);
+    return found !== undefined && this.#options.clock.now() < found.until ? found : undefined;
   }
 
   /** Forgets all. */
@@ -86,25 +83,19 @@ export class ConsoleCodes {
     for (const hash of [...this.#forget.keys()]) this.#take(hash);
   }
 
-  /** @returns whether the other processes of the cluster can take it */
-  #handOver(hash: string, sealed: string): boolean {
-    const { board, clock, report } = this.#options;
-    try {
-      const shared = board();
-      shared?.handOver(hash, sealed, clock.now() + CONSOLE_CODE_SECONDS * 1000);
-      return shared !== undefined;
-    } catch (error) {
-      report(error);
-      return false;
-    }
+  /** Forgets a code. @returns what was kept of it */
+  #take(hash: string): string | undefined {
+    const kept = this.#open.get(hash);
+    this.#forget.get(hash)?.();
+    return kept ?? this.#inFolder((folder) => folder.take(fileOf(hash)));
   }
 
-  /** Forgets a code here and on the board. @returns what the board had */
-  #take(hash: string): string | undefined {
-    const { board, clock, report } = this.#options;
-    this.#forget.get(hash)?.();
+  /** @returns `undefined` without a folder, or where it fails */
+  #inFolder<T>(work: (folder: SharedFolder) => T): T | undefined {
+    const { shared, report } = this.#options;
     try {
-      return board()?.take(hash, clock.now());
+      const folder = shared();
+      return folder && work(folder);
     } catch (error) {
       report(error);
       return undefined;
@@ -112,26 +103,27 @@ export class ConsoleCodes {
   }
 }
 
+const fileOf = (hash: string) => `code-${hash}`;
 const randomText = () => randomBytes(32).toString('base64url');
 
 const CIPHER = 'aes-256-gcm';
 /** Each key seals one text. */
 const IV = Buffer.alloc(12);
 
-function seal(code: string, content: Content): string {
+function seal(code: string, content: Sealed): string {
   const cipher = createCipheriv(CIPHER, digest('key', code), IV);
   const sealed = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
   return Buffer.concat([cipher.getAuthTag(), sealed]).toString('base64');
 }
 
-function unseal(code: string, text: string): Content {
+function unseal(code: string, text: string): Sealed {
   const bytes = Buffer.from(text, 'base64');
   const decipher = createDecipheriv(CIPHER, digest('key', code), IV).setAuthTag(bytes.subarray(0, 16));
   return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(16)), decipher.final()]).toString());
 }
 
 function hashOf(code: string): string {
-  return digest('name', code).toString('base64');
+  return digest('name', code).toString('base64url');
 }
 
 function digest(use: 'name' | 'key', code: string): Buffer {
