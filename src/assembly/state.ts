@@ -228,35 +228,40 @@ export function openState(
     if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
   };
   const app = deferApp({
+    ...host.time,
     config,
-    state: { plane, trail, approvals, authenticator, tokens, fleet, choosing, relay, streams, checkStore },
-    debug: {
-      sourceOf: (category) => host.adoption.sourceOf(category),
-      hasNamed: (tenantId) => gate.hasNamed(tenantId),
-      namedTenants: gate.namedTenants,
-      budgets: {
-        ...sink.budgets,
-        linesOf: ({ index, name }) =>
-          sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
-        unevaluated: (index) => sink.unevaluated(index),
-      },
-      outputs: sink.outputs,
+    plane,
+    trail,
+    approvals,
+    authenticator,
+    tokens,
+    fleet,
+    choosing,
+    relay,
+    streams,
+    checkStore,
+    sourceOf: (category) => host.adoption.sourceOf(category),
+    hasNamed: (tenantId) => gate.hasNamed(tenantId),
+    namedTenants: gate.namedTenants,
+    budgets: {
+      ...sink.budgets,
+      linesOf: ({ index, name }) =>
+        sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
+      unevaluated: (index) => sink.unevaluated(index),
     },
-    host: {
-      service: () => host.instance().service,
-      // Without a configured store, the processes of a cluster also count those that have ended.
-      measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
-      instruments,
-      isolation,
-      conditions,
-      board: () => cluster.board,
-      notifications: () => host.notifier?.receivers ?? [],
-      closing: host.entrance.closing,
-      randomUUID,
-      report,
-      fault,
-    },
-    time: host.time,
+    outputs: sink.outputs,
+    // Without a configured store, the processes of a cluster also count those that have ended.
+    measurements: fleet && config.store !== 'memory:' ? addCalls(host.measurements, fleet.calls) : calls,
+    service: () => host.instance().service,
+    instruments,
+    isolation,
+    conditions,
+    board: () => cluster.board,
+    notifications: () => host.notifier?.receivers ?? [],
+    closing: host.entrance.closing,
+    randomUUID,
+    report,
+    fault,
   });
 
   const started = plane.start();

@@ -56,8 +56,8 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The last step of an endpoint. */
-export type Handler = (ctx: Context) => Answer | Promise<Answer>;
+/** The last step of an endpoint. Without an answer it has written one itself. */
+export type Handler = (ctx: Context) => Answer | undefined | Promise<Answer | undefined>;
 
 /** A value that an earlier step has set. A route without that step is a bug. */
 export function required<K extends 'principal' | 'tenancy' | 'form'>(
@@ -200,8 +200,9 @@ async function run(sequence: readonly Step[], ctx: Context): Promise<void> {
 /** Sends the endpoint's answer, unless the timeout was answered before. */
 export function answer(handler: Handler): Step {
   return async (ctx) => {
-    const { body, status = 200, headers = {} } = await handler(ctx);
-    if (ctx.state.expired) return;
+    const given = await handler(ctx);
+    if (given === undefined || ctx.state.expired) return;
+    const { body, status = 200, headers = {} } = given;
     ctx.set(headers);
     ctx.res.setHeader('Content-Type', contentType(ctx.state.facts.mediaType));
     ctx.status = status;
