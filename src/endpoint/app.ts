@@ -37,7 +37,7 @@ import { createMetadataPath } from './paths.ts';
 import { createRequestReader } from './request.ts';
 import { setPageHeaders } from './routes/console.ts';
 import { ROUTES, type Route } from './routes.ts';
-import { answer, endpoint, errorBoundary, type RequestState, type Step, steps } from './steps.ts';
+import { answer, byPath, endpoint, errorBoundary, type RequestState, type Step, steps } from './steps.ts';
 import { createCredentialWatch } from './streams/credential-watch.ts';
 import { Watchers } from './streams/watchers.ts';
 
@@ -104,9 +104,7 @@ export function createApp(parts: EndpointParts): Handle {
       contentNegotiation({ streams: EVENT_STREAMS, files: FILES }),
     ),
   );
-  const routes = new Map<string, Koa.Middleware<RequestState>>();
-  for (const [path, router] of routers) routes.set(path, router.routes() as Koa.Middleware<RequestState>);
-  app.use((ctx, next) => routes.get(ctx.state.facts.path)?.(ctx, next));
+  app.use(byPath(routers));
   app.use(endpoint(methodNotAllowed()));
   // The error boundary has answered and reported every error of a step. Those with a code are clients that disconnected.
   app.on('error', (error) => {

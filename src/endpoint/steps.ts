@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Router } from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Principal } from '../access/principal.ts';
 import type { Address, Addressing } from '../control/tenancy/address.ts';
@@ -182,6 +183,12 @@ export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
     await run(sequence, ctx);
     await next();
   };
+}
+
+/** Passes a request to the router of its path. */
+export function byPath(routers: ReadonlyMap<string, Router<RequestState>>): Middleware<RequestState> {
+  const routes = new Map([...routers].map(([path, router]) => [path, router.routes() as Middleware<RequestState>]));
+  return (ctx, next) => routes.get(ctx.state.facts.path)?.(ctx, next);
 }
 
 /** Runs a request through the steps; the last one answers it. */
