@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { API, type Checker, SymbolFlags, type Type, TypeFlags, type TypeReference } from 'typescript/unstable/sync';
 import { z } from 'zod';
 import { GRANT_TYPES } from '../src/access/tokens/service.ts';
+import { scopesOfTenants } from '../src/endpoint/middleware/access.ts';
 import { AUDIT_QUERY } from '../src/endpoint/routes/audit.ts';
 import { consoleSessionSchema } from '../src/endpoint/routes/console.ts';
 import type { QuerySchemas } from '../src/endpoint/routes/query.ts';
 import { TAIL_QUERY } from '../src/endpoint/routes/tail.ts';
+import { ROUTES, type Route } from '../src/endpoint/routes.ts';
 import { alertNotificationSchema } from '../src/wire/alert-notification.ts';
 import {
-  ALERTS_BOUNDS,
   CONSOLE_PATHS,
   EVENT_STREAM_MEDIA_TYPE,
   HEADERS,
@@ -34,14 +35,8 @@ type Schema = Readonly<Record<string, unknown>>;
 interface Operation {
   readonly id: string;
   readonly summary: string;
-  /** Any of these scopes is needed. @default any credential */
-  readonly scopes?: readonly string[];
-  /** Whether no credential is needed, or it is in the body. @default false */
-  readonly open?: boolean;
   readonly query?: QuerySchemas;
   readonly body?: z.ZodType;
-  /** Maximum size of the body in bytes. @default MAX_BODY_BYTES */
-  readonly maximum?: number;
   /** Fields of a form, as OAuth has it. */
   readonly form?: Schema;
   /** Name of the answer's type. */
@@ -56,16 +51,15 @@ const TOKEN = { type: 'object', required: ['token'], properties: { token: text, 
 
 const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly post?: Operation }>> = {
   [PATHS.wellKnown]: {
-    get: { id: 'getCapabilities', summary: 'What this server can do', open: true, answer: 'WellKnownDocument' },
+    get: { id: 'getCapabilities', summary: 'What this server can do', answer: 'WellKnownDocument' },
   },
   [PATHS.discovery]: {
-    get: { id: 'discover', summary: 'Lists the categories', scopes: ['discovery'], answer: 'DiscoveryResponse' },
+    get: { id: 'discover', summary: 'Lists the categories', answer: 'DiscoveryResponse' },
   },
   [PATHS.control]: {
     post: {
       id: 'control',
       summary: 'Switches categories',
-      scopes: ['control'],
       body: controlRequestSchema,
       answer: 'ControlResponse',
     },
@@ -74,29 +68,26 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     get: {
       id: 'getStatus',
       summary: 'Says which categories are on',
-      scopes: ['status', 'discovery'],
       answer: 'StatusResponse',
     },
   },
   [PATHS.health]: {
-    get: { id: 'getHealth', summary: 'Says whether the server works', open: true, answer: 'HealthResponse' },
+    get: { id: 'getHealth', summary: 'Says whether the server works', answer: 'HealthResponse' },
   },
   [PATHS.metrics]: {
     get: {
       id: 'getMetrics',
       summary: 'Measurements of process and categories',
-      scopes: ['discovery'],
       answer: 'MetricsResponse',
     },
   },
   [PATHS.tenants]: {
-    get: { id: 'listTenants', summary: 'Lists the tenants', scopes: ['admin'], answer: 'TenantsResponse' },
+    get: { id: 'listTenants', summary: 'Lists the tenants', answer: 'TenantsResponse' },
   },
   [PATHS.audit]: {
     get: {
       id: 'queryAudit',
       summary: 'Reads the audit trail, newest first',
-      scopes: ['admin'],
       query: AUDIT_QUERY,
       answer: 'AuditResponse',
     },
@@ -108,7 +99,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     get: {
       id: 'getFleet',
       summary: 'Lists the processes that share the store',
-      scopes: ['status', 'discovery'],
       answer: 'FleetResponse',
     },
   },
@@ -116,7 +106,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     get: {
       id: 'getNotifications',
       summary: 'The receivers of notifications and the last deliveries to them',
-      scopes: ['admin'],
       answer: 'NotificationsResponse',
     },
   },
@@ -124,7 +113,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     get: {
       id: 'listApprovals',
       summary: 'Lists the changes that wait for an approval',
-      scopes: ['admin'],
       answer: 'ApprovalsResponse',
     },
   },
@@ -132,7 +120,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'approve',
       summary: 'Makes a change that waits for an approval',
-      scopes: ['admin'],
       body: approvalRequestSchema,
       answer: 'ControlResponse',
     },
@@ -141,7 +128,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'forecast',
       summary: 'Measures what categories would emit if they were on',
-      scopes: ['control'],
       body: forecastRequestSchema,
       answer: 'ForecastResponse',
     },
@@ -166,7 +152,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     get: {
       id: 'watch',
       summary: 'Streams the state and its changes',
-      scopes: ['discovery'],
       answer: 'StateEvent',
       stream: true,
     },
@@ -175,14 +160,12 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'notifyAlerts',
       summary: 'Switches what the rules of the server say for the alerts of Alertmanager or Grafana',
-      scopes: ['alerts'],
       body: alertNotificationSchema,
-      maximum: ALERTS_BOUNDS.bytes,
       answer: 'AlertsResponse',
     },
   },
   [PATHS.openapi]: {
-    get: { id: 'getOpenApi', summary: 'This document', scopes: ['discovery'], answer: 'OpenApiDocument' },
+    get: { id: 'getOpenApi', summary: 'This document', answer: 'OpenApiDocument' },
   },
   [CONSOLE_PATHS.code]: {
     post: { id: 'createConsoleCode', summary: 'Makes a one-time code for the console', answer: 'ConsoleCodeResponse' },
@@ -191,7 +174,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'redeemConsoleCode',
       summary: 'Exchanges a one-time code for its credential',
-      open: true,
       body: consoleSessionSchema,
       answer: 'ConsoleSessionResponse',
     },
@@ -200,7 +182,6 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'issueToken',
       summary: 'Issues, exchanges or refreshes a token (RFC 6749, RFC 8693)',
-      open: true,
       form: {
         type: 'object',
         required: ['grant_type'],
@@ -220,19 +201,17 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
     post: {
       id: 'revokeToken',
       summary: 'Ends the session of a token (RFC 7009)',
-      open: true,
       form: TOKEN,
       answer: 'RdcpAnswer',
     },
   },
   [TOKEN_PATHS.jwks]: {
-    get: { id: 'getKeys', summary: 'Public keys that verify tokens (RFC 7517)', open: true, answer: 'KeySet' },
+    get: { id: 'getKeys', summary: 'Public keys that verify tokens (RFC 7517)', answer: 'KeySet' },
   },
   [TOKEN_PATHS.metadata]: {
     get: {
       id: 'getOAuthMetadata',
       summary: 'Metadata for OAuth clients (RFC 8414)',
-      open: true,
       answer: 'AuthorizationServerMetadata',
     },
   },
@@ -269,7 +248,7 @@ export function openApiDocument(): object {
   const paths = Object.entries(OPERATIONS).map(([path, operations]) => [
     path,
     Object.fromEntries(
-      Object.entries(operations).map(([method, operation]) => [method, described(operation, OAUTH.has(path))]),
+      Object.entries(operations).map(([method, operation]) => [method, described(operation, routeOf(method, path))]),
     ),
   ]);
   return {
@@ -315,16 +294,18 @@ const PARAMETERS = [
 ];
 
 function described(
-  { id, summary, scopes, open, query = {}, body, maximum = MAX_BODY_BYTES, form, answer, stream }: Operation,
-  oauth: boolean,
+  { id, summary, query = {}, body, form, answer, stream }: Operation,
+  [, path, credential, , scopes, , bounds]: Route,
 ) {
+  const open = credential !== 'required' && credential !== 'webhook';
+  const maximum = bounds === '-' ? MAX_BODY_BYTES : bounds.bytes;
   const content = body ? inMediaTypes(inputOf(body)) : { 'application/x-www-form-urlencoded': { schema: form } };
   const ok = stream === true ? streamOf(answer) : inMediaTypes(reference(answer));
   return {
     operationId: id,
     summary,
-    ...(scopes && { description: `Needs the scope ${scopes.join(' or ')}.` }),
-    ...(open === true && { security: [{}, { apiKey: [] }, { bearer: [] }, { certificate: [] }] }),
+    ...(scopeText(scopes) && !open && { description: `Needs the scope ${scopeText(scopes)}.` }),
+    ...(open && { security: [{}, { apiKey: [] }, { bearer: [] }, { certificate: [] }] }),
     parameters: [
       ...Object.entries(query).map(([name, { schema, allowed }]) => ({
         name,
@@ -341,9 +322,21 @@ function described(
     responses: {
       200: { description: summary, content: ok },
       ...(answer === 'HealthResponse' && { 503: { description: 'The service is unhealthy', content: ok } }),
-      default: { $ref: `#/components/responses/${oauth ? 'OAuthError' : 'Error'}` },
+      default: { $ref: `#/components/responses/${OAUTH.has(path) ? 'OAuthError' : 'Error'}` },
     },
   };
+}
+
+function routeOf(method: string, path: string): Route {
+  const route = ROUTES.find(([of, at]) => of === method.toUpperCase() && at === path);
+  if (route === undefined) throw new Error(`no route ${method} ${path}`);
+  return route;
+}
+
+/** The scopes of a tail, which are configured, are in its summary. */
+function scopeText(scopes: Route[4]): string {
+  if (scopes === scopesOfTenants) return 'admin';
+  return Array.isArray(scopes) ? scopes.join(' or ') : '';
 }
 
 function inMediaTypes(schema: Schema) {

@@ -1,11 +1,5 @@
 export type { AuditFilter } from './tools/client/audit.ts';
-export {
-  type CategorySelection,
-  type ControlCommand,
-  type ControlOptions,
-  createRdcpClient,
-  type RdcpClient,
-} from './tools/client/client.ts';
+export { createRdcpClient, type RdcpClient } from './tools/client/client.ts';
 export { RdcpResponseError, type ResponseFacts } from './tools/client/response-error.ts';
 export type { EventsRequest, TailRequest } from './tools/client/streams.ts';
 export type { RdcpTokens, TokenRequest } from './tools/client/tokens.ts';
@@ -31,6 +25,7 @@ export {
   SECURITY_LEVELS,
   type SecurityLevel,
 } from './wire/constants.ts';
+export type { CategorySelection, ControlCommand, ControlOptions } from './wire/control-options.ts';
 export type { Emission, EmissionTarget } from './wire/emission.ts';
 export { ERROR_STATUS, type ErrorCode, isRdcpError, RdcpError, type RdcpErrorOptions } from './wire/errors.ts';
 export type * from './wire/messages.ts';

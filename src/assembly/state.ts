@@ -228,34 +228,39 @@ export function openState(
     if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
   };
   const app = deferApp({
+    ...host.time,
     config,
-    state: { plane, trail, approvals, authenticator, tokens, fleet, choosing, relay, streams, checkStore },
-    debug: {
-      sourceOf: (category) => host.adoption.sourceOf(category),
-      hasNamed: (tenantId) => gate.hasNamed(tenantId),
-      namedTenants: gate.namedTenants,
-      budgets: {
-        ...sink.budgets,
-        linesOf: ({ index, name }) =>
-          sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
-        unevaluated: (index) => sink.unevaluated(index),
-      },
-      outputs: sink.outputs,
+    plane,
+    trail,
+    approvals,
+    authenticator,
+    tokens,
+    fleet,
+    choosing,
+    relay,
+    streams,
+    checkStore,
+    sourceOf: (category) => host.adoption.sourceOf(category),
+    hasNamed: (tenantId) => gate.hasNamed(tenantId),
+    namedTenants: gate.namedTenants,
+    budgets: {
+      ...sink.budgets,
+      linesOf: ({ index, name }) =>
+        sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
+      unevaluated: (index) => sink.unevaluated(index),
     },
-    host: {
-      service: () => host.instance().service,
-      measurements: addCalls(host.measurements, fleet?.calls),
-      instruments,
-      isolation,
-      conditions,
-      shared: () => cluster.folder,
-      notifications: () => host.notifier?.receivers ?? [],
-      closing: host.entrance.closing,
-      randomUUID,
-      report,
-      fault,
-    },
-    time: host.time,
+    outputs: sink.outputs,
+    measurements: addCalls(host.measurements, fleet?.calls),
+    service: () => host.instance().service,
+    instruments,
+    isolation,
+    conditions,
+    shared: () => cluster.folder,
+    notifications: () => host.notifier?.receivers ?? [],
+    closing: host.entrance.closing,
+    randomUUID,
+    report,
+    fault,
   });
 
   const started = plane.start();

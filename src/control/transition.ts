@@ -2,11 +2,12 @@ import { randomUUID as newId } from 'node:crypto';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
 import type { Level } from '../wire/constants.ts';
+import { OPTION_RULES } from '../wire/control-options.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
-import { isQuiet, levelText } from '../wire/target-text.ts';
+import { levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
 import {
   type ActivationSources,
@@ -379,16 +380,16 @@ export function assertKnown(
  * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` above the maximum, which is never silently clamped
  */
 export function overlaySeconds(
-  { options }: ControlRequest,
+  { options = {} }: ControlRequest,
   limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
 ): number | undefined {
-  const duration = options?.duration;
-  const { otelrdcp_level: level, otelrdcp_sign: sign, ...given } = options ?? {};
-  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when } = given;
+  const { duration } = options;
   const short =
-    temporary === true ||
-    (level !== undefined && isQuiet(level)) ||
-    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? sign) !== undefined;
+    options.temporary === true ||
+    OPTION_RULES.some(({ option, values, lasting }) => {
+      const value = options[option];
+      return lasting !== undefined && value !== undefined && values?.includes(value) !== false;
+    });
   if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
   if (seconds <= limits.maxDuration) return seconds;

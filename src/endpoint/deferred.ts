@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerConfig } from '../options/config.ts';
 import { asOwnRequest, loadOwn } from '../otel/own-work.ts';
 import { RdcpError, toRdcpError } from '../wire/errors.ts';
-import type { AppDependencies, RequestHandler } from './app.ts';
+import type { RequestHandler } from './app.ts';
 import type { Listener, ListenerOptions } from './connections/listener.ts';
+import type { EndpointParts } from './parts.ts';
 import { createMetadataPath, isOurs } from './paths.ts';
 
 /** Where requests come in: they wait here until the routes are there. */
@@ -55,9 +56,9 @@ export interface DeferredApp {
   load(): Promise<void>;
 }
 
-export function deferApp(dependencies: AppDependencies): DeferredApp {
-  const { randomUUID, fault } = dependencies.host;
-  const issuerUrl = dependencies.state.tokens?.issuerUrl;
+export function deferApp(parts: EndpointParts): DeferredApp {
+  const { randomUUID, fault } = parts;
+  const issuerUrl = parts.tokens?.issuerUrl;
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
   let app: RequestHandler | undefined;
 
@@ -66,7 +67,7 @@ export function deferApp(dependencies: AppDependencies): DeferredApp {
       const { createApp } = await import('./app.ts').catch((error: unknown) => {
         throw refusedByNode(error) ?? error;
       });
-      app ??= createApp(dependencies);
+      app ??= createApp(parts);
       return app;
     });
   }

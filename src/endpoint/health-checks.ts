@@ -3,7 +3,7 @@ import { failureCode, isRdcpError, RdcpError } from '../wire/errors.ts';
 import type { HealthCheckRecord, HealthResponse } from '../wire/messages.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
-import type { AppDependencies } from './app.ts';
+import type { Uses } from './parts.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -101,16 +101,13 @@ function overall(records: readonly HealthCheckRecord[]): Health['status'] {
   return records.some(({ status }) => status === 'warn') ? 'degraded' : 'healthy';
 }
 
+export type HealthParts = Uses<'config' | 'checkStore' | 'fleet' | 'trail' | 'outputs' | 'conditions'>;
+
 /**
  * A failing store or trail only degrades the service, which still works. Checks of the application decide by
  * themselves.
  */
-export function healthChecks({
-  config,
-  state: { checkStore, fleet, trail },
-  debug: { outputs },
-  host: { conditions },
-}: AppDependencies): HealthCheck[] {
+export function healthChecks({ config, checkStore, fleet, trail, outputs, conditions }: HealthParts): HealthCheck[] {
   const storeUsable = async () => {
     await checkStore();
     // The store may answer what cannot be applied.

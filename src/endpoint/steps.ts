@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Router } from '@koa/router';
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Principal } from '../access/principal.ts';
 import type { Address, Addressing } from '../control/tenancy/address.ts';
@@ -56,8 +57,8 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The last step of an endpoint. */
-export type Handler = (ctx: Context) => Answer | Promise<Answer>;
+/** The last step of an endpoint. Without an answer it has written one itself. */
+export type Handler = (ctx: Context) => Answer | undefined | Promise<Answer | undefined>;
 
 /** A value that an earlier step has set. A route without that step is a bug. */
 export function required<K extends 'principal' | 'tenancy' | 'form'>(
@@ -184,6 +185,12 @@ export function steps(...sequence: readonly Step[]): Middleware<RequestState> {
   };
 }
 
+/** Passes a request to the router of its path. */
+export function byPath(routers: ReadonlyMap<string, Router<RequestState>>): Middleware<RequestState> {
+  const routes = new Map([...routers].map(([path, router]) => [path, router.routes() as Middleware<RequestState>]));
+  return (ctx, next) => routes.get(ctx.state.facts.path)?.(ctx, next);
+}
+
 /** Runs a request through the steps; the last one answers it. */
 export function endpoint(...sequence: readonly Step[]): Middleware<RequestState> {
   return (ctx) => run(sequence, ctx);
@@ -200,8 +207,9 @@ async function run(sequence: readonly Step[], ctx: Context): Promise<void> {
 /** Sends the endpoint's answer, unless the timeout was answered before. */
 export function answer(handler: Handler): Step {
   return async (ctx) => {
-    const { body, status = 200, headers = {} } = await handler(ctx);
-    if (ctx.state.expired) return;
+    const given = await handler(ctx);
+    if (given === undefined || ctx.state.expired) return;
+    const { body, status = 200, headers = {} } = given;
     ctx.set(headers);
     ctx.res.setHeader('Content-Type', contentType(ctx.state.facts.mediaType));
     ctx.status = status;

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import {
   CONTROL_ACTIONS,
+  type ControlAction,
   LEVELS,
   MAX_BUDGET_RATE,
   MAX_BUDGET_TOTAL,
   MAX_REASON_LENGTH,
   PROTOCOL,
 } from './constants.ts';
+import { type ControlCommand, type ControlOptions, OPTION_RULES } from './control-options.ts';
+import type { Shape } from './documented.ts';
 import { ANY_CATEGORY_NAME } from './names.ts';
 import { controlTargetSchema, lineFilterSchema, whenSchema } from './target.ts';
-import { isQuiet } from './target-text.ts';
 import { DURATION_SCHEMA, parseDuration } from './time.ts';
 
 /** The version of the protocol that a body may state. Another one is refused before the body is validated. */
@@ -91,59 +93,21 @@ const options = z.strictObject({
     .min(1, 'must hold at least one character')
     .max(64, 'must hold at most 64 characters')
     .optional(),
-});
+} satisfies Shape<ControlOptions>);
 
-const action = (...names: readonly (typeof CONTROL_ACTIONS)[number][]) => ({ properties: { action: { enum: names } } });
-const without = (...names: readonly string[]) => ({
-  properties: { options: { properties: Object.fromEntries(names.map((name) => [name, false])) } },
-});
-const NO_TICKET = { properties: { request: false } };
-const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
-/** As JSON Schema, what the schema checks in several fields together. */
-const CONDITIONS = [
-  { anyOf: [action('reset', 'status'), { required: ['categories'] }] },
-  {
-    anyOf: [
-      action('enable', 'disable', 'toggle'),
-      { properties: { options: { properties: { temporary: { const: false }, duration: false } } } },
-    ],
-  },
-  { anyOf: [action('enable', 'toggle'), without('otelrdcp_budget')] },
-  { anyOf: [action('reset'), without('otelrdcp_only')] },
-  {
-    anyOf: [
-      action('enable'),
-      without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_level', 'otelrdcp_sign'),
-    ],
-  },
-  { anyOf: [without('otelrdcp_sign'), without('otelrdcp_dryRun')] },
-  { anyOf: [without('otelrdcp_sign'), { properties: { options: { properties: { otelrdcp_target: NO_TICKET } } } }] },
-  { anyOf: [action('disable', 'reset'), without('otelrdcp_id')] },
-  {
-    anyOf: [
-      { properties: { options: { properties: { temporary: { const: true } } } } },
-      without('duration', 'otelrdcp_budget', 'otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'),
-    ],
-  },
-  {
-    anyOf: [
-      { properties: { options: { properties: { otelrdcp_level: { enum: LASTING_LEVELS } } } } },
-      {
-        properties: {
-          options: {
-            properties: {
-              temporary: { const: true },
-              otelrdcp_target: false,
-              otelrdcp_filter: false,
-              otelrdcp_when: false,
-              otelrdcp_sign: false,
-            },
-          },
-        },
-      },
-    ],
-  },
-];
+/** The rules as JSON Schema: one holds where the option is absent, or what the rule asks for is there. */
+function conditionsOf({ option, member, values, actions, lasting, excludes }: (typeof OPTION_RULES)[number]) {
+  const options = (properties: object) => ({ properties: { options: { properties } } });
+  const given = member === undefined ? false : { properties: { [member]: false } };
+  const absent = options({ [option]: values === undefined ? given : { not: { enum: values } } });
+  return [
+    ...(actions === undefined ? [] : [{ properties: { action: { enum: actions } } }]),
+    ...(lasting === undefined ? [] : [options({ temporary: { const: true } })]),
+    ...(excludes === undefined ? [] : [options(Object.fromEntries(excludes.map((name) => [name, false])))]),
+  ].map((asked) => ({ anyOf: [asked, absent] }));
+}
+
+const WITHOUT_CATEGORIES: readonly ControlAction[] = ['reset', 'status'];
 
 /**
  * The body of `POST /rdcp/v1/control`. Unknown fields are rejected, so that a misspelt `duration` cannot make a change
@@ -155,49 +119,28 @@ export const controlRequestSchema = z
     categories: categorySelection.optional(),
     options: options.optional(),
     protocol: statedProtocol,
-  })
-  .superRefine((request, context) => {
+  } satisfies Shape<ControlCommand & { readonly protocol?: string }>)
+  .superRefine(({ action, categories, options = {} }, context) => {
     const reject = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    const { temporary, duration, otelrdcp_budget, otelrdcp_only, otelrdcp_id, otelrdcp_level } = request.options ?? {};
-    const changesState = request.action !== 'reset' && request.action !== 'status';
-    if (changesState && request.categories === undefined) reject(['categories'], `is required for ${request.action}`);
-    if (!changesState && temporary === true) reject(['options', 'temporary'], `is not allowed for ${request.action}`);
-    if (!changesState && duration !== undefined)
-      reject(['options', 'duration'], `is not allowed for ${request.action}`);
-    if (otelrdcp_budget !== undefined && (!changesState || request.action === 'disable'))
-      reject(['options', 'otelrdcp_budget'], `is not allowed for ${request.action}`);
-    if (otelrdcp_only !== undefined && request.action !== 'reset')
-      reject(['options', 'otelrdcp_only'], `is not allowed for ${request.action}`);
-    if (otelrdcp_id !== undefined && request.action !== 'reset' && request.action !== 'disable')
-      reject(['options', 'otelrdcp_id'], `is not allowed for ${request.action}`);
-    for (const name of ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'] as const) {
-      if (request.options?.[name] === undefined) continue;
-      if (request.action !== 'enable') reject(['options', name], `is not allowed for ${request.action}`);
-      else if (temporary === false) reject(['options', name], 'needs a temporary control');
+    if (categories === undefined && !WITHOUT_CATEGORIES.includes(action)) {
+      reject(['categories'], `is required for ${action}`);
     }
-    if (otelrdcp_level !== undefined && request.action !== 'enable')
-      reject(['options', 'otelrdcp_level'], `is not allowed for ${request.action}`);
-    else if (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) {
-      const { otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_sign } = request.options ?? {};
-      if (temporary === false) reject(['options', 'otelrdcp_level'], `needs a temporary control for ${otelrdcp_level}`);
-      if ((otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_sign) !== undefined) {
-        const lasting = LASTING_LEVELS.join(', ');
-        reject(
-          ['options', 'otelrdcp_level'],
-          `must be one of ${lasting} for a part of the work or of the lines, and for a document`,
-        );
-      }
+    for (const { option, member, values, actions, lasting, excludes, otherwise } of OPTION_RULES) {
+      const value: unknown = member === undefined ? options[option] : Reflect.get(Object(options[option]), member);
+      if (value === undefined || values?.includes(value) === false) continue;
+      const path = ['options', option, ...(member === undefined ? [] : [member])];
+      const other = excludes?.find((name) => options[name] !== undefined);
+      if (actions?.includes(action) === false) reject(path, `is not allowed for ${action}`);
+      else if (lasting !== undefined && options.temporary === false) reject(path, lasting);
+      else if (other !== undefined) reject(path, otherwise ?? `cannot be combined with ${other}`);
     }
-    const { otelrdcp_sign, otelrdcp_dryRun, otelrdcp_target } = request.options ?? {};
-    if (otelrdcp_sign !== undefined && otelrdcp_dryRun !== undefined)
-      reject(['options', 'otelrdcp_sign'], 'cannot be combined with otelrdcp_dryRun');
-    if (otelrdcp_sign !== undefined && otelrdcp_target?.request !== undefined)
-      reject(['options', 'otelrdcp_target', 'request'], 'cannot be combined with otelrdcp_sign');
-    if (temporary === false && otelrdcp_budget !== undefined)
-      reject(['options', 'otelrdcp_budget'], 'needs a temporary control');
-    if (temporary === false && duration !== undefined) reject(['options', 'duration'], 'contradicts temporary: false');
   })
-  .meta({ allOf: CONDITIONS });
+  .meta({
+    allOf: [
+      { anyOf: [{ properties: { action: { enum: WITHOUT_CATEGORIES } } }, { required: ['categories'] }] },
+      ...OPTION_RULES.flatMap(conditionsOf),
+    ],
+  });
 
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 

@@ -66,7 +66,7 @@ test('a token is handed over as a token', async (t) => {
 test('after 60 seconds a code is worth nothing, and the credential is forgotten without being asked for', async (t) => {
   const time = virtualTime();
   const { delay, schedule } = time;
-  const server = await startServer(t, { clock: time.clock, wrap: () => ({ time: { delay, schedule } }) });
+  const server = await startServer(t, { clock: time.clock, wrap: () => ({ delay, schedule }) });
   const before = time.pending;
   const [early, late, stopped] = [await codeOf(server), await codeOf(server), await codeOf(server)];
   assert.equal(time.pending, before + 3);
@@ -207,7 +207,7 @@ test('without the console there are no codes, and the well-known document names 
 test('a server that closes forgets its codes', async (t) => {
   const time = virtualTime();
   const { delay } = time;
-  const server = await startServer(t, { clock: time.clock, wrap: () => ({ time: { delay } }) });
+  const server = await startServer(t, { clock: time.clock, wrap: () => ({ delay }) });
   const before = time.pending;
   await codeOf(server);
   server.streams.close();

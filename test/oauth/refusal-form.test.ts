@@ -179,8 +179,8 @@ test('a temporary failure of the server is distinguished from a wrong request', 
   const server = await startAuthorizationServer(t, {
     store: wrapped,
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ state: { tokens: service } }) => ({
-      state: { tokens: service && { ...service, revoke: () => Promise.reject(new Error('a defect of ours')) } },
+    wrap: ({ tokens: service }) => ({
+      tokens: service && { ...service, revoke: () => Promise.reject(new Error('a defect of ours')) },
     }),
   });
   const told = async (answer: Promise<{ status: number; headers: Headers; body: unknown }>) => {

@@ -194,16 +194,14 @@ test('a change that takes too long is answered 504, goes on, and a retry with th
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const server = await startServer(t, {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ state: { plane } }) => ({
-      state: {
-        plane: withMembers(plane, {
-          control: async (request, context) => {
-            const outcome = await plane.control(request, context);
-            await released;
-            return outcome;
-          },
-        }),
-      },
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: async (request, context) => {
+          const outcome = await plane.control(request, context);
+          await released;
+          return outcome;
+        },
+      }),
     }),
   });
   const request = enable({ headers: { 'X-RDCP-Request-ID': 'slow-1' } });
@@ -220,14 +218,12 @@ test('a change that takes too long is answered 504, goes on, and a retry with th
 test('a failure that was not foreseen is a plain server error, reported here and nowhere else', async (t) => {
   const failure = new Error('SQLITE_CORRUPT /var/lib/rdcp.db');
   const server = await startServer(t, {
-    wrap: ({ state: { plane } }) => ({
-      state: {
-        plane: withMembers(plane, {
-          control: async () => {
-            throw failure;
-          },
-        }),
-      },
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: async () => {
+          throw failure;
+        },
+      }),
     }),
   });
   const { status, text, body } = await server.request(PATHS.control, enable());
@@ -240,15 +236,13 @@ test('a failure that was not foreseen is a plain server error, reported here and
 test('the name of a tenant goes into the trail without anything that a console would obey', async (t) => {
   let seen: string | undefined;
   const server = await startServer(t, {
-    wrap: ({ state: { plane } }) => ({
-      state: {
-        plane: withMembers(plane, {
-          control: (request, context) => {
-            seen = context.tenantName;
-            return plane.control(request, context);
-          },
-        }),
-      },
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, {
+        control: (request, context) => {
+          seen = context.tenantName;
+          return plane.control(request, context);
+        },
+      }),
     }),
   });
   const headers = { 'X-RDCP-Tenant-Name': `Acme\t\x9b31m${'x'.repeat(500)}` };

@@ -1,5 +1,4 @@
-// Every endpoint with every error that it can answer, over HTTP, beside what docs/endpoint.md says of it. In a process of its
-// own: it changes the prototype of the router.
+// Every endpoint with every error that it can answer, over HTTP, beside what docs/endpoint.md says of it.
 
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
@@ -7,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Router } from '@koa/router';
+import { ROUTES } from '../../src/endpoint/routes.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { CONSOLE_PATHS, PATHS, PROTOCOL, TOKEN_PATHS } from '../../src/wire/constants.ts';
@@ -32,24 +31,8 @@ interface Route {
   readonly path: string;
 }
 
-/** The routes that apps register while it runs. */
-async function registeredBy(start: () => Promise<unknown>): Promise<Route[]> {
-  const routes = new Map<string, Route>();
-  const { register } = Router.prototype;
-  Router.prototype.register = function (this: Router, ...given: Parameters<typeof register>) {
-    const [path, [method]] = given;
-    assert.ok(typeof path === 'string' && (method === 'get' || method === 'post'), `${method} ${path}`);
-    const route = { path, method: method === 'get' ? 'GET' : 'POST' } as const;
-    routes.set(`${route.method} ${path}`, route);
-    return register.apply(this, given);
-  } as typeof register;
-  try {
-    await start();
-  } finally {
-    Router.prototype.register = register;
-  }
-  return [...routes.values()];
-}
+/** Every route that a server can have. */
+const SERVED = ROUTES.map(([method, path]): Route => ({ method, path }));
 
 const OAUTH = new Set<string>(Object.values(TOKEN_PATHS));
 const FORM = 'application/x-www-form-urlencoded';
@@ -137,6 +120,7 @@ function everything(t: TestContext): NonNullable<TestServerOptions['config']> {
   writeFileSync(signingKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const { secret: _, ...tokens } = tokenSettings;
   return {
+    alerts: [{ name: 'slow', match: { alertname: 'Slow' }, enable: ['HTTP'], for: '5m' }],
     controls: { maxTemporaryPerTenant: 1 },
     security: { tokens: { ...tokens, issuer: 'https://service.example', signingKeyFile } },
   };
@@ -170,7 +154,7 @@ const REQUESTS: Readonly<Record<string, Sent>> = {
   'a compressed body': { headers: ['Content-Encoding: gzip'] },
   'an empty body': { body: '' },
   'no JSON': { body: '{' },
-  'a body that is too large': { body: 'x'.repeat(70_000) },
+  'a body that is too large': { body: 'x'.repeat(1_100_000) },
   'an unknown field': { body: JSON.stringify({ action: 'enable', categories: 'HTTP', durations: 5 }) },
   'a body of another version': { body: JSON.stringify({ protocol: 'rdcp/9.9' }) },
   'a body with a category that is not known': { body: JSON.stringify({ ...JSON.parse(control({}, 'NOWHERE')) }) },
@@ -198,7 +182,7 @@ const away = () => {
 };
 const authenticateBy =
   (authenticate: () => Promise<never>): NonNullable<TestServerOptions['wrap']> =>
-  ({ state: { authenticator } }) => ({ state: { authenticator: { ...authenticator, authenticate } } });
+  ({ authenticator }) => ({ authenticator: { ...authenticator, authenticate } });
 const failingTrail = async () => {
   throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The change could not be audited, so it was not applied');
 };
@@ -226,39 +210,34 @@ function askingOf(route: Route, what: string): Sent {
 const CONDITIONS: Readonly<Record<string, TestServerOptions>> = {
   'a bug': { wrap: authenticateBy(async () => bug()) },
   'a bug in the tokens': {
-    wrap: ({ state: { tokens } }) => ({
-      state: {
-        tokens: withMembers(tokens as never, { grant: bug, revoke: bug, publishedKeys: bug } as never),
-      },
+    wrap: ({ tokens }) => ({
+      tokens: withMembers(tokens as never, { grant: bug, revoke: bug, publishedKeys: bug } as never),
     }),
   },
   'an issuer that is away': { wrap: authenticateBy(async () => away()) },
   'a trail that cannot be read': {
-    wrap: ({ state: { trail } }) => ({ state: { trail: withMembers(trail, { query: async () => away() }) } }),
+    wrap: ({ trail }) => ({ trail: withMembers(trail, { query: async () => away() }) }),
   },
   [UNAUDITED]: {
-    wrap: ({ config, state: { trail, plane } }) => ({
-      config: { security: { ...config.security, level: 'enterprise' } },
-      state: {
-        trail: withMembers(trail, { record: failingTrail }),
-        plane: withMembers(plane, { control: failingTrail }),
-      },
+    wrap: ({ config, trail, plane }) => ({
+      config: { ...config, security: { ...config.security, level: 'enterprise' } },
+      trail: withMembers(trail, { record: failingTrail }),
+      plane: withMembers(plane, { control: failingTrail }),
     }),
   },
   [CLOSING]: {},
   [SPENT]: { config: { limits: { controlPerMinute: 1, readPerMinute: 1, anonymousPerMinute: 1, healthPerMinute: 1 } } },
   'work that does not end': {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ state: { tokens, authenticator } }) => ({
-      state: {
-        tokens: withMembers(tokens as never, { grant: forever, revoke: forever } as never),
-        authenticator: { ...authenticator, authenticate: forever },
-      },
+    wrap: ({ tokens, authenticator }) => ({
+      tokens: withMembers(tokens as never, { grant: forever, revoke: forever } as never),
+      authenticator: { ...authenticator, authenticate: forever },
     }),
   },
   'a store that is away': {
-    wrap: ({ state: { plane } }) => ({
-      state: { plane: withMembers(plane, { control: async () => away() }), fleet: { members: away } as never },
+    wrap: ({ plane }) => ({
+      plane: withMembers(plane, { control: async () => away() }),
+      fleet: { members: away } as never,
     }),
   },
 };
@@ -290,13 +269,9 @@ test('every endpoint answers the errors that are documented of it, and no others
     return connection;
   }
 
-  let usual: TestServer | undefined;
-  const routes = await registeredBy(async () => {
-    usual = await startServer(t, { config });
-  });
-  assert.ok(usual !== undefined);
+  const usual = await startServer(t, { config });
   const connection = connectTo(usual);
-  for (const route of routes) {
+  for (const route of SERVED) {
     for (const [what, sent] of Object.entries(REQUESTS)) await ask(connection, usual, route, what, sent);
   }
   assert.deepEqual(usual.reports, []);
@@ -304,7 +279,7 @@ test('every endpoint answers the errors that are documented of it, and no others
   const conditions = Object.entries(CONDITIONS).map(async ([what, { config: more, wrap }]) => {
     const server = await startServer(t, { config: { ...config, ...more }, ...(wrap && { wrap }) });
     if (what === CLOSING) server.startClosing();
-    const asked = routes.map(async (route) => {
+    const asked = SERVED.map(async (route) => {
       const own = connectTo(server);
       // A quota of one request is spent by the first.
       for (let count = 0; count < (what === SPENT ? 2 : 1); count++) {
@@ -320,16 +295,16 @@ test('every endpoint answers the errors that are documented of it, and no others
   let fails = false;
   const slow = await startServer(t, {
     config,
-    wrap: ({ config: { security }, state: { trail } }) => ({
-      config: { security: { ...security, level: 'enterprise' } },
-      state: { trail: withMembers(trail, { record: (draft) => (fails ? failingTrail() : trail.record(draft)) }) },
+    wrap: ({ config, trail }) => ({
+      config: { ...config, security: { ...config.security, level: 'enterprise' } },
+      trail: withMembers(trail, { record: (draft) => (fails ? failingTrail() : trail.record(draft)) }),
     }),
     store: slowly(() => {
       work();
       return stored;
     }),
   });
-  const routeOf = (path: string) => routes.find((route) => route.path === path) as Route;
+  const routeOf = (path: string) => SERVED.find((route) => route.path === path) as Route;
   const made = await ask(connectTo(slow), slow, routeOf(CONSOLE_PATHS.code), 'a code', {});
   fails = true;
   const { code } = JSON.parse(made?.body ?? '');
@@ -342,10 +317,10 @@ test('every endpoint answers the errors that are documented of it, and no others
   store();
   await atWork;
 
-  t.diagnostic(`${requests} requests to ${routes.length} routes`);
+  t.diagnostic(`${requests} requests to ${SERVED.length} routes`);
   const documented = documentedErrors();
   const expected = new Map<string, string[]>();
-  for (const [name, oauth] of routes.map((route) => [nameOf(route), OAUTH_ERRORS[route.path]] as const)) {
+  for (const [name, oauth] of SERVED.map((route) => [nameOf(route), OAUTH_ERRORS[route.path]] as const)) {
     const own = documented.get(name);
     assert.ok(oauth !== undefined || own !== undefined, `the errors of ${name} are documented`);
     expected.set(name, (oauth ?? [...(documented.get(EVERY) ?? []), ...(own ?? [])]).toSorted());

@@ -204,7 +204,7 @@ export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'b
         tenancy: level === 'none' ? false : { ...LEVELS[level], tenants: { beta: { name: 'Beta' } } },
       },
       // One-time codes are forgotten at once, so that their number limits nothing.
-      wrap: () => ({ state: { authenticator }, time: { delay: soon } }),
+      wrap: () => ({ authenticator, delay: soon }),
     });
     const before = JSON.stringify(server.plane.view({ key: '*' }));
     const wrongLevel = level === 'global' ? 'organization' : 'global';

@@ -97,15 +97,13 @@ test('a credential is verified once for a request, also after another quota is s
   let asked = 0;
   const server = await startServer(t, {
     config: { limits: LIMITS },
-    wrap: ({ state: { authenticator } }) => ({
-      state: {
-        authenticator: withMembers(authenticator, {
-          authenticate: (request) => {
-            asked += 1;
-            return authenticator.authenticate(request);
-          },
-        }),
-      },
+    wrap: ({ authenticator }) => ({
+      authenticator: withMembers(authenticator, {
+        authenticate: (request) => {
+          asked += 1;
+          return authenticator.authenticate(request);
+        },
+      }),
     }),
   });
   for (let index = 0; index < 4; index += 1) await server.request(PATHS.status);

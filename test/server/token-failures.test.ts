@@ -24,12 +24,10 @@ test('when the trail cannot be written nothing is handed out, and nothing is lef
     t,
     {},
     {
-      wrap: ({ state: { trail } }) => ({
-        state: {
-          trail: withMembers(trail, {
-            record: (draft) => (broken ? Promise.reject(new Error('disk full')) : trail.record(draft)),
-          }),
-        },
+      wrap: ({ trail }) => ({
+        trail: withMembers(trail, {
+          record: (draft) => (broken ? Promise.reject(new Error('disk full')) : trail.record(draft)),
+        }),
       }),
     },
   );

@@ -13,9 +13,10 @@ import { Choosing } from '../../src/control/fleet/choosing.ts';
 import { createControlPlane } from '../../src/control/plane.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import type { ControlPlane } from '../../src/control/types.ts';
-import type { AppDependencies, RequestHandler } from '../../src/endpoint/app.ts';
+import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { deferApp, Entrance } from '../../src/endpoint/deferred.ts';
+import type { EndpointParts } from '../../src/endpoint/parts.ts';
 import { OpenStreams } from '../../src/endpoint/streams/open-streams.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig, type ResolvedConfig } from '../../src/options/config.ts';
@@ -55,9 +56,8 @@ export const RECORDS: ApiKeyRecord[] = Object.entries(KEY_SCOPES).map(([name, sc
 /** Limits that no test runs into by chance. */
 const GENEROUS = { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 };
 
-/** The members to replace, by their group. */
-export type Replaced = { readonly [Group in keyof AppDependencies]?: Partial<AppDependencies[Group]> };
-export type Wrap = (dependencies: AppDependencies) => Replaced;
+/** Returns the parts to replace. */
+export type Wrap = (parts: EndpointParts) => Partial<EndpointParts>;
 
 export interface TestServerOptions {
   readonly config?: RdcpConfig;
@@ -167,50 +167,46 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const authFailures: (readonly [string, string])[] = [];
   const controlRequests: (readonly [string, string])[] = [];
   const closing = new AbortController();
-  const dependencies: AppDependencies = {
+  const parts: EndpointParts = {
     config,
-    state: {
-      plane,
-      trail,
-      approvals: new Approvals({ store, trail, clock, randomUUID }),
-      authenticator,
-      tokens,
-      fleet: undefined,
-      choosing: new Choosing({ self, fleet: undefined, schedule: never }),
-      relay,
-      streams,
-      checkStore: options.checkStore ?? (() => store.check()),
+    plane,
+    trail,
+    approvals: new Approvals({ store, trail, clock, randomUUID }),
+    authenticator,
+    tokens,
+    fleet: undefined,
+    choosing: new Choosing({ self, fleet: undefined, schedule: never }),
+    relay,
+    streams,
+    checkStore: options.checkStore ?? (() => store.check()),
+    sourceOf: () => undefined,
+    hasNamed: (tenantId) => gate.hasNamed(tenantId),
+    namedTenants: gate.namedTenants,
+    budgets: {
+      ...sink.budgets,
+      linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
     },
-    debug: {
-      sourceOf: () => undefined,
-      hasNamed: (tenantId) => gate.hasNamed(tenantId),
-      namedTenants: gate.namedTenants,
-      budgets: {
-        ...sink.budgets,
-        linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
-      },
-      outputs: sink.outputs,
+    outputs: sink.outputs,
+    measurements: addCalls(measurements),
+    service: () => self().service,
+    instruments: {
+      authFailure: (method, reason) => void authFailures.push([method, reason]),
+      controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
     },
-    host: {
-      service: () => self().service,
-      measurements: addCalls(measurements),
-      instruments: {
-        authFailure: (method, reason) => void authFailures.push([method, reason]),
-        controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
-      },
-      isolation,
-      conditions: { watch: () => UNWATCHED, holding: [] },
-      shared: () => undefined,
-      notifications: () => [],
-      closing: closing.signal,
-      randomUUID,
-      report,
-      fault: report,
-    },
-    time: { clock, schedule: unrefInterval, delay: unrefTimeout },
+    isolation,
+    conditions: { watch: () => UNWATCHED, holding: [] },
+    shared: () => undefined,
+    notifications: () => [],
+    closing: closing.signal,
+    randomUUID,
+    report,
+    fault: report,
+    clock,
+    schedule: unrefInterval,
+    delay: unrefTimeout,
   };
   const entrance = new Entrance();
-  entrance.serve(deferApp(replaced(dependencies, options.wrap?.(dependencies) ?? {})));
+  entrance.serve(deferApp({ ...parts, ...options.wrap?.(parts) }));
   await entrance.load();
   return {
     handler: entrance.handler,
@@ -224,16 +220,6 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     startClosing: () => {
       closing.abort();
     },
-  };
-}
-
-function replaced(dependencies: AppDependencies, { config, state, debug, host, time }: Replaced): AppDependencies {
-  return {
-    config: { ...dependencies.config, ...config },
-    state: { ...dependencies.state, ...state },
-    debug: { ...dependencies.debug, ...debug },
-    host: { ...dependencies.host, ...host },
-    time: { ...dependencies.time, ...time },
   };
 }
 

@@ -87,10 +87,7 @@ export async function startTenantServer(
   const server = await startServer(t, {
     ...options,
     config: { ...options.config, ...(tenancy !== undefined && { tenancy }) },
-    wrap: (dependencies) => {
-      const wrapped = options.wrap?.(dependencies);
-      return { ...wrapped, state: { authenticator, ...wrapped?.state } };
-    },
+    wrap: (parts) => ({ authenticator, ...options.wrap?.(parts) }),
   });
   return { ...server, as: (name, more) => ({ headers: { ...headers[name], ...more } }) };
 }

@@ -47,16 +47,14 @@ test('a stream that begins after its timeout was answered takes no place and doe
   const open = new Set<() => void>();
   const server = await startServer(t, {
     config: { limits: { requestTimeoutSeconds: 1 } },
-    wrap: ({ state: { streams } }) => ({
-      state: {
-        fleet: { summary: none, members: none, refresh: none, revision: 0 } as never,
-        streams: withMembers(streams, {
-          add(end) {
-            open.add(end);
-            return () => void open.delete(end);
-          },
-        }),
-      },
+    wrap: ({ streams }) => ({
+      fleet: { summary: none, members: none, refresh: none, revision: 0 } as never,
+      streams: withMembers(streams, {
+        add(end) {
+          open.add(end);
+          return () => void open.delete(end);
+        },
+      }),
     }),
   });
   const before = open.size;

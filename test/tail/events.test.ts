@@ -114,7 +114,7 @@ test('audit entries come to admin alone, and not those from before', async (t) =
 test('audit entries of the first second are not lost, and a later reader gets none of theirs', async (t) => {
   const time = virtualTime();
   const { schedule, delay } = time;
-  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
+  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
   const admin = clientOf(server);
   const other = clientOf(server, 'discovery').events();
   await other.next();
@@ -287,7 +287,7 @@ test('rates say what is left of budgets that are in use, and a category what its
 test('a stream that was left costs nothing: no timer, no place, no look at the state', async (t) => {
   const time = virtualTime();
   const { schedule, delay } = time;
-  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
+  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
   const before = time.pending;
   const client = clientOf(server);
   for (let round = 0; round < 6; round += 1) {

@@ -11,11 +11,7 @@ export async function serverOf(t: TestContext, principals: Map<string, Principal
   }) => principals.get(headers['x-rdcp-api-key']?.[0] ?? '');
   return startServer(t, {
     ...options,
-    wrap: (dependencies) => {
-      const wrapped = options.wrap?.(dependencies);
-      const authenticator = { ...dependencies.state.authenticator, authenticate };
-      return { ...wrapped, state: { ...wrapped?.state, authenticator } };
-    },
+    wrap: (parts) => ({ ...options.wrap?.(parts), authenticator: { ...parts.authenticator, authenticate } }),
   });
 }
 

@@ -11,7 +11,7 @@ const FASTER = 50;
 
 test('a reader that is suspended loses its tail, and one that reads slowly keeps it', async (t) => {
   const server = await startServer(t, {
-    wrap: ({ time }) => ({ time: { schedule: (milliseconds, task) => time.schedule(milliseconds / FASTER, task) } }),
+    wrap: ({ schedule }) => ({ schedule: (milliseconds, task) => schedule(milliseconds / FASTER, task) }),
   });
   const open = async (category: string) => {
     const request = httpRequest(`${server.url}${PATHS.tail}?categories=${category}&rate=10000`, {

@@ -98,7 +98,7 @@ test('lines over the rate are dropped, and their number is reported', async (t) 
 test('a tail that the closing server ends at once leaves nothing behind', async (t) => {
   const time = virtualTime();
   const { schedule, delay } = time;
-  const server = await startServer(t, { wrap: () => ({ time: { schedule, delay } }) });
+  const server = await startServer(t, { wrap: () => ({ schedule, delay }) });
   const before = time.pending;
   server.streams.close();
   const events = await read(clientOf(server).tail('DATABASE'), 10);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { StateParts } from '../../src/endpoint/app.ts';
+import type { EndpointParts } from '../../src/endpoint/parts.ts';
 import { Watchers } from '../../src/endpoint/streams/watchers.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
@@ -117,8 +117,8 @@ test('an audit entry from before a watcher came is not new to it, although the t
     new Promise((resolve) => {
       reads.push((entries) => resolve({ entries }));
     });
-  const state = { plane: { view: () => [] }, trail: { query }, fleet: undefined } as unknown as StateParts;
-  const watchers = new Watchers(state, time);
+  const state = { plane: { view: () => [] }, trail: { query }, fleet: undefined } as unknown as EndpointParts;
+  const watchers = new Watchers({ ...state, ...time });
   const seen: string[] = [];
   const watcher = { scope: { key: '*' }, tenantId: undefined, audits: true } as const;
   const ignore = { categories: () => {}, replaced: () => {}, fleet: () => {}, rates: () => {} };

@@ -218,9 +218,10 @@ describe('one tenant', () => {
       { ...LEVELS.organization, tenants: { beta: {} } },
       {
         config: { alerts: [{ name: 'slow', match: { alertname: 'Slow' }, enable: ['HTTP'], for: '1m' }] },
-        wrap: ({ state: { plane, trail }, host: { measurements } }) => ({
-          state: { plane: noting(plane, 'plane'), trail: noting(trail, 'trail') },
-          host: { measurements: noting(measurements, 'measurements') },
+        wrap: ({ plane, trail, measurements }) => ({
+          plane: noting(plane, 'plane'),
+          trail: noting(trail, 'trail'),
+          measurements: noting(measurements, 'measurements'),
         }),
       },
     );
@@ -386,7 +387,7 @@ for (const level of ['none', ...ISOLATION_LEVELS] as const) {
     const server = await startServer(t, {
       config: { tenancy: level !== 'none' && LEVELS[level] },
       clock: time.clock,
-      wrap: () => ({ state: { authenticator }, time }),
+      wrap: () => ({ authenticator, ...time }),
     });
     const category = server.gate.category('DATABASE');
     const within = <T>(id: string, work: () => T) => (id === 'none' ? work() : server.gate.runWithTenant(id, work));

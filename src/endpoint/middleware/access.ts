@@ -3,6 +3,7 @@ import type { Authenticator, Sender } from '../../access/authenticator.ts';
 import { assertScope, identityKey, type Principal } from '../../access/principal.ts';
 import { authenticationRequired } from '../../access/refusal.ts';
 import type { Access, Addressing } from '../../control/tenancy/address.ts';
+import type { ResolvedConfig } from '../../options/config.ts';
 import { REQUEST_HEADERS, type Scope } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
@@ -77,20 +78,21 @@ export function authenticate(
     );
 }
 
+/** The scopes of which a route needs one, where they depend on the credential or the configuration. */
+export type ScopeRule = readonly Scope[] | ((principal: Principal, config: ResolvedConfig) => readonly Scope[]);
+
+/** `admin`; a credential that is for some tenants reads what is of these with `control`. */
+export const scopesOfTenants: ScopeRule = ({ tenants }) => (tenants === undefined ? ['admin'] : ['admin', 'control']);
+
+export const scopesOfTail: ScopeRule = (_, { tail }) => (tail === false ? ['tail'] : [tail.scope, 'tail']);
+
 /** Requires one of the scopes; `admin` implies all. */
-export function authorize(...scopes: readonly [Scope, ...Scope[]]): Step {
+export function authorize(rule: ScopeRule, config: ResolvedConfig): Step {
   return (ctx) => {
     const { principal } = ctx.state;
-    if (principal !== undefined) assertScope(principal, scopes);
+    if (principal !== undefined) assertScope(principal, typeof rule === 'function' ? rule(principal, config) : rule);
   };
 }
-
-/** Requires `admin`; a credential that is for some tenants reads what is of these with `control`. */
-export const authorizeOfTenants: Step = (ctx) => {
-  const { principal } = ctx.state;
-  if (principal !== undefined)
-    assertScope(principal, principal.tenants === undefined ? ['admin'] : ['admin', 'control']);
-};
 
 const MAX_TENANT_NAME_LENGTH = 200;
 
@@ -126,15 +128,15 @@ export function rateLimit(limiter: RateLimiter): Step {
 
 /**
  * Limits control requests. A client that has used up its changes must be able to stop what they do: up to the quota of
- * `endings` a request beyond that of `controls` goes on, and is refused once its body says that it ends nothing.
+ * `ending` a request beyond that of `control` goes on, and is refused once its body says that it ends nothing.
  */
-export function limitControls(controls: RateLimiter, endings: RateLimiter): Step {
+export function limitControls({ control, ending }: Quotas): Step {
   return (ctx) => {
     const { principal } = ctx.state;
     if (principal === undefined) return;
     const key = identityKey(principal);
-    const refusal = take(ctx, controls, key);
-    if (refusal !== undefined && !endings.take(key).allowed) throw refusal;
+    const refusal = take(ctx, control, key);
+    if (refusal !== undefined && !ending.take(key).allowed) throw refusal;
     ctx.state.overQuota = refusal;
   };
 }
@@ -159,16 +161,12 @@ export function limitRefusals(limiter: RateLimiter, ...sequence: readonly Step[]
     try {
       for (const step of sequence) await step(ctx);
     } catch (error) {
-      countRefusal(ctx, limiter, error);
+      // Server errors do not count against the client, and rate limit refusals were already counted.
+      const counts = isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
+      if (counts && ctx.state.principal === undefined) count(ctx, limiter, ctx.state.facts.clientKey);
       throw error;
     }
   };
-}
-
-/** Server errors do not count against the client, and rate limit refusals were already counted. */
-export function countRefusal(ctx: Context, limiter: RateLimiter, error: unknown): void {
-  const counts = isRdcpError(error) && error.status < 500 && error.code !== 'RDCP_RATE_LIMITED';
-  if (counts && ctx.state.principal === undefined) count(ctx, limiter, ctx.state.facts.clientKey);
 }
 
 /** Counts the request. @throws {RdcpError} `RDCP_RATE_LIMITED` when the quota is spent */
@@ -223,6 +221,29 @@ export interface RateLimiter {
   /** The result that `take` would return; counts nothing. */
   look(key: string): Standing;
 }
+
+/** Requests of an identity that end something are never refused before this many a minute. */
+const ENDINGS_PER_MINUTE = 600;
+
+/** What each quota counts: requests of an identity, or those without a valid credential from an address. */
+export function createQuotas(limits: ResolvedConfig['limits'], clock: Pick<Clock, 'monotonic'>) {
+  const { controlPerMinute, readPerMinute, healthPerMinute, anonymousPerMinute } = limits;
+  const limiter = (name: string, limit: number) => createRateLimiter({ name, limit, clock });
+  return {
+    read: limiter('read', readPerMinute),
+    control: limiter('control', controlPerMinute),
+    /** Beyond `control`, of requests that end something. */
+    ending: limiter('ending', Math.max(ENDINGS_PER_MINUTE, controlPerMinute)),
+    token: limiter('token', controlPerMinute),
+    anonymous: limiter('anonymous', anonymousPerMinute),
+    health: limiter('health', healthPerMinute),
+    address: limiter('address', readPerMinute),
+    console: limiter('console', readPerMinute),
+  };
+}
+
+export type Quotas = ReturnType<typeof createQuotas>;
+export type QuotaName = keyof Quotas;
 
 /** The window of every limit. */
 const WINDOW_SECONDS = 60;

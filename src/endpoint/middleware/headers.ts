@@ -163,7 +163,7 @@ function malformed(field: string, problem: string, details: Readonly<Record<stri
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** Accepts only exact paths of this server. */
-export function knownPath(known: ReadonlySet<string>): Step {
+export function knownPath(known: ReadonlyMap<string, unknown>): Step {
   return (ctx) => {
     const { path } = ctx.state.facts;
     if (known.has(path)) return;
@@ -304,16 +304,14 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
  * Refuses requests that did not come straight from this machine: a proxy on it connects from loopback as well, with the name
  * that its clients use, or names its client in a header.
  */
-export function sameMachineOnly(): Step {
-  return ({ req }) => {
-    const host = hostNameOf(header(req, 'host') ?? '');
-    const straight = FORWARDED.every((name) => req.headers[name] === undefined);
-    if (isLocal(req.socket) && straight && host !== undefined && isLoopback(host)) return;
-    throw new RdcpError('RDCP_FORBIDDEN', 'One-time codes are for browsers on the machine of the service', {
-      details: { reason: 'not_local' },
-    });
-  };
-}
+export const assertSameMachine: Step = ({ req }) => {
+  const host = hostNameOf(header(req, 'host') ?? '');
+  const straight = FORWARDED.every((name) => req.headers[name] === undefined);
+  if (isLocal(req.socket) && straight && host !== undefined && isLoopback(host)) return;
+  throw new RdcpError('RDCP_FORBIDDEN', 'One-time codes are for browsers on the machine of the service', {
+    details: { reason: 'not_local' },
+  });
+};
 
 /** Unix sockets and broken connections have no addresses. */
 function isLocal({ remoteAddress, localAddress, destroyed }: Socket): boolean {

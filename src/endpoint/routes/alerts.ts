@@ -3,18 +3,20 @@ import type { Principal } from '../../access/principal.ts';
 import { AlertControls, type AlertRule } from '../../control/alerts/alert-controls.ts';
 import { noticeOf } from '../../control/alerts/notice.ts';
 import { maySwitchOn } from '../../control/allow.ts';
-import type { ResolvedConfig } from '../../options/config.ts';
 import { type AlertControl, type AlertsResponse, alertNotificationSchema } from '../../wire/alert-notification.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import { matchesAny } from '../../wire/names.ts';
-import type { AppDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
+import type { Uses } from '../parts.ts';
 import { type Handler, opening, required, sourceOf } from '../steps.ts';
 
-/** `POST /rdcp/v1/alerts`: switches what the rules say for the alerts of a notification. */
-export function alerts({ config, state, host, time: { clock } }: AppDependencies): Handler {
-  const { plane, trail, fleet } = state;
-  const controls = new AlertControls({ plane, trail, fleet, isolation: host.isolation, clock });
+/** `POST /rdcp/v1/alerts`: switches what the rules say for the alerts of a notification; only where a rule waits for one. */
+export function alerts(
+  parts: Uses<'config' | 'plane' | 'trail' | 'fleet' | 'isolation' | 'clock' | 'report'>,
+): Handler | undefined {
+  const { config, clock, report } = parts;
+  if (!config.alerts.some(({ match }) => match !== undefined)) return undefined;
+  const controls = new AlertControls(parts);
   return async (ctx) => {
     // A large notification is parsed, validated and matched in one turn of the event loop each.
     await nextTurn();
@@ -34,7 +36,7 @@ export function alerts({ config, state, host, time: { clock } }: AppDependencies
         if (control !== undefined) switched.push(control);
       } catch (error) {
         // Others go on. What may succeed later fails in the end, so that the notification is sent again.
-        if (isRdcpError(error) && error.status < 500) host.report(error);
+        if (isRdcpError(error) && error.status < 500) report(error);
         else failure ??= error;
       }
     }
@@ -42,11 +44,6 @@ export function alerts({ config, state, host, time: { clock } }: AppDependencies
     const body: AlertsResponse = { ...opening(ctx, clock), matched, switched };
     return { body };
   };
-}
-
-/** Whether a rule waits for notifications. */
-export function takesNotifications({ alerts }: Pick<ResolvedConfig, 'alerts'>): boolean {
-  return alerts.some(({ match }) => match !== undefined);
 }
 
 /** A credential of a tenant triggers the rules of that tenant alone, and one with `allow` those of what it allows. */

@@ -3,14 +3,13 @@ import { type Held, shownWaiting } from '../../control/approvals.ts';
 import { approvalRequestSchema } from '../../wire/control-request.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import type { ApprovalsResponse } from '../../wire/messages.ts';
-import type { Clock } from '../../wire/time/clock.ts';
-import type { AppDependencies, StateParts } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
+import type { Uses } from '../parts.ts';
 import { type Context, type Handler, identityOf, opening, required } from '../steps.ts';
 import { acknowledged } from './control.ts';
 
 /** `GET /rdcp/v1/approvals`: changes that wait for an approval, of the tenant that the request addresses, or all. */
-export function approvals({ approvals: held }: StateParts, clock: Clock): Handler {
+export function approvals({ approvals: held, clock }: Uses<'approvals' | 'clock'>): Handler {
   return async (ctx) => {
     const waiting = (await held.waiting()).filter((each) => mayDecide(ctx, each));
     const body: ApprovalsResponse = { ...opening(ctx, clock), waiting: waiting.map(shownWaiting) };
@@ -20,8 +19,12 @@ export function approvals({ approvals: held }: StateParts, clock: Clock): Handle
 
 /** `POST /rdcp/v1/approve`: makes a change that waits. */
 export function approve({
-  state: { approvals: held, authenticator, plane, fleet, choosing },
-}: AppDependencies): Handler {
+  approvals: held,
+  authenticator,
+  plane,
+  fleet,
+  choosing,
+}: Uses<'approvals' | 'authenticator' | 'plane' | 'fleet' | 'choosing'>): Handler {
   return async (ctx) => {
     const { id } = validBody(ctx, approvalRequestSchema);
     const found = await held.find(id);

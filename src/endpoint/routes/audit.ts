@@ -1,11 +1,10 @@
 import type { Principal } from '../../access/principal.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
-import type { AuditTrail } from '../../trail/types.ts';
 import type { AuditEntry, AuditOutcome, AuditResponse } from '../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, EVERYBODY } from '../../wire/constants.ts';
 import { ANY_CATEGORY_NAME, IDENTIFIER, matchesAny } from '../../wire/names.ts';
-import type { Clock } from '../../wire/time/clock.ts';
 import { parseTimestamp } from '../../wire/time.ts';
+import type { Uses } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
 import { parseQuery, type Rule, type Rules, wholeNumber } from './query.ts';
 
@@ -37,7 +36,7 @@ export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
 };
 
 /** `GET /rdcp/v1/audit`: the trail, newest first; for some tenants their entries, and those of the caller. */
-export function audit(trail: Pick<AuditTrail, 'query'>, clock: Clock): Handler {
+export function audit({ trail, clock }: Uses<'trail' | 'clock'>): Handler {
   return async (ctx) => {
     const { tenantId, tenants } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');

@@ -9,7 +9,6 @@ import type {
   BudgetState,
   DiscoveredActivation,
   DiscoveredCategory,
-  DiscoveredSource,
   DiscoveryResponse,
   FleetCalls,
   MetricsResponse,
@@ -18,10 +17,9 @@ import type {
   ProcessMetricName,
   StatusResponse,
 } from '../../wire/messages.ts';
-import type { Clock } from '../../wire/time/clock.ts';
 import { timestamp } from '../../wire/time.ts';
-import type { AppDependencies, StateParts } from '../app.ts';
-import { type Context, type Handler, opening, required, type Step, type Tenancy, timestampNow } from '../steps.ts';
+import type { Uses } from '../parts.ts';
+import { type Context, type Handler, opening, required, type Tenancy, timestampNow } from '../steps.ts';
 
 /** Limits of what categories may emit. */
 export interface Budgets {
@@ -35,35 +33,28 @@ export interface Budgets {
   unevaluated?(index: number): number;
 }
 
-/** Returns the logger of another library that a category controls. */
-export type SourceOf = (category: string) => DiscoveredSource | undefined;
-
-/** A step before answers that list categories: reads which ones the other processes have. */
-export function refreshCategories({ fleet }: Pick<StateParts, 'fleet'>): Step {
-  return () => fleet?.refresh();
-}
+/** What describes categories. */
+export type CategoryParts = Uses<'plane' | 'measurements' | 'budgets' | 'sourceOf' | 'clock'>;
 
 /** `GET /rdcp/v1/discovery`: every category with its state and what it emitted. */
-export function discovery(sources: AppDependencies): Handler {
-  return (ctx) => ({ body: discovered(ctx, sources) });
+export function discovery(parts: CategoryParts & Uses<'fleet'>): Handler {
+  return async (ctx) => {
+    await parts.fleet?.refresh();
+    return { body: discovered(ctx, parts) };
+  };
 }
 
-export function discovered(
-  ctx: Context,
-  sources: Pick<AppDependencies, 'state' | 'debug' | 'host' | 'time'>,
-): DiscoveryResponse {
-  const { state, host, time } = sources;
-  const { plane } = state;
-  const { measurements } = host;
+export function discovered(ctx: Context, parts: CategoryParts): DiscoveryResponse {
+  const { plane, measurements, clock } = parts;
   const tenancy = required(ctx, 'tenancy');
   const calls = visibleCalls(tenancy, measurements);
   const categories = plane
     .view(tenancy.scope)
     .map(
-      (view): DiscoveredCategory => ({ ...described(ctx, view), metrics: calls(view), ...figures(ctx, sources, view) }),
+      (view): DiscoveredCategory => ({ ...described(ctx, view), metrics: calls(view), ...figures(ctx, parts, view) }),
     );
   return {
-    ...opening(ctx, time.clock),
+    ...opening(ctx, clock),
     categories,
     performance: {
       ...totals(categories, ({ metrics }) => metrics),
@@ -76,7 +67,7 @@ export function discovered(
 /** What the responding process knows of a category beside its state: its limits, what became of its lines, its loggers. */
 export function figures(
   ctx: Context,
-  { debug: { budgets, sourceOf } }: Pick<AppDependencies, 'debug'>,
+  { budgets, sourceOf }: Uses<'budgets' | 'sourceOf'>,
   view: CategoryView,
 ): Partial<DiscoveredCategory> {
   const source = sourceOf(view.name) ?? view.source;
@@ -199,7 +190,12 @@ function seesTenants(ctx: Context): boolean {
 }
 
 /** `GET /rdcp/v1/status`: which categories are enabled; none while the whole instrumentation is off. */
-export function status({ plane, fleet }: StateParts, measurements: SharedMeasurements, clock: Clock): Handler {
+export function status({
+  plane,
+  fleet,
+  measurements,
+  clock,
+}: Uses<'plane' | 'fleet' | 'measurements' | 'clock'>): Handler {
   return async (ctx) => {
     const tenancy = required(ctx, 'tenancy');
     const summary = await fleet?.summary();
@@ -238,14 +234,20 @@ const UNITS: Readonly<Record<ProcessMetricName, MetricUnit>> = {
 };
 
 /** `GET /rdcp/v1/metrics`: measurements, with their time. */
-export function metrics({ plane }: StateParts, measurements: SharedMeasurements, clock: Clock): Handler {
+export function metrics({
+  plane,
+  fleet,
+  measurements,
+  clock,
+}: Uses<'plane' | 'fleet' | 'measurements' | 'clock'>): Handler {
   const metric = (value: number, unit: MetricUnit): MetricValue => ({
     value,
     unit,
     measured: true,
     timestamp: timestampNow(clock),
   });
-  return (ctx) => {
+  return async (ctx) => {
+    await fleet?.refresh();
     const tenancy = required(ctx, 'tenancy');
     const { scope } = tenancy;
     const callsOf = visibleCalls(tenancy, measurements);

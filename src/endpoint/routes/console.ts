@@ -6,17 +6,18 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { z } from 'zod';
 import { codeRefusal } from '../../access/refusal.ts';
-import { type AuthMethod, CONSOLE_CODE_SECONDS, CONSOLE_PATHS, REQUEST_HEADERS } from '../../wire/constants.ts';
+import { CONSOLE_CODE_SECONDS, CONSOLE_PATHS, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { statedProtocol } from '../../wire/control-request.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import type { ConsoleCodeResponse, ConsoleSessionResponse } from '../../wire/messages.ts';
-import type { Clock } from '../../wire/time/clock.ts';
-import type { RecordAccess } from '../audit.ts';
-import type { ConsoleCodes, HandedOver } from '../console/codes.ts';
+import type { HandedOver } from '../console/codes.ts';
+import { tenancy } from '../middleware/access.ts';
 import { validBody } from '../middleware/body.ts';
-import { header } from '../middleware/headers.ts';
+import { assertSameMachine, header } from '../middleware/headers.ts';
 import { packageFolder } from '../package-folder.ts';
-import { type Context, type Handler, opening, required, type Step } from '../steps.ts';
+import type { Uses } from '../parts.ts';
+import { type Context, type Handler, opening, required } from '../steps.ts';
+import { consoleSettings } from './service.ts';
 
 /** Features of the browser that the console does without. */
 const NO_FEATURES = [
@@ -69,11 +70,13 @@ export function setPageHeaders(res: ServerResponse): void {
 }
 
 /** `GET /rdcp/console`: the same with a slash, so that the page finds its files. Relative, for mounts and proxies. */
-export function consoleRedirect(): Step {
+export function consoleRedirect({ config }: Uses<'config'>): Handler | undefined {
+  if (consoleSettings(config) === undefined) return undefined;
   return (ctx) => {
     ctx.res.setHeader('Location', 'console/');
     ctx.body = null;
     ctx.status = 308;
+    return undefined;
   };
 }
 
@@ -83,41 +86,54 @@ function knows({ req }: Context, tag: string): boolean {
   return tags.includes(tag) || tags.includes('*');
 }
 
-/** The files of the console, by their paths. */
-export function consoleFiles(): ReadonlyMap<string, Step> {
-  const read = createConsoleFiles();
-  const names = Object.keys(CONSOLE_FILES) as ConsoleFileName[];
-  return new Map(
-    names.map((name) => [CONSOLE_PATHS.page + (name === 'index.html' ? '' : name), consoleFile(name, read)]),
-  );
+interface ConsoleFile {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
 }
 
-/** A file of the console. */
-function consoleFile(name: ConsoleFileName, read: ReadConsoleFile): Step {
-  return async (ctx) => {
-    const file = await read(name).catch((cause: unknown) => {
-      throw new RdcpError('RDCP_NOT_FOUND', 'The console is not installed here', { cause });
-    });
-    if (ctx.state.expired) return;
-    const zipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-    ctx.res.setHeader('Content-Type', file.type);
-    ctx.res.setHeader('Cache-Control', 'no-cache');
-    ctx.res.setHeader('Vary', 'Accept-Encoding');
-    const tag = `"${file.hash}${zipped ? '-gzip' : ''}"`;
-    ctx.res.setHeader('ETag', tag);
-    if (knows(ctx, tag)) {
-      ctx.status = 304;
-      return;
-    }
-    if (zipped) ctx.res.setHeader('Content-Encoding', 'gzip');
-    ctx.body = zipped ? file.gzipped : file.plain;
+/** The files of the console. The page is the file that its folder answers. */
+export const CONSOLE_FILES: readonly ConsoleFile[] = [
+  { path: CONSOLE_PATHS.page, name: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: `${CONSOLE_PATHS.page}console.js`, name: 'console.js', type: 'text/javascript; charset=utf-8' },
+  { path: `${CONSOLE_PATHS.page}console.css`, name: 'console.css', type: 'text/css; charset=utf-8' },
+  { path: `${CONSOLE_PATHS.page}icon.svg`, name: 'icon.svg', type: 'image/svg+xml' },
+];
+
+/** A file of the console, which is read once. It is not there where an application bundles this package. */
+export function consoleFile({ name, type }: Omit<ConsoleFile, 'path'>) {
+  return ({ config }: Uses<'config'>): Handler | undefined => {
+    if (consoleSettings(config) === undefined) return undefined;
+    let content: ReturnType<typeof readContent> | undefined;
+    return async (ctx) => {
+      content ??= readContent(name);
+      const { plain, gzipped, hash } = await content.catch((cause: unknown) => {
+        content = undefined;
+        throw new RdcpError('RDCP_NOT_FOUND', 'The console is not installed here', { cause });
+      });
+      if (ctx.state.expired) return undefined;
+      const zipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+      ctx.res.setHeader('Content-Type', type);
+      ctx.res.setHeader('Cache-Control', 'no-cache');
+      ctx.res.setHeader('Vary', 'Accept-Encoding');
+      const tag = `"${hash}${zipped ? '-gzip' : ''}"`;
+      ctx.res.setHeader('ETag', tag);
+      if (knows(ctx, tag)) {
+        ctx.status = 304;
+        return undefined;
+      }
+      if (zipped) ctx.res.setHeader('Content-Encoding', 'gzip');
+      ctx.body = zipped ? gzipped : plain;
+      return undefined;
+    };
   };
 }
 
-interface Sources {
-  readonly codes: ConsoleCodes;
-  readonly recordAccess: RecordAccess;
-  readonly clock: Clock;
+/** @returns the file, also compressed, and the SHA-256 of its content */
+async function readContent(name: string) {
+  const plain = await readFile(join(packageFolder(), 'dist/console', name));
+  const hash = createHash('sha256').update(plain).digest('base64url');
+  return { plain, gzipped: await promisify(gzip)(plain, { level: 9 }), hash };
 }
 
 /** The body of `POST /rdcp/v1/console/session`. */
@@ -129,8 +145,15 @@ export const consoleSessionSchema = z.strictObject({
 const NO_CATEGORY = { action: 'authenticate', categories: [] } as const;
 
 /** `POST /rdcp/v1/console/code`: a one-time code for the credential of the request. */
-export function consoleCode({ codes, recordAccess, clock }: Sources): Handler {
+export function consoleCode({
+  config,
+  codes,
+  recordAccess,
+  clock,
+}: Uses<'config' | 'codes' | 'recordAccess' | 'clock'>): Handler | undefined {
+  if (consoleSettings(config) === undefined) return undefined;
   return async (ctx) => {
+    assertSameMachine(ctx);
     const credential = credentialIn(ctx.req);
     if (credential === undefined) {
       throw new RdcpError(
@@ -146,20 +169,22 @@ export function consoleCode({ codes, recordAccess, clock }: Sources): Handler {
   };
 }
 
-/**
- * `POST /rdcp/v1/console/session`: exchanges a one-time code for its credential.
- * @param tenancy determines the tenant of the credential
- */
-export function consoleSession(
-  { codes, recordAccess, clock }: Sources,
-  methods: readonly AuthMethod[],
-  tenancy: Step,
-): Handler {
+/** `POST /rdcp/v1/console/session`: exchanges a one-time code for its credential. */
+export function consoleSession({
+  config,
+  authenticator,
+  addressing,
+  codes,
+  recordAccess,
+  clock,
+}: Uses<'config' | 'authenticator' | 'addressing' | 'codes' | 'recordAccess' | 'clock'>): Handler | undefined {
+  if (consoleSettings(config) === undefined) return undefined;
+  const address = tenancy(addressing, 'process');
   return async (ctx) => {
     const found = codes.redeem(validBody(ctx, consoleSessionSchema).code);
-    if (found === undefined) throw codeRefusal(methods);
+    if (found === undefined) throw codeRefusal(authenticator.methods);
     ctx.state.principal = found.principal;
-    await tenancy(ctx);
+    await address(ctx);
     await recordAccess(ctx, { ...NO_CATEGORY, reason: 'console, by a one-time code' });
     const body: ConsoleSessionResponse = { ...opening(ctx, clock), credential: found.credential };
     return { body };
@@ -171,42 +196,4 @@ function credentialIn(req: IncomingMessage): HandedOver | undefined {
   if (key !== undefined) return { kind: 'api-key', value: key };
   const token = /^bearer +(\S+)$/i.exec(header(req, 'authorization') ?? '')?.[1];
   return token === undefined ? undefined : { kind: 'bearer', value: token };
-}
-
-/** The files of the console with their media types. The page is the file that its folder answers. */
-const CONSOLE_FILES = {
-  'index.html': 'text/html; charset=utf-8',
-  'console.js': 'text/javascript; charset=utf-8',
-  'console.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-} as const;
-
-type ConsoleFileName = keyof typeof CONSOLE_FILES;
-
-interface ConsoleFile {
-  readonly type: string;
-  readonly plain: Buffer;
-  readonly gzipped: Buffer;
-  /** SHA-256 of the content. */
-  readonly hash: string;
-}
-
-/** Reads a file of the console once. Rejects if it is not there, as where an application bundles this package. */
-type ReadConsoleFile = (name: ConsoleFileName) => Promise<ConsoleFile>;
-
-function createConsoleFiles(): ReadConsoleFile {
-  const files = new Map<ConsoleFileName, Promise<ConsoleFile>>();
-
-  async function read(name: ConsoleFileName): Promise<ConsoleFile> {
-    const plain = await readFile(join(packageFolder(), 'dist/console', name));
-    const hash = createHash('sha256').update(plain).digest('base64url');
-    return { type: CONSOLE_FILES[name], plain, gzipped: await promisify(gzip)(plain, { level: 9 }), hash };
-  }
-
-  return (name) => {
-    const file = files.get(name) ?? read(name);
-    files.set(name, file);
-    file.catch(() => files.delete(name));
-    return file;
-  };
 }

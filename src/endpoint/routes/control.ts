@@ -10,21 +10,18 @@ import { HEADERS } from '../../wire/constants.ts';
 import { type ControlRequest, controlRequestSchema } from '../../wire/control-request.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type { ControlResponse } from '../../wire/messages.ts';
-import type { AppDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
+import type { Uses } from '../parts.ts';
 import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../steps.ts';
 import type { Budgets } from './categories.ts';
-import { tenantKnown } from './tenants.ts';
+import { type KnownTenants, tenantKnown } from './tenants.ts';
+
+type ControlParts = KnownTenants &
+  Uses<'fleet' | 'choosing' | 'relay' | 'approvals' | 'budgets' | 'instruments' | 'clock'>;
 
 /** `POST /rdcp/v1/control`: passes the request to the control plane and counts the result. */
-export function control(sources: AppDependencies): Handler {
-  const {
-    config,
-    state: { plane, fleet, choosing, relay, approvals },
-    debug: { budgets },
-    host: { instruments },
-    time: { clock },
-  } = sources;
+export function control(parts: ControlParts): Handler {
+  const { config, plane, fleet, choosing, relay, approvals, budgets, instruments, clock } = parts;
   return async (ctx) => {
     const started = clock.monotonic();
     const asked = validBody(ctx, controlRequestSchema);
@@ -35,7 +32,7 @@ export function control(sources: AppDependencies): Handler {
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
       assertMayRaise(ctx, request, budgets);
-      const context = commandContext(ctx, request, sources);
+      const context = commandContext(ctx, request, parts);
       const { otelrdcp_target: target, otelrdcp_filter: filter } = request.options ?? {};
       if (target !== undefined || filter !== undefined) {
         await relay.check({ match: target?.match, filter }, 'options.otelrdcp_');
@@ -91,14 +88,14 @@ function assertMayRaise(ctx: Context, { categories = [], options }: ControlReque
   if (raised) assertScope(required(ctx, 'principal'), ['admin'], 'A larger budget');
 }
 
-function commandContext(ctx: Context, request: ControlRequest, sources: AppDependencies): CommandContext {
+function commandContext(ctx: Context, request: ControlRequest, parts: KnownTenants): CommandContext {
   const principal = required(ctx, 'principal');
   const tenancy = required(ctx, 'tenancy');
   const { requestId } = ctx.state;
   return {
     ...tenancy,
     // With settings that all tenants share, the scope names none: the change takes effect whichever tenant was named.
-    ...(tenancy.scope.tenantId !== undefined && tenantKnown(principal, tenancy.scope.tenantId, sources)),
+    ...(tenancy.scope.tenantId !== undefined && tenantKnown(principal, tenancy.scope.tenantId, parts)),
     identity: identityOf(principal),
     ...(principal.allow !== undefined && { allow: principal.allow }),
     requestId,

@@ -3,35 +3,36 @@ import { hasScope, identityKey, isOfTenants } from '../../access/principal.ts';
 import type { Members } from '../../control/fleet/types.ts';
 import type { CategoryView } from '../../control/types.ts';
 import type { EventsBudget, EventsCategory, EventsFleet, EventsRates, EventsSnapshot } from '../../wire/streams.ts';
-import type { StreamDependencies } from '../app.ts';
 import { header } from '../middleware/headers.ts';
-import { type Context, required, type Step, timestampNow } from '../steps.ts';
+import type { Uses } from '../parts.ts';
+import { type Context, type Handler, required, timestampNow } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import type { Watcher } from '../streams/watchers.ts';
-import { described, discovered, figures, limitsOf } from './categories.ts';
+import { type CategoryParts, described, discovered, figures, limitsOf } from './categories.ts';
 import { shown } from './service.ts';
 
 /** Most streams of events. */
 const MAX_WATCHERS = { total: 32, perIdentity: 8 };
 
+type EventsParts = CategoryParts & Uses<'fleet' | 'streams' | 'watchers' | 'watchCredential' | 'schedule' | 'delay'>;
+
 /** `GET /rdcp/v1/events`: the state, and how it changes. */
-export function events(sources: StreamDependencies): Step {
+export function events(parts: EventsParts): Handler {
   const places = new StreamPlaces({ name: 'event streams', ...MAX_WATCHERS });
-  const { state, time, watchers, watchCredential } = sources;
+  const { fleet, streams, watchers, watchCredential } = parts;
   return async (ctx) => {
-    if (ctx.method === 'HEAD') {
-      answerHead(ctx);
-      return;
-    }
+    await fleet?.refresh();
+    if (ctx.method === 'HEAD') return answerHead(ctx);
     const principal = required(ctx, 'principal');
     const leave = places.take({ identity: identityKey(principal) });
     const members = await watchers.prepare(hasScope(principal, 'admin'));
-    const stream = new EventStream(ctx, time);
+    const stream = new EventStream(ctx, parts);
     const end = () => stream.end();
-    const reader = new EventsReader(ctx, sources, stream, members);
-    stream.whenOver(leave, watchers.add(reader), state.streams.add(end), watchCredential(ctx, ['discovery'], end));
+    const reader = new EventsReader(ctx, parts, stream, members);
+    stream.whenOver(leave, watchers.add(reader), streams.add(end), watchCredential(ctx, ['discovery'], end));
     reader.begin(header(ctx.req, 'last-event-id'));
+    return undefined;
   };
 }
 
@@ -44,7 +45,7 @@ class EventsReader implements Watcher {
   readonly tenantId: string | undefined;
   readonly audits: boolean;
   readonly #ctx: Context;
-  readonly #sources: StreamDependencies;
+  readonly #parts: EventsParts;
   readonly #stream: EventStream;
   readonly #isTenant: boolean;
   #members: Members | undefined;
@@ -54,11 +55,11 @@ class EventsReader implements Watcher {
   readonly #samples: { readonly at: number; readonly totals: ReadonlyMap<string, number> }[] = [];
   #revision: number | undefined;
 
-  constructor(ctx: Context, sources: StreamDependencies, stream: EventStream, members: Members | undefined) {
+  constructor(ctx: Context, parts: EventsParts, stream: EventStream, members: Members | undefined) {
     const principal = required(ctx, 'principal');
     const { scope, tenantId, tenants } = required(ctx, 'tenancy');
     this.#ctx = ctx;
-    this.#sources = sources;
+    this.#parts = parts;
     this.#stream = stream;
     this.scope = scope;
     this.tenantId = tenantId;
@@ -68,7 +69,7 @@ class EventsReader implements Watcher {
   }
 
   begin(lastEventId: string | undefined): void {
-    const { watchers } = this.#sources;
+    const { watchers } = this.#parts;
     this.#fleet = this.#visibleFleet();
     this.#recentRates();
     if (!watchers.missedNothing(this.scope, lastEventId)) {
@@ -96,7 +97,7 @@ class EventsReader implements Watcher {
         this.#stale = true;
         break;
       }
-      const data: EventsCategory = { ...described(this.#ctx, view), ...figures(this.#ctx, this.#sources, view) };
+      const data: EventsCategory = { ...described(this.#ctx, view), ...figures(this.#ctx, this.#parts, view) };
       // After the last one the reader has the whole revision. Changes without a revision have no id.
       const id = view === last && revision !== this.#revision ? String(revision) : undefined;
       this.#send('category', data, id);
@@ -117,12 +118,12 @@ class EventsReader implements Watcher {
   rates(): void {
     if (!this.#stream.hasRoom) return;
     if (this.#stale) this.#snapshot();
-    const { state, time, host } = this.#sources;
-    const instances = host.measurements.instances();
-    const views = state.plane.view(this.scope);
+    const { plane, clock, measurements } = this.#parts;
+    const instances = measurements.instances();
+    const views = plane.view(this.scope);
     const measured = this.#recentRates();
     const data: EventsRates = {
-      timestamp: timestampNow(time.clock),
+      timestamp: timestampNow(clock),
       callsPerSecond: measured.reduce((sum, [, rate]) => sum + rate, 0),
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
       ...(instances !== undefined && { instances }),
@@ -138,12 +139,10 @@ class EventsReader implements Watcher {
 
   /** Takes a sample. @returns the calls a second of each category since the oldest sample that is kept */
   #recentRates(): readonly (readonly [category: string, rate: number])[] {
-    const { state, host, time } = this.#sources;
+    const { plane, clock, measurements } = this.#parts;
     const { callsOf } = required(this.#ctx, 'tenancy');
-    const at = time.clock.monotonic();
-    const totals = new Map(
-      state.plane.view(this.scope).map((view) => [view.name, host.measurements.countedSoFar(view, callsOf)]),
-    );
+    const at = clock.monotonic();
+    const totals = new Map(plane.view(this.scope).map((view) => [view.name, measurements.countedSoFar(view, callsOf)]));
     const oldest = this.#samples[0];
     if (this.#samples.push({ at, totals }) > RATE_SAMPLES) this.#samples.shift();
     if (oldest === undefined || at <= oldest.at) return [];
@@ -172,7 +171,7 @@ class EventsReader implements Watcher {
   }
 
   #limitsOf(view: CategoryView): ReturnType<typeof limitsOf> {
-    return limitsOf(view, required(this.#ctx, 'tenancy'), this.#sources.debug.budgets);
+    return limitsOf(view, required(this.#ctx, 'tenancy'), this.#parts.budgets);
   }
 
   #snapshot(): void {
@@ -180,9 +179,9 @@ class EventsReader implements Watcher {
       this.#stale = true;
       return;
     }
-    const { revision } = this.#sources.watchers;
+    const { revision } = this.#parts.watchers;
     const data: EventsSnapshot = {
-      ...discovered(this.#ctx, this.#sources),
+      ...discovered(this.#ctx, this.#parts),
       revision,
       ...(this.#fleet !== undefined && { fleet: this.#fleet }),
     };

@@ -8,14 +8,13 @@ import type { MetricUnit, MetricValue } from '../../wire/messages.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration } from '../../wire/time.ts';
-import type { AppDependencies } from '../app.ts';
-import type { RecordAccess } from '../audit.ts';
 import { validBody } from '../middleware/body.ts';
+import type { Uses } from '../parts.ts';
 import { type Handler, opening, required, timestampNow } from '../steps.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import { MAX_CHOSEN } from './control.ts';
 import { selectionText } from './tail.ts';
-import { countsFor, tenantKnown } from './tenants.ts';
+import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
 
 const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
@@ -23,10 +22,12 @@ const BYTES_IN_A_GIGABYTE = 1e9;
 /** Most forecasts at a time: each slows down every call of its categories. */
 const MAX_FORECASTS = { total: 8, perIdentity: 2 };
 
+type ForecastParts = KnownTenants &
+  Uses<'fleet' | 'choosing' | 'relay' | 'streams' | 'clock' | 'delay' | 'recordAccess'>;
+
 /** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
-export function forecast(sources: AppDependencies, recordAccess: RecordAccess): Handler {
-  const { plane, fleet, choosing, relay, streams } = sources.state;
-  const { clock, delay } = sources.time;
+export function forecast(parts: ForecastParts): Handler {
+  const { plane, fleet, choosing, relay, streams, clock, delay, recordAccess } = parts;
   const places = new StreamPlaces({ name: 'forecasts', ...MAX_FORECASTS });
   return async (ctx) => {
     const { categories, duration: seconds, target, filter, when } = validBody(ctx, forecastRequestSchema);
@@ -69,7 +70,7 @@ export function forecast(sources: AppDependencies, recordAccess: RecordAccess): 
         duration: formatDuration(seconds),
         instances: result.instances,
         ...(isChoice && { chosen: result.answeredBy.slice(0, MAX_CHOSEN) }),
-        ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
+        ...(tenantId !== undefined && tenantKnown(principal, tenantId, parts)),
         categories: Object.fromEntries(
           [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]),
         ),

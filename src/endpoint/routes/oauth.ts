@@ -1,27 +1,28 @@
 import type { Principal } from '../../access/principal.ts';
 import type { TokenCall, TokenEvent } from '../../access/tokens/call.ts';
 import { badRequest, withOAuthError } from '../../access/tokens/refusals.ts';
-import { GRANT_TYPES, type TokenService } from '../../access/tokens/service.ts';
-import type { Addressing } from '../../control/tenancy/address.ts';
+import { GRANT_TYPES } from '../../access/tokens/service.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
-import type { AuditTrail } from '../../trail/types.ts';
 import { SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';
-import type { Clock } from '../../wire/time/clock.ts';
 import { auditDraft } from '../audit.ts';
-import { count, countRefusal, type RateLimiter, senderOf } from '../middleware/access.ts';
+import { count, rateLimit, senderOf, tenancy } from '../middleware/access.ts';
 import { formBody } from '../middleware/body.ts';
+import type { Uses } from '../parts.ts';
 import { clientCertificateOf } from '../request.ts';
-import { type Context, type Handler, opening, required } from '../steps.ts';
+import { type Context, type Handler, opening, required, type Step } from '../steps.ts';
 
 /**
  * `POST /rdcp/v1/token`: issues a token for a credential (RFC 6749, RFC 8693), with the opening members of RDCP
  * answers.
  */
-export function token(tokens: TokenService, calls: TokenCalls, clock: Clock): Handler {
+export function token(parts: TokenParts): Handler | undefined {
+  const { tokens, clock } = parts;
+  if (tokens === undefined) return undefined;
+  const callOf = createTokenCalls(parts);
   return async (ctx) => {
-    const grant = await calls(ctx, (call: TokenCall) => tokens.grant(call));
+    const grant = await tokens.grant(await callOf(ctx));
     // RFC 6749, section 5.1, for HTTP/1.0 caches.
     return { body: { ...opening(ctx, clock), ...grant }, headers: { Pragma: 'no-cache' } };
   };
@@ -31,16 +32,20 @@ export function token(tokens: TokenService, calls: TokenCalls, clock: Clock): Ha
  * `POST /rdcp/v1/token/revoke`: ends the session of a token (RFC 7009). The answer does not reveal whether there was
  * one.
  */
-export function revoke(tokens: TokenService, calls: TokenCalls, clock: Clock): Handler {
+export function revoke(parts: TokenParts): Handler | undefined {
+  const { tokens, clock } = parts;
+  if (tokens === undefined) return undefined;
+  const callOf = createTokenCalls(parts);
   return async (ctx) => {
-    await calls(ctx, (call) => tokens.revoke(call));
+    await tokens.revoke(await callOf(ctx));
     return { body: opening(ctx, clock) };
   };
 }
 
 /** `GET /rdcp/v1/jwks`: the public keys for verifying tokens of this server (RFC 7517). */
-export function jwks(publishedKeys: NonNullable<TokenService['publishedKeys']>, clock: Clock): Handler {
-  return (ctx) => ({ body: { ...opening(ctx, clock), keys: publishedKeys() } });
+export function jwks({ tokens, clock }: Uses<'tokens' | 'clock'>): Handler | undefined {
+  const publishedKeys = tokens?.publishedKeys;
+  return publishedKeys && ((ctx) => ({ body: { ...opening(ctx, clock), keys: publishedKeys() } }));
 }
 
 /** An exchange, a refresh or a revocation has its credential in the body; client authentication is optional. */
@@ -50,8 +55,9 @@ const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'];
  * `GET /.well-known/oauth-authorization-server`: the server's metadata for OAuth clients (RFC 8414). Addresses derive
  * from the issuer, not from the request, because a client may trust them only when it asked the issuer itself.
  */
-export function oauthMetadata(config: ResolvedConfig, tokens: TokenService, address: URL): Handler {
-  const base = address.href.replace(/\/$/, '');
+export function oauthMetadata({ config, tokens }: Uses<'config' | 'tokens'>): Handler | undefined {
+  if (tokens?.issuerUrl === undefined) return undefined;
+  const base = tokens.issuerUrl.href.replace(/\/$/, '');
   const document: AuthorizationServerMetadata = {
     issuer: tokens.issuer,
     token_endpoint: base + TOKEN_PATHS.token,
@@ -73,28 +79,19 @@ function asksForCertificates({ server, security }: ResolvedConfig): boolean {
     : server.tls?.clientCaFile !== undefined;
 }
 
-interface TokenCallOptions {
-  readonly trail: Pick<AuditTrail, 'record'>;
-  readonly addressing: Addressing;
-  /** Counts requests without a valid credential, by address. */
-  readonly anonymous: RateLimiter;
-  /** Counts requests of an authenticated client. */
-  readonly limit: (ctx: Context) => void;
-  /** Determines the client's tenant. */
-  readonly tenancy: (ctx: Context) => void;
-}
+type TokenParts = Uses<'tokens' | 'trail' | 'addressing' | 'quotas' | 'clock'>;
 
 /**
- * Runs a token endpoint, whose credentials are in the body. As with a credential in a header, each is verified first: a
+ * Reads the call of a token endpoint, whose credential is in the body. As with a credential in a header, it is verified first: a
  * valid one counts against its identity, anything else against the address.
  */
-type TokenCalls = <T>(ctx: Context, run: (call: TokenCall) => Promise<T>) => Promise<T>;
-
-export function createTokenCalls({ trail, addressing, anonymous, limit, tenancy }: TokenCallOptions): TokenCalls {
+function createTokenCalls({ trail, addressing, quotas }: TokenParts): (ctx: Context) => Promise<TokenCall> {
   const form = formBody();
-  return async (ctx, run) => {
-    const sender = senderOf(ctx, anonymous);
-    const identify = (principal: Principal, ...steps: readonly ((ctx: Context) => void)[]) => {
+  const limit = rateLimit(quotas.token);
+  const address = tenancy(addressing, 'process');
+  return async (ctx) => {
+    const sender = senderOf(ctx, quotas.anonymous);
+    const identify = (principal: Principal, ...steps: readonly Step[]) => {
       ctx.state.principal = principal;
       try {
         for (const step of steps) step(ctx);
@@ -102,23 +99,17 @@ export function createTokenCalls({ trail, addressing, anonymous, limit, tenancy 
         throw withOAuthError(error, 'invalid_request');
       }
     };
-    const unidentified = () => count(ctx, anonymous, sender.address);
-    try {
-      await form(ctx);
-      return await run({
-        form: required(ctx, 'form'),
-        authorization: authorizationOf(ctx),
-        clientCertificate: clientCertificateOf(ctx.req),
-        sender,
-        identified: (principal) => identify(principal, limit, tenancy),
-        revoking: (principal) => identify(principal, tenancy),
-        unidentified,
-        note: (event) => note(ctx, event),
-      });
-    } catch (error) {
-      countRefusal(ctx, anonymous, error);
-      throw error;
-    }
+    await form(ctx);
+    return {
+      form: required(ctx, 'form'),
+      authorization: authorizationOf(ctx),
+      clientCertificate: clientCertificateOf(ctx.req),
+      sender,
+      identified: (principal) => identify(principal, limit, address),
+      revoking: (principal) => identify(principal, address),
+      unidentified: () => count(ctx, quotas.anonymous, sender.address),
+      note: (event) => note(ctx, event),
+    };
   };
 
   async function note(ctx: Context, { principal, ...event }: TokenEvent): Promise<void> {

@@ -2,13 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RdcpError } from '../../wire/errors.ts';
 import { packageFolder } from '../package-folder.ts';
+import type { Uses } from '../parts.ts';
 import type { Handler } from '../steps.ts';
 
-/**
- * `GET /rdcp/v1/openapi.json`: the OpenAPI document of this server.
- * @param hasPath whether this server has an endpoint, of all that the document of the package describes
- */
-export function openApi(hasPath: (path: string) => boolean): Handler {
+/** `GET /rdcp/v1/openapi.json`: of all that the document of the package describes, what this server has. */
+export function openApi({ hasPath }: Uses<'hasPath'>): Handler {
   let made: Promise<object> | undefined;
 
   async function make(): Promise<object> {

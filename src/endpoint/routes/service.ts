@@ -1,6 +1,5 @@
 import { hasScope, isOfTenants } from '../../access/principal.ts';
 import type { Member } from '../../control/fleet/types.ts';
-import type { Addressing } from '../../control/tenancy/address.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { CONSOLE_PATHS, PATHS, PROTOCOL, STANDARD_SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
 import { RdcpError } from '../../wire/errors.ts';
@@ -14,26 +13,28 @@ import type {
   WellKnownDocument,
 } from '../../wire/messages.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
-import type { Clock } from '../../wire/time/clock.ts';
 import { timestamp } from '../../wire/time.ts';
-import type { AppDependencies, StateParts } from '../app.ts';
-import { createHealthChecks, healthChecks } from '../health-checks.ts';
+import { createHealthChecks, type HealthParts, healthChecks } from '../health-checks.ts';
+import type { Uses } from '../parts.ts';
 import { type Context, type Handler, opening, required } from '../steps.ts';
-import { takesNotifications } from './alerts.ts';
 
 /** `GET /.well-known/rdcp`: the server's identity and features, for clients that know only its address. */
-export function wellKnown(
-  { config, state: { authenticator, tokens, fleet }, debug: { outputs } }: AppDependencies,
-  addressing: Addressing,
-): Handler {
-  const document: WellKnownDocument = {
+export function wellKnown({
+  config,
+  authenticator,
+  tokens,
+  fleet,
+  outputs,
+  addressing,
+  hasPath,
+}: Uses<'config' | 'authenticator' | 'tokens' | 'fleet' | 'outputs' | 'addressing' | 'hasPath'>): Handler {
+  const { wellKnown: _, discovery, control, status, health, notifications: __, ...own } = PATHS;
+  const { code: consoleCode, session: consoleSession } = CONSOLE_PATHS;
+  // Without a shared store the list of processes is refused.
+  const served = ([name, path]: [string, string]) => hasPath(path) && (name !== 'fleet' || fleet !== undefined);
+  const capabilities = (): WellKnownDocument => ({
     protocol: PROTOCOL,
-    endpoints: {
-      discovery: PATHS.discovery,
-      control: PATHS.control,
-      status: PATHS.status,
-      health: PATHS.health,
-    },
+    endpoints: { discovery, control, status, health },
     capabilities: {
       multiTenancy: config.tenancy !== false,
       performanceMetrics: true,
@@ -49,47 +50,27 @@ export function wellKnown(
       keyRotation: authenticator.methods.some((method) => method !== 'mtls'),
       tokenRefresh: tokens !== undefined,
     },
-    otelrdcp_endpoints: {
-      metrics: PATHS.metrics,
-      tenants: PATHS.tenants,
-      audit: PATHS.audit,
-      session: PATHS.session,
-      forecast: PATHS.forecast,
-      ...(config.tail !== false && { tail: PATHS.tail }),
-      events: PATHS.events,
-      ...(takesNotifications(config) && { alerts: PATHS.alerts }),
-      approvals: PATHS.approvals,
-      approve: PATHS.approve,
-      openapi: PATHS.openapi,
-      ...(consoleSettings(config) !== undefined && {
-        consoleCode: CONSOLE_PATHS.code,
-        consoleSession: CONSOLE_PATHS.session,
-      }),
-      ...(fleet !== undefined && { fleet: PATHS.fleet }),
-      ...(tokens !== undefined && { token: TOKEN_PATHS.token, revoke: TOKEN_PATHS.revoke }),
-      ...(tokens?.publishedKeys !== undefined && { jwks: TOKEN_PATHS.jwks }),
-      ...(tokens?.issuerUrl !== undefined && { metadata: TOKEN_PATHS.metadata }),
-    },
-    ...(consoleSettings(config) !== undefined && { otelrdcp_console: { page: CONSOLE_PATHS.page } }),
-  };
+    otelrdcp_endpoints: Object.fromEntries(
+      Object.entries({ ...own, consoleCode, consoleSession, ...TOKEN_PATHS }).filter(served),
+    ),
+    ...(hasPath(CONSOLE_PATHS.page) && { otelrdcp_console: { page: CONSOLE_PATHS.page } }),
+  });
   return (ctx) => {
     const { tenant } = addressing.own(ctx.state.principal);
-    return {
-      body: {
-        ...document,
-        ...(tenant !== undefined && { tenant }),
-        ...(ctx.state.principal !== undefined && { otelrdcp_authenticated: true }),
-        ...(maySeeEmission(ctx) && { otelrdcp_emit: outputs.emission }),
-      },
+    const body: WellKnownDocument = {
+      ...capabilities(),
+      ...(tenant !== undefined && { tenant }),
+      ...(ctx.state.principal !== undefined && { otelrdcp_authenticated: true }),
+      ...(maySeeEmission(ctx) && { otelrdcp_emit: outputs.emission }),
     };
+    return { body };
   };
 }
 
 /** `GET /rdcp/v1/health`. An anonymous probe sees only the overall status. */
-export function health(dependencies: AppDependencies): Handler {
-  const { clock } = dependencies.time;
-  const { outputs } = dependencies.debug;
-  const runChecks = createHealthChecks({ checks: healthChecks(dependencies), clock });
+export function health(parts: HealthParts & Uses<'clock'>): Handler {
+  const { clock, outputs } = parts;
+  const runChecks = createHealthChecks({ checks: healthChecks(parts), clock });
   return async (ctx) => {
     const { status, checks } = await runChecks();
     const body: HealthResponse = {
@@ -103,11 +84,12 @@ export function health(dependencies: AppDependencies): Handler {
 }
 
 /** `GET /rdcp/v1/session`: the auth context of the credential. */
-export function session(
-  config: ResolvedConfig,
-  { isolation, service }: Pick<AppDependencies['host'], 'isolation' | 'service'>,
-  clock: Clock,
-): Handler {
+export function session({
+  config,
+  isolation,
+  service,
+  clock,
+}: Uses<'config' | 'isolation' | 'service' | 'clock'>): Handler {
   const settings = consoleSettings(config);
   const { tail } = config;
   return (ctx) => {
@@ -151,7 +133,7 @@ export function session(
  * `GET /rdcp/v1/fleet`: the processes that share the store. Hosts and process ids are for the owner: in multi-tenant
  * mode a tenant sees only their number, in its answers.
  */
-export function fleetMembers({ fleet }: StateParts, clock: Clock): Handler {
+export function fleetMembers({ fleet, clock }: Uses<'fleet' | 'clock'>): Handler {
   return async (ctx) => {
     if (required(ctx, 'principal').tenantId !== undefined) throw notForTenants(ctx, 'The list of processes');
     if (fleet === undefined)
@@ -169,7 +151,7 @@ export function fleetMembers({ fleet }: StateParts, clock: Clock): Handler {
 }
 
 /** `GET /rdcp/v1/notifications`: the receivers of notifications, and what became of the newest events. */
-export function notifications({ notifications: receivers }: AppDependencies['host'], clock: Clock): Handler {
+export function notifications({ notifications: receivers, clock }: Uses<'notifications' | 'clock'>): Handler {
   return (ctx) => {
     if (isOfTenants(required(ctx, 'principal'))) throw notForTenants(ctx, 'The list of notifications');
     const body: NotificationsResponse = { ...opening(ctx, clock), receivers: receivers() };

@@ -12,14 +12,14 @@ import type { TailCounts, TailOpen } from '../../wire/streams.ts';
 import { tailRequestSchema } from '../../wire/tail-request.ts';
 import { describeInstances, whenText } from '../../wire/target-text.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
-import type { StreamDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
-import { type Context, required, type Step } from '../steps.ts';
+import type { Time, Uses } from '../parts.ts';
+import { type Context, type Handler, required } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import { malformed, parseQuery, type Rules, wholeNumber } from './query.ts';
-import { countsFor, tenantKnown } from './tenants.ts';
+import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
@@ -68,11 +68,16 @@ const MAX_TAILS = { total: 32, perIdentity: 8 };
 
 type TailSettings = Exclude<ResolvedConfig['tail'], false>;
 
+type TailParts = KnownTenants &
+  Uses<'fleet' | 'choosing' | 'relay' | 'streams' | 'recordAccess' | 'watchCredential' | 'watchers' | 'randomUUID'> &
+  Time;
+
 /** `GET` and `POST /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
-export function tail(sources: StreamDependencies, settings: TailSettings): Step {
+export function tail(parts: TailParts): Handler | undefined {
+  const { config, plane, fleet, choosing, relay, streams, clock, recordAccess, watchCredential, watchers } = parts;
+  const { tail: settings } = config;
+  if (settings === false) return undefined;
   const places = new StreamPlaces({ name: 'tails', ...MAX_TAILS });
-  const { config, time, recordAccess, watchCredential, watchers } = sources;
-  const { plane, fleet, choosing, relay, streams } = sources.state;
   return async (ctx) => {
     const { categories, seconds, rate, lines, since, log, target, filter, when } = requested(
       ctx,
@@ -88,10 +93,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
     }
     const summary = await fleet?.summary();
     plane.assertKnown(categories);
-    if (ctx.method === 'HEAD') {
-      answerHead(ctx);
-      return;
-    }
+    if (ctx.method === 'HEAD') return answerHead(ctx);
     const selected = { categories, tenantId, tenants, ...target, filter, when };
     await relay.check(selected);
     let replaced = false;
@@ -103,7 +105,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
       client: `${header(ctx.req, REQUEST_HEADERS.clientId) ?? ''} ${ctx.state.facts.clientKey}`,
       replace: () => replace(),
     });
-    const id = sources.host.randomUUID();
+    const id = parts.randomUUID();
     const note = (state: AuditedTail, reason: string) =>
       recordAccess(ctx, { action: 'tail', categories, reason, tail: state });
     let open: TailOpen;
@@ -116,18 +118,18 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
         revision: summary?.revision ?? watchers.revision,
         instances: choosing.number(categories, target?.instances),
         categories,
-        expiresAt: timestamp(time.clock.now() + seconds * 1000),
-        ...(tenantId !== undefined && tenantKnown(principal, tenantId, sources)),
+        expiresAt: timestamp(clock.now() + seconds * 1000),
+        ...(tenantId !== undefined && tenantKnown(principal, tenantId, parts)),
       };
     } catch (error) {
       leave();
       throw error;
     }
-    const stream = new EventStream(ctx, time);
+    const stream = new EventStream(ctx, parts);
     const lineTail = new Tail(
       { ...selected, rate, log, since, lines, milliseconds: seconds * 1000 },
       readerOf(stream, principal),
-      time,
+      parts,
       (result) => void note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined),
     );
     stream.whenOver(leave, () => lineTail.end('closed'));
@@ -142,6 +144,7 @@ export function tail(sources: StreamDependencies, settings: TailSettings): Step 
       watchCredential(ctx, log ? [settings.scope, 'control'] : [settings.scope, 'tail'], () => lineTail.end('revoked')),
     );
     lineTail.begin(relay);
+    return undefined;
   };
 }
 

@@ -6,7 +6,7 @@ import { EVERYBODY } from '../../wire/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../wire/messages.ts';
 import { isIdentifier, matchesAny } from '../../wire/names.ts';
 import { timestamp } from '../../wire/time.ts';
-import type { AppDependencies } from '../app.ts';
+import type { Uses } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
 
 /** Most states, one per category and tenant, in an answer: about 5 MB. More would block the service for seconds. */
@@ -18,11 +18,12 @@ const MAX_STATES = 250_000;
  */
 export function tenants({
   config,
-  state: { plane },
-  debug: { namedTenants },
-  host: { isolation },
-  time: { clock },
-}: AppDependencies): Handler {
+  plane,
+  fleet,
+  namedTenants,
+  isolation,
+  clock,
+}: Uses<'config' | 'plane' | 'fleet' | 'namedTenants' | 'isolation' | 'clock'>): Handler {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
 
   function summary(tenantId: string | undefined): TenantSummary {
@@ -52,7 +53,8 @@ export function tenants({
   // The application may pass anything to `runWithTenant`.
   const served = () => [...namedTenants].filter((id) => isIdentifier(id) && id !== EVERYBODY);
 
-  return (ctx) => {
+  return async (ctx) => {
+    await fleet?.refresh();
     const { tenantId, scope, tenants } = required(ctx, 'tenancy');
     const known =
       isolation.level === undefined ? [undefined] : [...new Set([...knownTenants(config, plane), ...served()])].sort();
@@ -79,6 +81,8 @@ export function countsFor({ tenantId, tenants }: Principal, { otherTenants, ...c
   return tenantId === undefined && tenants === undefined && otherTenants ? { ...counts, otherTenants } : counts;
 }
 
+export type KnownTenants = Uses<'config' | 'plane' | 'hasNamed'>;
+
 /**
  * Warns an operator who may have misspelt the tenant that a request names: it is neither configured, nor has settings, nor has
  * the application worked for it in this process. Credentials of a tenant learn nothing of others.
@@ -86,11 +90,11 @@ export function countsFor({ tenantId, tenants }: Principal, { otherTenants, ...c
 export function tenantKnown(
   principal: Principal,
   tenantId: string,
-  { config, state: { plane }, debug }: Pick<AppDependencies, 'config' | 'state' | 'debug'>,
+  { config, plane, hasNamed }: KnownTenants,
 ): { readonly tenantKnown?: false } {
   if (principal.tenantId !== undefined || config.tenancy === false) return {};
   const known = knownTenants(config, plane);
-  if (known.has(tenantId) || debug.hasNamed(tenantId)) return {};
+  if (known.has(tenantId) || hasNamed(tenantId)) return {};
   // Tenants in baggage are read only where something depends on them.
   return config.tenancy.baggageKey === undefined || known.size > 0 ? { tenantKnown: false } : {};
 }

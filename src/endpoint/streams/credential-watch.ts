@@ -1,8 +1,8 @@
 import { keepsRights } from '../../access/principal.ts';
 import type { Scope } from '../../wire/constants.ts';
 import { isRdcpError } from '../../wire/errors.ts';
-import type { Time } from '../app.ts';
 import type { Identify } from '../middleware/access.ts';
+import type { Time } from '../parts.ts';
 import { type Context, required } from '../steps.ts';
 
 /**

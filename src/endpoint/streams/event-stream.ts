@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS } from '../../wire/constants.ts';
 import type { Delay } from '../../wire/time/clock.ts';
-import type { Time } from '../app.ts';
 import { contentType } from '../error-answer.ts';
+import type { Time } from '../parts.ts';
 import { cutOff } from '../request.ts';
 import type { Context } from '../steps.ts';
 
@@ -126,7 +126,7 @@ function textOf(data: object | string): string {
 }
 
 /** Answers a HEAD request. */
-export function answerHead(ctx: Context): void {
+export function answerHead(ctx: Context): undefined {
   writeHead(ctx);
   ctx.res.end();
 }

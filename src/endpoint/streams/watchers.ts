@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Members } from '../../control/fleet/types.ts';
 import type { CategoryView, Scope } from '../../control/types.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
-import type { StateParts, Time } from '../app.ts';
+import type { Uses } from '../parts.ts';
 
 /** Interval in which changed categories are noticed, in milliseconds. */
 const LOOK_MS = 100;
@@ -14,6 +14,8 @@ const OVERLAP_MS = 60_000;
 const MAX_ENTRIES = 100;
 /** Most states remembered by their revision. */
 const MAX_REMEMBERED = 16;
+
+type WatchersParts = Uses<'plane' | 'trail' | 'fleet' | 'clock' | 'schedule' | 'delay'>;
 
 /** A reader of state. */
 export interface Watcher {
@@ -33,8 +35,7 @@ export interface Watcher {
 
 /** Notices what changes, for all watchers together. Without a watcher it does nothing. */
 export class Watchers {
-  readonly #state: StateParts;
-  readonly #time: Time;
+  readonly #parts: WatchersParts;
   /** With the state that each has. */
   readonly #watchers = new Map<Watcher, readonly CategoryView[]>();
   /** The state of a scope at a revision that was sent to watchers. */
@@ -51,14 +52,13 @@ export class Watchers {
   #ticks = 0;
   #reading = false;
 
-  constructor(state: StateParts, time: Time) {
-    this.#state = state;
-    this.#time = time;
-    this.#ownRevision = time.clock.now();
+  constructor(parts: WatchersParts) {
+    this.#parts = parts;
+    this.#ownRevision = parts.clock.now();
   }
 
   get revision(): number {
-    return this.#state.fleet?.revision ?? this.#ownRevision;
+    return this.#parts.fleet?.revision ?? this.#ownRevision;
   }
 
   /**
@@ -66,7 +66,7 @@ export class Watchers {
    * @returns the processes as of the last second
    */
   async prepare(audits: boolean): Promise<Members | undefined> {
-    if (this.#members === undefined) this.#members = await this.#state.fleet?.members().catch(() => undefined);
+    if (this.#members === undefined) this.#members = await this.#parts.fleet?.members().catch(() => undefined);
     if (audits && this.#entries === undefined) await this.#readTrail();
     return this.#members;
   }
@@ -74,15 +74,15 @@ export class Watchers {
   /** Whether a reader that received everything up to a revision has missed nothing since. */
   missedNothing(scope: Scope, revision: string | undefined): boolean {
     const sent = revision === undefined ? undefined : this.#sent.get(sentKey(scope, revision));
-    return sent !== undefined && sent === this.#state.plane.view(scope);
+    return sent !== undefined && sent === this.#parts.plane.view(scope);
   }
 
   /** @returns a function that removes it */
   add(watcher: Watcher): () => void {
-    const views = this.#state.plane.view(watcher.scope);
+    const views = this.#parts.plane.view(watcher.scope);
     this.#watchers.set(watcher, views);
     this.#remember(watcher.scope, views);
-    this.#stop ??= this.#time.schedule(LOOK_MS, () => this.#tick());
+    this.#stop ??= this.#parts.schedule(LOOK_MS, () => this.#tick());
     return () => {
       this.#watchers.delete(watcher);
       if (this.#watchers.size > 0) return;
@@ -96,7 +96,7 @@ export class Watchers {
   async #tick(): Promise<void> {
     this.#ticks += 1;
     const isSlow = this.#ticks % SLOW_EVERY === 0;
-    const changed = [...this.#watchers].filter(([{ scope }, before]) => this.#state.plane.view(scope) !== before);
+    const changed = [...this.#watchers].filter(([{ scope }, before]) => this.#parts.plane.view(scope) !== before);
     // One revision for the changes of all watchers.
     if (changed.length > 0) this.#ownRevision += 1;
     for (const [watcher] of isSlow ? this.#watchers : changed) {
@@ -124,14 +124,14 @@ export class Watchers {
     const [watcher, rates] = next;
     this.#due.delete(watcher);
     const before = this.#watchers.get(watcher);
-    this.#time.delay(0, () => this.#serve());
+    this.#parts.delay(0, () => this.#serve());
     if (before === undefined) return;
     this.#look(watcher, before);
     if (rates) watcher.rates();
   }
 
   #look(watcher: Watcher, before: readonly CategoryView[]): void {
-    const views = this.#state.plane.view(watcher.scope);
+    const views = this.#parts.plane.view(watcher.scope);
     if (views === before) return;
     const changed = differences(before, views);
     this.#watchers.set(watcher, views);
@@ -154,16 +154,16 @@ export class Watchers {
   }
 
   async #readFleet(): Promise<void> {
-    const members = await this.#state.fleet?.members().catch(() => undefined);
+    const members = await this.#parts.fleet?.members().catch(() => undefined);
     if (members === undefined || this.#watchers.size === 0) return;
     this.#members = members;
     for (const watcher of this.#watchers.keys()) watcher.fleet(members);
   }
 
   async #readTrail(): Promise<void> {
-    const since = this.#time.clock.now() - OVERLAP_MS;
+    const since = this.#parts.clock.now() - OVERLAP_MS;
     const known = this.#entries;
-    const page = await this.#state.trail.query({ since, limit: MAX_ENTRIES }).catch(() => undefined);
+    const page = await this.#parts.trail.query({ since, limit: MAX_ENTRIES }).catch(() => undefined);
     // Other entries are known when the last watcher has left meanwhile: the next one begins with a read of its own.
     if (page === undefined || this.#entries !== known) return;
     this.#entries = new Map([...(known ?? [])].filter(([, at]) => at >= since));

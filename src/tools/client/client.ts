@@ -1,10 +1,10 @@
 import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
-import { CONSOLE_PATHS, type ControlAction, type Level, PATHS } from '../../wire/constants.ts';
+import { CONSOLE_PATHS, type ControlAction, PATHS } from '../../wire/constants.ts';
+import type { CategorySelection, ControlCommand, ControlOptions } from '../../wire/control-options.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type {
   ApprovalsResponse,
   ConsoleCodeResponse,
-  ControlBudget,
   ControlResponse,
   DiscoveryResponse,
   FleetResponse,
@@ -17,78 +17,12 @@ import type {
   WellKnownDocument,
 } from '../../wire/messages.ts';
 import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../../wire/streams.ts';
-import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
 import { randomId } from './random-id.ts';
 import { RdcpResponseError } from './response-error.ts';
 import { type EventsRequest, events, forecast, type TailRequest, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
-
-/** One category or several. */
-export type CategorySelection = string | readonly string[];
-
-/** How a change is made. */
-export interface ControlOptions {
-  /** Whether the change expires. @default true if `duration` is set */
-  readonly temporary?: boolean;
-  /** Seconds, or `<n>s|m|h|d`. @default the server's default, for a temporary change */
-  readonly duration?: number | string;
-  /** Reason for the audit trail, 1 to 500 characters. */
-  readonly reason?: string;
-  /**
-   * Limits what each category emits in a process; overrides the configured budget. The change is temporary, and ends early
-   * when `calls` or `bytes` are used up. More calls per second than configured, or `false` (no limit), need the scope
-   * `admin`. An addition of this implementation. @default the server's configured budget
-   */
-  readonly otelrdcp_budget?: ControlBudget | false;
-  /**
-   * Whose work it is for: an `enable` with it makes an activation, `otelrdcp_activation` of the response, and leaves the
-   * settings of the categories. An addition of this implementation. @default all work
-   */
-  readonly otelrdcp_target?: ControlTarget;
-  /** The lines that it is for; an activation, as with a target. An addition of this implementation. @default all lines */
-  readonly otelrdcp_filter?: LineFilter;
-  /**
-   * Records the lines of each piece of work, and writes those of work that ends so; an activation, as with a target. An
-   * addition of this implementation. @default lines are written at once
-   */
-  readonly otelrdcp_when?: When;
-  /**
-   * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
-   * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this
-   * implementation. @default every line
-   */
-  readonly otelrdcp_level?: Level;
-  /**
-   * On `enable`: switches nothing. The response has a signed document of the control, `otelrdcp_document`, for processes that
-   * follow one (`pull`), whose categories need not be known here. Needs `security.tokens` of the server. An addition of this
-   * implementation. @default the control is made
-   */
-  readonly otelrdcp_sign?: true;
-  /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
-  readonly otelrdcp_id?: string;
-  /**
-   * Only asks what would change: the response has the changes, nothing is changed and nothing is audited. An addition of
-   * this implementation. @default false
-   */
-  readonly otelrdcp_dryRun?: boolean;
-  /**
-   * For `reset`: ends what is on or off for a while, and leaves permanent settings. An addition of this implementation.
-   * @default every setting is removed
-   */
-  readonly otelrdcp_only?: 'temporary';
-}
-
-/** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
-export interface ControlCommand {
-  /** Kind of the change. */
-  readonly action: ControlAction;
-  /** May be omitted for `reset` and `status`, to select every category. */
-  readonly categories?: CategorySelection;
-  /** Duration, reason and limits. @default none */
-  readonly options?: ControlOptions;
-}
 
 /**
  * A client for a server's remote control. Every method rejects with an {@link RdcpError}: an {@link RdcpResponseError} with

@@ -6,11 +6,18 @@ import {
   MAX_BUDGET_RATE,
   MAX_BUDGET_TOTAL,
 } from '../../../wire/constants.ts';
+import {
+  type ControlCommand,
+  type ControlOptions,
+  LETTING_LEVELS,
+  OPTION_RULES,
+  QUIET_LEVELS,
+} from '../../../wire/control-options.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
-import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
+import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -40,8 +47,6 @@ const BUDGET = {
 const LEVEL = {
   level: { value: 'info', help: 'only lines from this level up, of loggers with levels: silly, trace, debug or info' },
 } as const satisfies Record<string, Option>;
-const QUIET_LEVELS = LEVELS.filter(isQuiet);
-const LETTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 const FOR: Option = { value: '5m', help: 'duration, after which the change ends (default: permanent)' };
 const ALL: Option = { help: 'every category' };
 const COMMON = {
@@ -221,20 +226,14 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   const given = duration(values, 'for');
   const { target, filter, when } = partOf(values);
   const id = text(values, 'id');
-  if (values.permanent === true && (target ?? filter ?? when) !== undefined) {
-    throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
-  }
-  if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
-    throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
-  }
   const level =
     verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
   const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
   const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
-  return {
+  const settings: ControlOptions = {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
-    ...budget,
+    ...(budget !== undefined && { otelrdcp_budget: budget }),
     ...(target !== undefined && { otelrdcp_target: target }),
     ...(filter !== undefined && { otelrdcp_filter: filter }),
     ...(when !== undefined && { otelrdcp_when: when }),
@@ -243,18 +242,30 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
     ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
   };
+  const needsEnd = OPTION_RULES.find(({ option, values, lasting }) => {
+    const value = settings[option];
+    return lasting !== undefined && value !== undefined && values?.includes(value) !== false;
+  });
+  if (values.permanent === true && needsEnd !== undefined) {
+    const isTimeOrBudget = needsEnd.option === 'duration' || needsEnd.option === 'otelrdcp_budget';
+    const what = isTimeOrBudget
+      ? '--for, --rate, --calls, --bytes or --unlimited'
+      : 'what selects work, lines or processes';
+    throw new UsageError(`--permanent cannot be combined with ${what}`);
+  }
+  return settings;
 }
 
-function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
+function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
   const limits = {
     callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
     calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
     bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
   };
   const limited = Object.values(limits).some((value) => value !== undefined);
-  if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
+  if (values.unlimited !== true) return limited ? limits : undefined;
   if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
-  return { otelrdcp_budget: false };
+  return false;
 }
 
 interface Intent {

@@ -1,0 +1,100 @@
+import type { Authenticator } from '../access/authenticator.ts';
+import type { TokenService } from '../access/tokens/service.ts';
+import type { ControlInstruments, SharedMeasurements } from '../calls/metrics/types.ts';
+import type { Relay } from '../calls/tail/relay.ts';
+import type { Approvals } from '../control/approvals.ts';
+import type { Choosing } from '../control/fleet/choosing.ts';
+import type { Fleet } from '../control/fleet/types.ts';
+import type { Addressing } from '../control/tenancy/address.ts';
+import type { Isolation } from '../control/tenancy/isolation.ts';
+import type { ControlPlane } from '../control/types.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import type { Conditions } from '../otel/report/conditions.ts';
+import type { ReportFault } from '../otel/report/faults.ts';
+import type { AuditTrail } from '../trail/types.ts';
+import type { Emission } from '../wire/emission.ts';
+import type { DiscoveredSource, NotificationReceiver } from '../wire/messages.ts';
+import type { Clock, Delay, Schedule } from '../wire/time/clock.ts';
+import type { RecordAccess } from './audit.ts';
+import type { SharedFolder, ConsoleCodes } from './console/codes.ts';
+import type { Quotas } from './middleware/access.ts';
+import type { Budgets } from './routes/categories.ts';
+import type { WatchCredential } from './streams/credential-watch.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
+import type { Watchers } from './streams/watchers.ts';
+
+export interface Time {
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+  readonly delay: Delay;
+}
+
+/** What the endpoint is made of. */
+export interface EndpointParts extends Time {
+  readonly config: ResolvedConfig;
+
+  // The state in use. These live as long as its store.
+  readonly plane: ControlPlane;
+  readonly trail: AuditTrail;
+  readonly authenticator: Authenticator;
+  /** Present when the server issues tokens itself. */
+  readonly tokens: TokenService | undefined;
+  /** The processes that share the store, if it is shared. */
+  readonly fleet: Fleet | undefined;
+  readonly choosing: Choosing;
+  /** Taps debug calls, in this process and the others of its fleet. */
+  readonly relay: Relay;
+  /** Changes that wait for an approval. */
+  readonly approvals: Approvals;
+  /** Event streams in progress. */
+  readonly streams: OpenStreams;
+  /** Resolves when the store answers and accepts writes. */
+  readonly checkStore: () => Promise<void>;
+
+  // The debug calls of the process: where they come from, what limits them, and where they go.
+  /** Returns the logger of another library that a category controls. */
+  readonly sourceOf: (category: string) => DiscoveredSource | undefined;
+  /** Whether the application has worked for a tenant in this process. */
+  readonly hasNamed: (tenantId: string) => boolean;
+  /** The tenants that the application has worked for in this process. */
+  readonly namedTenants: ReadonlySet<string>;
+  readonly budgets: Budgets;
+  /** Where debug calls go, and whether they are lost. */
+  readonly outputs: { readonly emission: Emission; readonly lost: boolean };
+  readonly measurements: SharedMeasurements;
+
+  // The process. These outlive a change of the store.
+  /** Name of this process's service. */
+  readonly service: () => string;
+  readonly instruments: ControlInstruments;
+  /** How tenants are isolated. */
+  readonly isolation: Isolation;
+  /** Temporary problems. */
+  readonly conditions: Pick<Conditions, 'watch' | 'holding'>;
+  /** Shared by the processes of a cluster; `undefined` while this process is in none. */
+  readonly shared: () => SharedFolder | undefined;
+  /** Outcomes of the newest notifications. */
+  readonly notifications: () => readonly NotificationReceiver[];
+  /** Aborted once the server closes; every request is then answered 503. */
+  readonly closing: AbortSignal;
+  readonly randomUUID: () => string;
+  /** Receives errors whose details the client does not see. */
+  readonly report: (error: unknown) => void;
+  /** Receives unforeseen errors, which are reported to the service's owner. */
+  readonly fault: ReportFault;
+}
+
+/** What a route's factory may take: the parts, and what several routes share. */
+export interface RouteParts extends EndpointParts {
+  readonly addressing: Addressing;
+  readonly quotas: Quotas;
+  readonly recordAccess: RecordAccess;
+  readonly watchCredential: WatchCredential;
+  readonly watchers: Watchers;
+  readonly codes: ConsoleCodes;
+  /** Whether this server has a path. */
+  readonly hasPath: (path: string) => boolean;
+}
+
+/** The parts that something takes. */
+export type Uses<Names extends keyof RouteParts> = Pick<RouteParts, Names>;
