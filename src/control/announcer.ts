@@ -5,8 +5,8 @@ import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
+import { activationText } from '../wire/words/activation.ts';
 import { settingText } from '../wire/words/level.ts';
-import { describeActivation } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
@@ -106,7 +106,7 @@ export class Announcer {
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
       const lasting = this.#remaining(each, origin.changedAt);
-      const begun = describeActivation(each, { names: nameSome(each.categories), values: false, state: 'on' });
+      const begun = activationText(each, { values: false, state: 'on' });
       parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
@@ -293,11 +293,7 @@ function withNames(groups: ReadonlyMap<string, readonly string[]>): readonly str
 }
 
 function describeEndOf(activation: Activation): string {
-  const text = describeActivation(activation, {
-    names: nameSome(activation.categories),
-    values: false,
-    state: 'off again',
-  });
+  const text = activationText(activation, { values: false, state: 'off again' });
   return activation.when === undefined ? text : `${text} ended`;
 }
 

@@ -111,6 +111,9 @@ export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'
 /** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
+/** The attribute of work that is the SHA-256 of its ticket. Values of tickets are no attributes: they could be guessed by matching. */
+export const TICKET_ATTRIBUTE = 'rdcp.ticket';
+
 /** Levels of a control, from the least urgent. */
 export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const;
 /**

@@ -7,8 +7,9 @@ import {
   type SpanContext,
   trace,
 } from '@opentelemetry/api';
-import { TICKET_ATTRIBUTE, TICKET_ENTRY } from '../../access/tickets/ticket.ts';
+import { TICKET_ENTRY } from '../../access/tickets/ticket.ts';
 import type { ServedRequest, Work, WorkContext } from '../../gate/work.ts';
+import { TICKET_ATTRIBUTE } from '../../wire/constants.ts';
 import { carriedTicket } from './carried-ticket.ts';
 
 const HEADER = 'http.request.header.';

@@ -1,10 +1,10 @@
 import { escapeUnprintable } from '../../wire/printable.ts';
+import { counted } from '../../wire/words/count.ts';
 import { type Command, EXIT, type Terminal, UsageError, type Values } from './command.ts';
 import { failureOf } from './explain.ts';
 import { MergedOutput, streamed } from './merged-output.ts';
 import { formatOf } from './output.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service, servicesAgain } from './services.ts';
-import { counted } from './words.ts';
 
 /** What became of a command at one of several services. */
 export interface Outcome {

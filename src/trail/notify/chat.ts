@@ -1,7 +1,7 @@
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
-import { settingText } from '../../wire/words/level.ts';
+import { byText, madeText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';
@@ -65,19 +65,7 @@ function changes(entry: RecordedEntry): string {
 
 /** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
 function states({ changes: all }: RecordedEntry, after = ''): string {
-  const byState = Map.groupBy(
-    all,
-    (change) => `${settingText({ enabled: change.newState, level: change.otelrdcp_level })}${after}${lasting(change)}`,
-  );
-  return [...byState]
-    .map(
-      ([state, some]) =>
-        `${nameSome(
-          some.map(({ category }) => category),
-          { most: MAX_NAMES },
-        )} ${state}`,
-    )
-    .join('; ');
+  return byText(all, (change) => `${madeText(change)}${after}${lasting(change)}`, MAX_NAMES).join('; ');
 }
 
 function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {

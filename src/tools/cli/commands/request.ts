@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { TICKET_ATTRIBUTE } from '../../../wire/constants.ts';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -104,7 +105,7 @@ export const request: Command = {
     });
     if (values.tail !== true) return EXIT.done;
     const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');
-    const wanted = wantedOf({ ...values, for: lasting, match: [`rdcp.ticket=${hash}`] });
+    const wanted = wantedOf({ ...values, for: lasting, match: [`${TICKET_ATTRIBUTE}=${hash}`] });
     const shared = { order: new TraceGroups(), ...(several && { services: chosen.each }) };
     try {
       return await readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));

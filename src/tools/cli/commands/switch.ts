@@ -10,8 +10,9 @@ import {
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
+import type { Timestamp } from '../../../wire/time.ts';
 import { partText } from '../../../wire/words/activation.ts';
-import { settingText } from '../../../wire/words/level.ts';
+import { appliedText, byText, madeText, NOT_SHARED, staysOff, tenantsText } from '../../../wire/words/change.ts';
 import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
 import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
@@ -51,9 +52,6 @@ const COMMON = {
   'dry-run': { help: 'only show what would change' },
   yes: { short: 'y', help: 'do not ask' },
 } as const satisfies Record<string, Option>;
-
-/** Where the store is not shared. */
-const ALONE = 'in this process alone: other processes of the service, if there are any, do not share its store';
 
 const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
 
@@ -328,14 +326,16 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
     if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
-    const tenants = affected(answer);
+    const tenants = tenantsText(answer);
     if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
-    const lasting = lastingOffs(answer);
-    if (lasting !== undefined) terminal.show(terminal.paint(escapeUnprintable(lasting), 'bold'));
-    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(ALONE);
+    const stays = answer.otelrdcp_dryRun === true ? undefined : staysOff(answer);
+    if (stays !== undefined) {
+      const reset = shellWords('rdcp', 'reset', ...stays.categories, '--tenant', answer.tenant?.id ?? '');
+      terminal.show(terminal.paint(`${stays.text}: ${reset}`, 'bold'));
+    }
+    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(NOT_SHARED);
     if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
-    const missing = pending.length === 0 ? '' : `; still pending: ${pending.join(', ')}`;
-    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${missing}`);
+    terminal.out(`\n${appliedText(fleet, pending)}`);
   });
   if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
@@ -353,22 +353,6 @@ function showChanges(
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
   terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
-}
-
-/** The tenants that changes affect, where they were requested for one tenant. */
-function affected({ tenant }: ControlResponse): string | undefined {
-  if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
-  if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
-  return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
-}
-
-/** Explains a tenant's permanent off, and how to undo it. */
-function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse): string | undefined {
-  const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
-  if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
-    return undefined;
-  const stays = `${nameSome(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
-  return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
 }
 
 /** Sources whose loggers have levels. */
@@ -423,15 +407,16 @@ async function noteStillOn(
 
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
 function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
-  const names = new Map<string, string[]>();
-  for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
-    if (expiresAt === undefined) continue;
-    const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const setting = settingText({ enabled: newState, level });
-    const ending = `${dryRun === true ? 'would be ' : ''}${setting} ${time}`;
-    names.set(ending, [...(names.get(ending) ?? []), category]);
-  }
-  return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);
+  const timed = changes.filter(({ expiresAt }) => expiresAt !== undefined);
+  return byText(timed, (change) => {
+    const time = timeText(change.effectiveAt, change.expiresAt ?? '', now);
+    return `${dryRun === true ? 'would be ' : ''}${madeText(change)} ${time}`;
+  });
+}
+
+/** Such as `for 15m, until 14:05:12`. */
+function timeText(from: Timestamp, until: Timestamp, now: number): string {
+  return `for ${between(from, until)}, until ${clockTime(until, now)}`;
 }
 
 function endedActivations({ action, message }: ControlResponse): boolean {
@@ -445,7 +430,7 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
   const { id, expiresAt } = activation;
-  const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const time = timeText(timestamp, expiresAt, now);
   const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
   return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }

@@ -1,10 +1,10 @@
 import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/format.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';

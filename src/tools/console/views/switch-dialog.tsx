@@ -4,10 +4,12 @@ import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { counted } from '../../../wire/words/count.ts';
+import { clockTime } from '../../../wire/words/time.ts';
 import { connection, now, state } from '../page.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { clockTime, counted, exactSpan } from '../parts/format.ts';
+import { exactSpan } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { type ChangeForm, commandOf, RequestIds, readDuration, receiptOf, undoOf } from '../state/change.ts';
@@ -263,7 +265,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
         {wrong ??
           (seconds === undefined
             ? 'Stays until it is switched again.'
-            : `Goes back by itself at ${clockTime(new Date(now.value + seconds * 1000))}.`)}
+            : `Goes back by itself at ${clockTime(now.value + seconds * 1000)}.`)}
       </p>
     </fieldset>
   );

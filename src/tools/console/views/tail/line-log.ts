@@ -1,5 +1,6 @@
 import type { TailLine } from '../../../../wire/streams.ts';
-import { counted, dayTime } from '../../parts/format.ts';
+import { counted } from '../../../../wire/words/count.ts';
+import { dayTime } from '../../parts/format.ts';
 import type { Filter } from './filter.ts';
 import { attributesText } from './text-of-line.ts';
 
@@ -124,7 +125,7 @@ export class LineLog {
     const held = this.#held;
     this.#held = [];
     this.#heldSize = 0;
-    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line', 'lines')} dropped during the pause`, true, at);
+    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line')} dropped during the pause`, true, at);
     this.#unseen = 0;
     for (const row of held) this.#append(row);
   }
