@@ -85,6 +85,9 @@ export const SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts', 'admi
 /** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number];
 
+/** How an entry of the audit trail may have ended. */
+export const AUDIT_OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
+
 /** Which credentials a server asks for, from a key to a certificate with an identity. */
 export const SECURITY_LEVELS = ['basic', 'standard', 'enterprise'] as const;
 /** One of {@link SECURITY_LEVELS}. */

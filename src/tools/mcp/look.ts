@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
@@ -169,8 +169,6 @@ export function status(service: Service, now: () => number): AddTool {
   });
 }
 
-const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
-
 export function audit(service: Service, now: () => number): AddTool {
   return tool('audit', service, {
     title: 'Read the audit trail',
@@ -181,7 +179,7 @@ export function audit(service: Service, now: () => number): AddTool {
       limit: z.int().min(1).max(100).default(20),
       action: z.enum(AUDIT_ACTIONS).optional(),
       category: z.string().max(64).optional(),
-      outcome: z.enum(OUTCOMES).optional(),
+      outcome: z.enum(AUDIT_OUTCOMES).optional(),
       tenant,
     }),
     output: z.object({

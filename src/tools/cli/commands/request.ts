@@ -5,6 +5,7 @@ import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
@@ -12,7 +13,7 @@ import { categoryNames, namesOf, parseSelection, resolve, type Selection, sugges
 import { duration } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
-import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
+import { filledOf, INSTANCE_OPTIONS } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
 import { TraceGroups } from '../trace-groups.ts';
 import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
@@ -56,7 +57,7 @@ export const request: Command = {
     const selection = parseSelection(operands);
     const lasting = duration(values, 'for') ?? USUAL;
     const reason = text(values, 'reason');
-    const processes = instancesOf(values);
+    const { target: processes } = filledOf(values, Object.keys(FIELDS.processes) as FieldName[]);
     if (values.tail === true && (values.one === true || values.percent !== undefined)) {
       throw new UsageError(
         '--tail cannot be combined with --one or --percent, which would choose other processes for it',
@@ -65,7 +66,7 @@ export const request: Command = {
     const others = lists(values, 'also');
     if (others.length > 0 && values.tail !== true)
       throw new UsageError('--also is for --tail: it names services to read');
-    if (others.length > 0 && processes.instances !== undefined) {
+    if (others.length > 0 && processes !== undefined) {
       throw new UsageError('--also cannot be combined with --instance or --version, which are about the first service');
     }
     const chosen = await chosenServices(terminal, values);
@@ -73,7 +74,7 @@ export const request: Command = {
     if (several && values.tail !== true) {
       throw new UsageError('a request has one ticket: name one service, or add --tail to read the lines of several');
     }
-    if (several && (others.length > 0 || processes.instances !== undefined)) {
+    if (several && (others.length > 0 || processes !== undefined)) {
       throw new UsageError('several services cannot be combined with --also, --instance or --version');
     }
     const reading = several

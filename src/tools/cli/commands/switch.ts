@@ -1,12 +1,4 @@
-import {
-  type ControlAction,
-  EVERYBODY,
-  isQuiet,
-  LEVELS,
-  type Level,
-  MAX_BUDGET_RATE,
-  MAX_BUDGET_TOTAL,
-} from '../../../wire/constants.ts';
+import { type ControlAction, EVERYBODY, isQuiet, LEVELS, type Level } from '../../../wire/constants.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -21,10 +13,16 @@ import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, oneOf, wholeNumber } from '../option-values.ts';
+import { duration, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
-import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
+import {
+  LIMIT_OPTIONS,
+  limitsOf,
+  OUTCOME_OPTIONS,
+  selectionOf as partOf,
+  SELECTION_OPTIONS,
+} from '../selection-options.ts';
 import { state } from '../table.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
@@ -35,9 +33,7 @@ const LASTING = {
   permanent: { help: 'until it is switched again' },
 } as const satisfies Record<string, Option>;
 const BUDGET = {
-  rate: { value: 'N', help: 'maximum calls per second; more than configured needs admin' },
-  calls: { value: 'N', help: 'end after N calls' },
-  bytes: { value: 'N', help: 'end after N bytes' },
+  ...LIMIT_OPTIONS,
   unlimited: { help: 'no limit on calls (needs admin)' },
 } as const satisfies Record<string, Option>;
 const LEVEL = {
@@ -246,14 +242,9 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
 }
 
 function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
-  const limits = {
-    callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
-    calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
-    bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
-  };
-  const limited = Object.values(limits).some((value) => value !== undefined);
-  if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
-  if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
+  const limits = limitsOf(values);
+  if (values.unlimited !== true) return limits === undefined ? {} : { otelrdcp_budget: limits };
+  if (limits !== undefined) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
   return { otelrdcp_budget: false };
 }
 

@@ -18,8 +18,8 @@ import { completionsOf } from './tail/fields.ts';
 import { parseFilter, withTerm } from './tail/filter.ts';
 import { Histogram } from './tail/histogram.tsx';
 import { LineDetails } from './tail/line-details.tsx';
-import type { Row } from './tail/line-log.ts';
 import { LogList } from './tail/log-list.tsx';
+import type { Row } from './tail/row.ts';
 import {
   categoriesOf,
   closeTail,

@@ -2,7 +2,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { clockTime } from '../../../../wire/words/time.ts';
 import { now } from '../../page.ts';
 import { dayTime } from '../../parts/format.ts';
-import type { Row } from './line-log.ts';
+import type { Row } from './row.ts';
 
 const BARS = 80;
 

@@ -5,7 +5,7 @@ import { printable, utcTime } from '../../parts/format.ts';
 import { Fields } from '../../parts/tables.tsx';
 import { LongText } from '../../parts/text.tsx';
 import { fieldOf, plainValue, termFor } from './filter.ts';
-import type { LineRow } from './line-log.ts';
+import type { LineRow } from './row.ts';
 import { lineText, traceLink } from './text-of-line.ts';
 
 interface LineDetailsProps {

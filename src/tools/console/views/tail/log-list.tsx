@@ -6,7 +6,7 @@ import { dayTime, printable } from '../../parts/format.ts';
 import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
 import { durationOf } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
-import type { GroupRow, LineRow, Row } from './line-log.ts';
+import type { GroupRow, LineRow, Row } from './row.ts';
 
 interface LogListProps {
   /** Replaced or appended to; `version` changes with it. */

@@ -5,9 +5,11 @@ import type { TailCounts, TailEvent, TailLine } from '../../../../wire/streams.t
 import type { LineFilter, Target, When } from '../../../../wire/target.ts';
 import { counted } from '../../../../wire/words/count.ts';
 import { tailEndText } from '../../../../wire/words/tail.ts';
+import { askedForMs } from '../../../client/passing.ts';
 import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
-import { askedForMs, type Problem, problemOf } from '../../state/problem.ts';
-import { LineLog, type LineRow } from './line-log.ts';
+import { type Problem, problemOf } from '../../state/problem.ts';
+import { LineLog } from './line-log.ts';
+import type { LineRow } from './row.ts';
 
 export interface TailSettings {
   readonly categories: readonly string[];
