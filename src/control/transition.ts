@@ -7,16 +7,10 @@ import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
-import { levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
-import {
-  type ActivationSources,
-  activationOf,
-  assertRoomForActivation,
-  describeActivation,
-  isOfAlert,
-  ofCategory,
-} from './activation.ts';
+import { activationText } from '../wire/words/activation.ts';
+import { levelText } from '../wire/words/level.ts';
+import { type ActivationSources, activationOf, assertRoomForActivation, isOfAlert, ofCategory } from './activation.ts';
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -192,7 +186,7 @@ export function transition(
   if (isActivating(request) && expiresAt !== undefined) {
     const activation = activationOf(request, categories, expiresAt, by, sources);
     assertRoom(snapshot, activation);
-    const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} until ${timestamp(expiresAt)}`;
+    const summary = `Enabled ${activationText(activation, { values: true })} until ${timestamp(expiresAt)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -246,7 +240,7 @@ function endOne(
 ): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
-  const summary = `Ended ${describeActivation(activation, { names: nameSome(activation.categories), values: false })}`;
+  const summary = `Ended ${activationText(activation, { values: false })}`;
   return {
     categories: activation.categories,
     activations: activations.filter((each) => each !== activation),

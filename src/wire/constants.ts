@@ -85,6 +85,9 @@ export const SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts', 'admi
 /** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number];
 
+/** How an entry of the audit trail may have ended. */
+export const AUDIT_OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
+
 /** Which credentials a server asks for, from a key to a certificate with an identity. */
 export const SECURITY_LEVELS = ['basic', 'standard', 'enterprise'] as const;
 /** One of {@link SECURITY_LEVELS}. */
@@ -111,6 +114,9 @@ export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'
 /** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
 
+/** The attribute of work that is the SHA-256 of its ticket. Values of tickets are no attributes: they could be guessed by matching. */
+export const TICKET_ATTRIBUTE = 'rdcp.ticket';
+
 /** Levels of a control, from the least urgent. */
 export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const;
 /**
@@ -118,6 +124,11 @@ export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as co
  * and what is less urgent does not.
  */
 export type Level = (typeof LEVELS)[number];
+
+/** Whether a level takes lines away, instead of letting them out. */
+export function isQuiet(level: Level): boolean {
+  return level === 'warn' || level === 'error';
+}
 
 /** What `allow` of a credential may name: the actions that switch, and the two that read lines. */
 export const ALLOWED_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'tail', 'forecast'] as const;

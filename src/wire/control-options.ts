@@ -1,7 +1,6 @@
-import { type ControlAction, LEVELS, type Level } from './constants.ts';
+import { type ControlAction, isQuiet, LEVELS, type Level } from './constants.ts';
 import type { ControlBudget } from './messages.ts';
 import type { ControlTarget, LineFilter, When } from './target.ts';
-import { isQuiet } from './target-text.ts';
 
 /** One category or several. */
 export type CategorySelection = string | readonly string[];

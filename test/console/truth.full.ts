@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
-import { whomOf } from '../../src/tools/console/state/reach.ts';
+import { whomOf } from '../../src/wire/words/state.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
@@ -61,7 +61,7 @@ async function rowIsTrue(page: Page, client: RdcpClient, what: string): Promise<
     const badge = await row.locator('.cell.state').textContent();
     const settings = category.otelrdcp_settings;
     const some = (settings?.temporary ?? 0) + (settings?.permanent ?? 0) + (category.otelrdcp_activations?.length ?? 0);
-    return whom === whomOf(category, undefined) && badge === (category.enabled ? 'On' : some > 0 ? 'Partly' : 'Off');
+    return whom === whomOf(category, 'everybody') && badge === (category.enabled ? 'On' : some > 0 ? 'Partly' : 'Off');
   });
 }
 
@@ -117,7 +117,7 @@ browserTest('an activation is made in the dialog, shown for whom, and ended alon
   await dialog.getByText('Only some work or lines').click();
   await dialog.getByLabel('Work with', { exact: true }).fill('42');
   await dialog.getByRole('button', { name: /^Enable/ }).click();
-  await dialog.getByText('Write name=value').waitFor();
+  await dialog.getByText(/must be NAME=VALUE/).waitFor();
   await dialog.getByLabel('Work with', { exact: true }).fill('user.id=42');
   await dialog.getByLabel('Lines where').fill('rows >');
   await dialog.getByRole('button', { name: /^Enable/ }).click();

@@ -1,11 +1,17 @@
+import type { State } from '../../wire/words/state.ts';
 import { cut, folded, widthOf } from './fold.ts';
-import type { Style, Terminal } from './terminal.ts';
+
+export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
 
 /** A text, or one with a style where colours are shown. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 /** The parts of a terminal that a table uses: colours and width. */
-export type Canvas = Pick<Terminal, 'paint'> & Partial<Pick<Terminal, 'screen'>>;
+export interface Canvas {
+  /** Escapes control characters, and colours the text where colours are shown. */
+  paint(text: string, style: Style | undefined): string;
+  readonly screen?: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
+}
 
 export type Rows = readonly (readonly Cell[])[];
 
@@ -72,7 +78,7 @@ function laidOut(widths: readonly number[], room: number): Place[][] {
 
 /** One line, or more where a cell is folded; none where no cell below has a text. */
 function linesOf(
-  paint: Terminal['paint'],
+  paint: Canvas['paint'],
   row: readonly Cell[],
   places: readonly Place[],
   below: boolean,
@@ -96,7 +102,7 @@ function linesOf(
 }
 
 /** As the terminal will show it, so that its width is known. */
-function escaped(paint: Terminal['paint'], cell: Cell | undefined): Cell {
+function escaped(paint: Canvas['paint'], cell: Cell | undefined): Cell {
   if (typeof cell === 'object') return { text: paint(cell.text, undefined), style: cell.style };
   return paint(cell ?? '', undefined);
 }
@@ -105,8 +111,9 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 
-/** `on`, `off` and `quiet`, in colours. @param isQuiet whether it takes lines away, instead of letting them out */
-export function state(enabled: boolean, isQuiet = false): Cell {
-  if (isQuiet) return { text: 'quiet', style: 'yellow' };
-  return enabled ? { text: 'on', style: 'green' } : { text: 'off', style: 'dim' };
+const STYLES = { on: 'green', quiet: 'yellow', off: 'dim' } as const;
+
+/** A state in its colour. */
+export function state(text: State): Cell {
+  return { text, style: STYLES[text] };
 }

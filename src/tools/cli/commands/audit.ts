@@ -1,9 +1,9 @@
 import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { levelText } from '../../../wire/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
+import { levelText } from '../../../wire/words/level.ts';
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -15,7 +15,6 @@ import type { Cell } from '../table.ts';
 
 /** `end` is a `reset` of what lasts for a while. */
 const ACTIONS = [...AUDIT_ACTIONS, 'end'] as const;
-const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = ofServices({
   summary: 'show the audit trail, newest entry first; audit verify checks it',
@@ -29,7 +28,7 @@ export const audit: Command = ofServices({
       completes: ACTIONS,
       help: 'only this action: enable, end, expire, authorize, token.issue, ...',
     },
-    outcome: { value: 'NAME', completes: OUTCOMES, help: `only ${OUTCOMES.join(', ')}` },
+    outcome: { value: 'NAME', completes: AUDIT_OUTCOMES, help: `only ${AUDIT_OUTCOMES.join(', ')}` },
     category: { value: 'NAME', completes: 'categories', help: 'only entries about this category' },
     client: { value: 'ID', help: 'only entries of this client' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
@@ -79,7 +78,7 @@ function filterOf(terminal: Terminal, values: Values): LimitedFilter {
   const given = {
     since: instant(terminal, values, 'since'),
     until: instant(terminal, values, 'until'),
-    outcome: oneOf(OUTCOMES, values, 'outcome'),
+    outcome: oneOf(AUDIT_OUTCOMES, values, 'outcome'),
     category: text(values, 'category')?.toUpperCase(),
     client: text(values, 'client'),
     cursor: text(values, 'cursor'),

@@ -1,11 +1,4 @@
-import {
-  type ControlAction,
-  EVERYBODY,
-  LEVELS,
-  type Level,
-  MAX_BUDGET_RATE,
-  MAX_BUDGET_TOTAL,
-} from '../../../wire/constants.ts';
+import { type ControlAction, EVERYBODY, LEVELS, type Level } from '../../../wire/constants.ts';
 import {
   type ControlCommand,
   type ControlOptions,
@@ -16,20 +9,28 @@ import {
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
+import type { Timestamp } from '../../../wire/time.ts';
+import { partText } from '../../../wire/words/activation.ts';
+import { appliedText, byText, madeText, NOT_SHARED, staysOff, tenantsText } from '../../../wire/words/change.ts';
+import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
+import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, oneOf, wholeNumber } from '../option-values.ts';
+import { duration, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
-import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
+import {
+  LIMIT_OPTIONS,
+  limitsOf,
+  OUTCOME_OPTIONS,
+  selectionOf as partOf,
+  SELECTION_OPTIONS,
+} from '../selection-options.ts';
 import { state } from '../table.ts';
-import { isOn, statesOf } from '../tenant-settings.ts';
-import { between, clockTime, remaining } from '../times.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -39,9 +40,7 @@ const LASTING = {
   permanent: { help: 'until it is switched again' },
 } as const satisfies Record<string, Option>;
 const BUDGET = {
-  rate: { value: 'N', help: 'maximum calls per second; more than configured needs admin' },
-  calls: { value: 'N', help: 'end after N calls' },
-  bytes: { value: 'N', help: 'end after N bytes' },
+  ...LIMIT_OPTIONS,
   unlimited: { help: 'no limit on calls (needs admin)' },
 } as const satisfies Record<string, Option>;
 const LEVEL = {
@@ -54,9 +53,6 @@ const COMMON = {
   'dry-run': { help: 'only show what would change' },
   yes: { short: 'y', help: 'do not ask' },
 } as const satisfies Record<string, Option>;
-
-/** Where the store is not shared. */
-const ALONE = 'in this process alone: other processes of the service, if there are any, do not share its store';
 
 const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
 
@@ -257,14 +253,9 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
 }
 
 function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
-  const limits = {
-    callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
-    calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
-    bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
-  };
-  const limited = Object.values(limits).some((value) => value !== undefined);
-  if (values.unlimited !== true) return limited ? limits : undefined;
-  if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
+  const limits = limitsOf(values);
+  if (values.unlimited !== true) return limits;
+  if (limits !== undefined) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
   return false;
 }
 
@@ -337,14 +328,16 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
     if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
-    const tenants = affected(answer);
+    const tenants = tenantsText(answer);
     if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
-    const lasting = lastingOffs(answer);
-    if (lasting !== undefined) terminal.show(terminal.paint(escapeUnprintable(lasting), 'bold'));
-    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(ALONE);
+    const stays = answer.otelrdcp_dryRun === true ? undefined : staysOff(answer);
+    if (stays !== undefined) {
+      const reset = shellWords('rdcp', 'reset', ...stays.categories, '--tenant', answer.tenant?.id ?? '');
+      terminal.show(terminal.paint(`${stays.text}: ${reset}`, 'bold'));
+    }
+    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(NOT_SHARED);
     if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
-    const missing = pending.length === 0 ? '' : `; still pending: ${pending.join(', ')}`;
-    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${missing}`);
+    terminal.out(`\n${appliedText(fleet, pending)}`);
   });
   if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
@@ -356,28 +349,12 @@ function showChanges(
 ): void {
   const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
     category,
-    state(previousState),
-    state(newState, level !== undefined && isQuiet(level)),
+    state(stateOf({ enabled: previousState })),
+    state(stateOf({ enabled: newState, level })),
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
   terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
-}
-
-/** The tenants that changes affect, where they were requested for one tenant. */
-function affected({ tenant }: ControlResponse): string | undefined {
-  if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
-  if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
-  return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
-}
-
-/** Explains a tenant's permanent off, and how to undo it. */
-function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse): string | undefined {
-  const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
-  if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
-    return undefined;
-  const stays = `${nameSome(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
-  return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
 }
 
 /** Sources whose loggers have levels. */
@@ -432,15 +409,16 @@ async function noteStillOn(
 
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
 function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
-  const names = new Map<string, string[]>();
-  for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
-    if (expiresAt === undefined) continue;
-    const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const state = level === undefined ? (newState ? 'on' : 'off') : levelState(level);
-    const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
-    names.set(ending, [...(names.get(ending) ?? []), category]);
-  }
-  return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);
+  const timed = changes.filter(({ expiresAt }) => expiresAt !== undefined);
+  return byText(timed, (change) => {
+    const time = timeText(change.effectiveAt, change.expiresAt ?? '', now);
+    return `${dryRun === true ? 'would be ' : ''}${madeText(change)} ${time}`;
+  });
+}
+
+/** Such as `for 15m, until 14:05:12`. */
+function timeText(from: Timestamp, until: Timestamp, now: number): string {
+  return `for ${between(from, until)}, until ${clockTime(until, now)}`;
 }
 
 function endedActivations({ action, message }: ControlResponse): boolean {
@@ -454,7 +432,7 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
   const { id, expiresAt } = activation;
-  const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const time = timeText(timestamp, expiresAt, now);
   const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
   return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }
