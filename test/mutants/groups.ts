@@ -24,6 +24,8 @@ export interface Outcome {
 
 export interface Group extends Outcome {
   readonly files: readonly string[];
+  /** All that they load, the nearest first. */
+  readonly loaded: readonly string[];
   /** How often the parts of each source ran. */
   readonly ranges: Readonly<Record<string, readonly Range[]>>;
 }
@@ -77,27 +79,27 @@ export function run(files: readonly string[], seconds: number, variables: NodeJS
   });
 }
 
-/** All files of the project that a group loads, itself among them. */
-export function loadedBy(files: readonly string[]): Set<string> {
+/** All files of the project that a group loads, the nearest first. */
+export function loadedBy(files: readonly string[]): string[] {
   const loaded = new Set(files);
   for (const file of loaded) for (const each of importedBy(file)) loaded.add(each);
-  return loaded;
+  return [...loaded];
 }
 
 /** Runs a group without a fault, or takes what is known of it: nothing that it loads has changed since. */
-export async function measured(files: readonly string[], loaded: ReadonlySet<string>): Promise<Group> {
+export async function measured(files: readonly string[], loaded: readonly string[]): Promise<Group> {
   const hash = createHash('sha256');
   for (const file of loaded) hash.update(file).update(readFileSync(join(ROOT, file)));
   const kept = join(CACHE, `${hash.digest('hex')}.json`);
   try {
-    return JSON.parse(readFileSync(kept, 'utf8')) as Group;
+    return { ...(JSON.parse(readFileSync(kept, 'utf8')) as Group), loaded };
   } catch {
     // Not known yet.
   }
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-reached-'));
   // V8 counts functions that come from the cache of compiled code with less precision.
   const outcome = await run(files, 180, { NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' });
-  const group = { files, ...outcome, ranges: rangesIn(folder) };
+  const group = { files, loaded, ...outcome, ranges: rangesIn(folder) };
   rmSync(folder, { recursive: true });
   mkdirSync(CACHE, { recursive: true });
   if (outcome.failed === undefined) writeFileSync(kept, JSON.stringify(group));

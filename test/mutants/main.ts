@@ -85,7 +85,7 @@ async function groupsReaching(files: ReadonlySet<string>, room: string): Promise
   const groups: Group[] = [];
   await forEach(groupsOf(taking, MOST_TOGETHER), async (members) => {
     const loaded = loadedBy(members);
-    if (![...files].some((file) => loaded.has(file))) return;
+    if (!loaded.some((file) => files.has(file))) return;
     const group = await measured(members, loaded);
     if (group.failed === undefined) groups.push(group);
     else console.log(`left out: ${members.join(' ')} (without a fault: ${group.failed})`);
@@ -100,12 +100,11 @@ for (const room of values.room.split(',')) {
   let noticed = 0;
   await forEach(mutants, async (mutant) => {
     const { file, start, end, instead } = mutant;
-    const key = (group: Group) => `${file} ${group.files[0]}`;
-    const nearness = (group: Group) =>
-      (notices.get(key(group)) ?? 0) * 10 + (group.files.some((test) => importedBy(test).includes(file)) ? 5 : 0);
+    const noticesOf = ({ files }: Group) => notices.get(`${file} ${files[0]}`) ?? 0;
+    const distance = (group: Group) => group.loaded.indexOf(file);
     const reaching = groups
       .filter((group) => reaches(group, file, start))
-      .sort((a, b) => nearness(b) - nearness(a) || a.seconds - b.seconds);
+      .sort((a, b) => noticesOf(b) - noticesOf(a) || distance(a) - distance(b));
     const until = performance.now() + seconds * 1000;
     let failed: string | undefined;
     let tried = 0;
@@ -114,7 +113,7 @@ for (const room of values.room.split(',')) {
       tried += 1;
       ({ failed } = await run(group.files, group.seconds * 3 + 15, { MUTANT: JSON.stringify(mutant) }));
       if (failed === undefined) continue;
-      notices.set(key(group), (notices.get(key(group)) ?? 0) + 1);
+      notices.set(`${file} ${group.files[0]}`, noticesOf(group) + 1);
       noticed += 1;
       break;
     }
