@@ -242,13 +242,20 @@ describe('nested work', () => {
   });
 
   it('that ends well counts towards the limits of the work around it', (t) => {
-    for (const limits of [{ callsPerWork: 3 }, { bytesPerWork: 3000 }]) {
+    for (const [limits, together] of [
+      [{ callsPerWork: 3 }, 1],
+      [{ callsPerWork: 3 }, 5],
+      [{ bytesPerWork: 3000 }, 1],
+    ] as const) {
       const { activate, gate, database, records } = recording(t, { limits });
       activate();
       const text = 'x'.repeat(900);
       gate.work.runNamed('outer', () => {
-        for (let call = 1; call <= 5; call++)
-          gate.work.runNamed('inner', () => database.debug(`call ${call}`, { text }));
+        for (let call = 1; call <= 5; call += together) {
+          gate.work.runNamed('inner', () => {
+            for (let each = call; each < call + together; each++) database.debug(`call ${each}`, { text });
+          });
+        }
         gate.work.fail(undefined);
       });
       const lines = records.map(({ message, attributes }) => [message, attributes['rdcp.recorder.cut']]);
@@ -259,7 +266,7 @@ describe('nested work', () => {
           ['call 4', undefined],
           ['call 5', undefined],
         ],
-        JSON.stringify(limits),
+        `${JSON.stringify(limits)}, ${together} in each`,
       );
     }
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { type Candidate, choose } from '../../src/control/fleet/choose.ts';
 import { Choosing } from '../../src/control/fleet/choosing.ts';
+import type { Fleet } from '../../src/control/fleet/types.ts';
 import { BEAT_MS, type Instance } from '../../src/store/fleet-store.ts';
 import type { Instances } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';
@@ -85,8 +86,17 @@ describe('the processes that are chosen', () => {
 });
 
 test('a process reads the fleet at each beat where it is among the first or the eight next in line, else at each tenth', async () => {
-  const id = (pid: number) => ({ id: `process-${pid}`, host: 'vm', pid, version: '1' });
-  const fleet = Array.from({ length: 40 }, (_, pid) => id(pid));
+  const fleet = Array.from(
+    { length: 40 },
+    (_, pid): Instance => ({
+      id: `process-${pid}`,
+      service: 'shop',
+      host: 'vm',
+      pid,
+      version: '1',
+      startedAt: 0,
+    }),
+  );
   const instances = { count: 1 };
   const order = choose({ id: 'c', categories, instances }, fleet, 38);
   for (const [place, reads] of [
@@ -97,9 +107,9 @@ test('a process reads the fleet at each beat where it is among the first or the 
   ] as const) {
     const { schedule, pass } = virtualTime();
     let count = 0;
-    const summary = async () => {
+    const summary: Fleet['summary'] = async () => {
       count += 1;
-      return {} as FleetSummary;
+      return { revision: 1, instances: fleet.length, applied: fleet.length, pending: [] };
     };
     const self = () => fleet.find((each) => each.id === order[place]) as Instance;
     const choosing = new Choosing({ self, fleet: { candidates: () => fleet, summary }, schedule });
