@@ -101,7 +101,9 @@ for (const room of values.room.split(',')) {
   await forEach(mutants, async (mutant) => {
     const { file, start, end, instead } = mutant;
     const noticesOf = ({ files }: Group) => notices.get(`${file} ${files[0]}`) ?? 0;
-    const distance = (group: Group) => group.loaded.indexOf(file);
+    // Tests of the room first, such as test/emit/ for calls/emit/, then those that import the file by the fewest steps.
+    const isOfRoom = ({ files: [test = ''] }: Group) => file.split('/').includes(test.split('/')[1] ?? '');
+    const distance = (group: Group) => group.loaded.indexOf(file) - (isOfRoom(group) ? group.loaded.length : 0);
     const reaching = groups
       .filter((group) => reaches(group, file, start))
       .sort((a, b) => noticesOf(b) - noticesOf(a) || distance(a) - distance(b));
