@@ -50,8 +50,9 @@ test('an attribute keeps its type, and one without a value has none', () => {
 });
 
 test('what is no record is passed over', () => {
-  for (const value of [null, 'text', 7, {}, { attributes: 'none' }, { resourceLogs: {} }, [[null]]]) {
-    assert.deepEqual(collect(value), { checkpoints: [], waiting: new Map() });
+  const parts = HEAD.map((missing) => otlp(HEAD.filter((attribute) => attribute !== missing)));
+  for (const value of [null, 'text', 7, {}, { attributes: 'none' }, { resourceLogs: {} }, [[null]], ...parts]) {
+    assert.deepEqual(collect(value), { checkpoints: [], waiting: new Map() }, JSON.stringify(value));
   }
 });
 

@@ -376,6 +376,15 @@ test('a deferred entry is written although another process answered its request,
   }
 });
 
+test('a change is written after the deferred entries, which are older', async () => {
+  const { trail, shared, write } = startTrail();
+  await write();
+  trail.defer({ draft: { ...DRAFT, reason: 'older' } });
+  await write({ ...DRAFT, reason: 'newer' });
+  const [, ...reasons] = (await shared.entries()).map(({ reason }) => reason);
+  assert.deepEqual(reasons, ['older', 'newer']);
+});
+
 test('what cannot be written even then is reported', async () => {
   const { trail, shared, reports } = startTrail();
   shared.mode.down = true;

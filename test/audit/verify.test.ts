@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { headOf, seal, unsealed } from '../../src/trail/chain.ts';
 import type { Signature } from '../../src/trail/signature.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { type Timestamp, timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
-import { chain, NOW, verify } from './entries.ts';
+import { chain, chainOf, DRAFT, NOW, verify } from './entries.ts';
 
 const last = (entries: readonly AuditEntry[]) => entries.at(-1)?.compliance.hash ?? '';
 
@@ -25,6 +27,32 @@ test('the hash is that of the canonical JSON without it, which any tool can comp
         : value;
   const text = JSON.stringify(sorted({ ...entry, compliance }));
   assert.equal(createHash('sha256').update(text, 'utf8').digest('hex'), hash);
+});
+
+test('an entry says how long the one before it is retained if that is of another process, or may be gone in a day', () => {
+  for (const [sequence, hours, says] of [
+    [0, 1000, true],
+    [3, 1000, false],
+    [3, 24, false],
+    [3, 23, true],
+    [3, -1, true],
+  ] as const) {
+    const retainUntil = timestamp(NOW + hours * 3_600_000);
+    const { compliance } = seal(unsealed(DRAFT, chainOf('a'), { id: '1', now: NOW }), {
+      sequence,
+      hash: '',
+      retainUntil,
+    });
+    assert.equal(compliance.previousRetainUntil, says ? retainUntil : undefined, `${sequence}, ${hours} hours`);
+  }
+});
+
+test('a checkpoint is retained as long as any entry before it, also after the clock was set back', () => {
+  const [entry] = chain('a', 1) as [AuditEntry];
+  const { retainUntil } = entry.compliance;
+  const [march, september] = ['2026-03-01T00:00:00.000Z', '2026-09-01T00:00:00.000Z'] as const;
+  const after = (before: Timestamp) => headOf(entry, { sequence: 0, hash: '', retainUntil: before }).retainUntil;
+  assert.deepEqual([after(march), after(september)], [retainUntil, september]);
 });
 
 test('an untouched trail has no fault, also after a way through JSON', () => {

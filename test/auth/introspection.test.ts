@@ -54,6 +54,8 @@ test('an active token is who the issuer says, with our scopes alone', async (t) 
     scopes: ['status', 'control'],
     expiresAt: seconds(300) * 1000,
   });
+  const listing = await setUp(t, () => active({ scope: undefined, scopes: ['admin', 'other'] }));
+  assert.deepEqual((await listing.verify('opaque-2')).scopes, ['admin']);
 });
 
 test('scopes and tenant are read from the fields that are configured, and a client may act for itself', async (t) => {

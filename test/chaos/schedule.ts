@@ -39,7 +39,7 @@ export function schedule(store: StoreName, seed: number, seconds: number) {
 }
 
 /** Mulberry32: returns a function for whole numbers between two, inclusive. */
-function generator(seed: number) {
+export function generator(seed: number) {
   let state = seed >>> 0;
   return (least: number, most: number) => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -11,7 +11,6 @@ import { makeKey } from '../auth/records.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
-import { madeUp } from './many-services.ts';
 
 const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['admin'] });
 /** Two share a SQLite file, one has its own, two are in memory. */
@@ -128,16 +127,4 @@ test('one tail has every line of five services once and in order, also while one
   for (const name of others)
     assert.match(switching.written.stdout, new RegExp(`^${name} +PAYMENT +(?:off|on) +on`, 'm'));
   services.ship.child.kill('SIGCONT');
-});
-
-test('ten services that do not answer cost one timeout', async (t) => {
-  const silent = await Promise.all(Array.from({ length: 10 }, () => madeUp(t, () => undefined)));
-  const urls = Object.fromEntries(silent.map((url, at) => [`s${at}`, url]));
-  const began = performance.now();
-  const { written, exited } = command(t, setUp(t), urls, ['list', '--all-services']);
-  assert.equal(await exited, 4);
-  const took = performance.now() - began;
-  t.diagnostic(`${Math.round(took)} ms`);
-  assert.ok(took < TIMEOUT_MS + MARGIN_MS, `${took} ms`);
-  assert.equal(written.stderr.match(/: RDCP_TIMEOUT: /g)?.length, 10);
 });

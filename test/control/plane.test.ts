@@ -320,13 +320,15 @@ test('switched off as a whole, every category reads off and keeps what was set',
 
 test('closing answers what was accepted, refuses what comes after, and lets go of the gate', async () => {
   const { control, plane, database, time } = await startPlane();
+  const timers = time.pending;
+  await control(enable(60));
   const accepted = control(enable(60));
   const closed = plane.close();
   assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
   assert.equal((await accepted).response.status, 'success');
   await closed;
   assert.equal(database.enabled, false);
-  await time.pass(HOUR);
+  assert.equal(time.pending, timers, 'no timer of a control is left');
 });
 
 test('a store that cannot be loaded is tried again; until then commands are refused and defaults hold', async () => {

@@ -78,6 +78,21 @@ test('toggle flips what the addressed scope sees, inherited or not', () => {
   assert.equal(byDefault.changes[0]?.newState, false);
 });
 
+test('the 64 newest permanent settings of a scope say who made them', () => {
+  const names = Array.from({ length: 66 }, (_, index) => `C${index}`);
+  const defaults = new Map(names.map((name) => [name, false]));
+  let settings: Settings = new Map();
+  const saying = () => [...settings].filter(([, { by }]) => by !== undefined).map(([name]) => name);
+  for (const [index, name] of names.entries()) {
+    const snapshot = { ...situation(), global: settings, defaults };
+    const request: ControlRequest = { action: 'enable', categories: [name] };
+    ({ settings } = transition(snapshot, request, NOW + index, { userId: 'ada' }));
+    if (index === 63) assert.deepEqual(saying(), names.slice(0, 64));
+  }
+  assert.deepEqual(saying(), names.slice(2));
+  assert.ok([...settings.values()].every(({ permanent }) => permanent));
+});
+
 test('reset drops both layers, and all categories when none is named', () => {
   const before = situation(
     { A: { permanent: true } },

@@ -166,6 +166,7 @@ test('the timer runs only until every budget is full again', async () => {
   it.calls(3000);
   await it.time.pass(20_000);
   assert.equal(it.time.pending, 0, 'also after what was dropped has been told');
+  assert.equal(it.records.at(-1)?.severity, 'WARN', 'which is later than every budget is full');
 });
 
 test('every ten seconds a record of severity WARN says how many calls were dropped, and since when', async () => {
@@ -194,6 +195,10 @@ test('a category has the budget that is configured for it, or none', () => {
   it.calls(10_000, 'm', 1);
   const of = (name: string) => it.debugs().filter(({ category }) => category === name).length;
   assert.deepEqual([of('A'), of('B')], [20, 10_000]);
+  const apart = bench({ callsPerSecond: 1, categories: { B: false } });
+  apart.sink.budgets.setControl(apart.descriptors[1]!, undefined, { calls: 10_000 });
+  apart.calls(10_000, 'm', 1);
+  assert.equal(apart.debugs().length, 10_000, 'a total draws nothing from the budget of the process');
   const unlimited = bench(false);
   unlimited.calls(10_000);
   assert.equal(unlimited.debugs().length, 10_000);

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { Agent, request } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { context, trace } from '@opentelemetry/api';
+import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ActivePart } from '../../src/calls/emit/activations.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
@@ -143,6 +143,17 @@ describe('calls of work that fails', () => {
     );
   });
 
+  it('come out when the span of the work has the status of an error', (t) => {
+    const { activate, database, gate, messages } = recording(t);
+    activate();
+    for (const code of [SpanStatusCode.OK, SpanStatusCode.ERROR]) {
+      const span = trace.wrapSpanContext({ traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 });
+      const active = trace.setSpan(context.active(), Object.assign(span, { status: { code } }));
+      context.with(active, () => gate.work.runNamed('job', () => database.debug(SpanStatusCode[code])));
+    }
+    assert.deepEqual(messages(), ['ERROR']);
+  });
+
   it('of other work, and outside of any, are forgotten', (t) => {
     const { activate, job, messages, database, counts } = recording(t);
     activate();
@@ -229,6 +240,36 @@ describe('nested work', () => {
     assert.deepEqual(messages(), ['before', 'call 1', 'call 2', 'after']);
   });
 
+  it('that ends well counts towards the limits of the work around it', (t) => {
+    for (const [limits, together] of [
+      [{ callsPerWork: 3 }, 1],
+      [{ callsPerWork: 3 }, 5],
+      [{ bytesPerWork: 3000 }, 1],
+    ] as const) {
+      const { activate, gate, database, records } = recording(t, { limits });
+      activate();
+      const text = 'x'.repeat(900);
+      gate.work.runNamed('outer', () => {
+        for (let call = 1; call <= 5; call += together) {
+          gate.work.runNamed('inner', () => {
+            for (let each = call; each < call + together; each++) database.debug(`call ${each}`, { text });
+          });
+        }
+        gate.work.fail(undefined);
+      });
+      const lines = records.map(({ message, attributes }) => [message, attributes['rdcp.recorder.cut']]);
+      assert.deepEqual(
+        lines,
+        [
+          ['call 3', 2],
+          ['call 4', undefined],
+          ['call 5', undefined],
+        ],
+        `${JSON.stringify(limits)}, ${together} in each`,
+      );
+    }
+  });
+
   it('that fails comes out alone', (t) => {
     const { activate, gate, database, job, messages } = recording(t);
     activate();
@@ -256,25 +297,30 @@ describe('what is kept is bounded', () => {
     assert.deepEqual(counts(), { written: 3, forgotten: 0, cut: 2 });
   });
 
-  it('in bytes of all work: the oldest calls of the longest work go first', async (t) => {
-    const { activate, gate, database, messages } = recording(t, { limits: { bytes: 65_536, bytesPerWork: 65_536 } });
-    activate();
-    const ends = [1, 2, 3].map((number) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const done = gate.work.runNamed('job', async () => {
-        for (let call = 0; call < 30; call++) database.debug(`${number} ${call}`, { text: 'x'.repeat(950) });
-        await promise;
-        gate.work.fail(undefined);
+  for (const isNested of [false, true])
+    it(`in bytes of all work: the oldest calls of the longest work go first${isNested ? ', also those of work in it' : ''}`, async (t) => {
+      const { activate, gate, database, messages } = recording(t, { limits: { bytes: 65_536, bytesPerWork: 65_536 } });
+      activate();
+      const ends = [1, 2, 3].map((number) => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const done = gate.work.runNamed('job', async () => {
+          for (let call = 0; call < 30; call++) {
+            const line = () => database.debug(`${number} ${call}`, { text: 'x'.repeat(950) });
+            if (isNested) gate.work.runNamed('inner', line);
+            else line();
+          }
+          await promise;
+          gate.work.fail(undefined);
+        });
+        return { resolve, done };
       });
-      return { resolve, done };
+      for (const { resolve } of ends) resolve();
+      await Promise.all(ends.map(({ done }) => done));
+      const written = messages();
+      assert.ok(written.length <= 65, String(written.length));
+      assert.equal(written.filter((message) => message.startsWith('3 ')).length, 30);
+      assert.ok(written.filter((message) => message.startsWith('1 ')).length < 10);
     });
-    for (const { resolve } of ends) resolve();
-    await Promise.all(ends.map(({ done }) => done));
-    const written = messages();
-    assert.ok(written.length <= 65, String(written.length));
-    assert.equal(written.filter((message) => message.startsWith('3 ')).length, 30);
-    assert.ok(written.filter((message) => message.startsWith('1 ')).length < 10);
-  });
 
   it('in bytes of all work, and a piece of work whose calls are all gone says so later', (t) => {
     const { activate, gate, database, records } = recording(t, { limits: { bytes: 65_536, bytesPerWork: 65_536 } });

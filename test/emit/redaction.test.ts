@@ -122,6 +122,7 @@ describe('a value is redacted', () => {
         ],
       },
       { name: 'Set-Cookie', value: SECRET },
+      { header: Object.defineProperty({ value: SECRET }, 'key', { get: () => assert.fail() }) },
       { map: new Map([[Symbol('password'), SECRET]]) },
       { secret: Buffer.from(SECRET), list: [new Set([{ token: SECRET }])] },
       Object.defineProperty({}, 'password', { get: () => SECRET, enumerable: true }),

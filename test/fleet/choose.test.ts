@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { type Candidate, choose } from '../../src/control/fleet/choose.ts';
+import { Choosing } from '../../src/control/fleet/choosing.ts';
+import type { Fleet } from '../../src/control/fleet/types.ts';
+import { BEAT_MS, type Instance } from '../../src/store/fleet-store.ts';
 import type { Instances } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 const candidates = fc
   .uniqueArray(fc.uuid(), { minLength: 1, maxLength: 40 })
@@ -79,4 +83,40 @@ describe('the processes that are chosen', () => {
     assert.deepEqual(chosen({ version: '3', count: 1 }), []);
     assert.equal(chosen({ version: '1', percent: 50 }).length, 1);
   });
+});
+
+test('a process reads the fleet at each beat where it is among the first or the eight next in line, else at each tenth', async () => {
+  const fleet = Array.from(
+    { length: 40 },
+    (_, pid): Instance => ({
+      id: `process-${pid}`,
+      service: 'shop',
+      host: 'vm',
+      pid,
+      version: '1',
+      startedAt: 0,
+    }),
+  );
+  const instances = { count: 1 };
+  const order = choose({ id: 'c', categories, instances }, fleet, 38);
+  for (const [place, reads] of [
+    [0, 21],
+    [8, 21],
+    [9, 3],
+    [38, 3],
+  ] as const) {
+    const { schedule, pass } = virtualTime();
+    let count = 0;
+    const summary: Fleet['summary'] = async () => {
+      count += 1;
+      return { revision: 1, instances: fleet.length, applied: fleet.length, pending: [] };
+    };
+    const self = () => fleet.find((each) => each.id === order[place]) as Instance;
+    const choosing = new Choosing({ self, fleet: { candidates: () => fleet, summary }, schedule });
+    const end = choosing.whileChosen({ id: 'c', categories, instances }, () => () => {});
+    // The first read ends within the first beat.
+    await pass(21 * BEAT_MS);
+    assert.equal(count, reads, `the ${place + 1}th`);
+    end();
+  }
 });

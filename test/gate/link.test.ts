@@ -161,6 +161,12 @@ test("a tenant's override reaches a thread, and its calls are counted for it", (
   attachment.setTenant('acme', 0, undefined);
   deliver();
   assert.deepEqual([on('acme'), late.wanted], [false, false]);
+  attachment.setTenant('acme', 0, true);
+  deliver();
+  attachment.detach();
+  main.attach(new RecordingController()).setTenant('other', 0, true);
+  deliver();
+  assert.deepEqual([on('acme'), on('other')], [false, true], 'with another control plane');
 });
 
 test('a control plane in the thread decides there, and hands back when it leaves', (t) => {

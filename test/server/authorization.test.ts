@@ -55,7 +55,7 @@ test('every refusal of an identity is an entry of the trail', async (t) => {
   await server.request(PATHS.control, {
     method: 'POST',
     key: 'status',
-    headers: { 'X-RDCP-Request-ID': 'refused-1', 'User-Agent': 'test-agent' },
+    headers: { 'X-RDCP-Request-ID': 'refused-1', 'User-Agent': `test\x9b31m${'x'.repeat(300)}` },
     body: { action: 'enable', categories: 'HTTP' },
   });
   const { body } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
@@ -65,5 +65,5 @@ test('every refusal of an identity is an entry of the trail', async (t) => {
   assert.equal(entry?.requestId, 'refused-1');
   assert.equal(entry?.identity.clientId, 'status-client');
   assert.equal(entry?.source?.address, '127.0.0.1');
-  assert.equal(entry?.source?.userAgent, 'test-agent');
+  assert.equal(entry?.source?.userAgent, `test\\u009b31m${'x'.repeat(248)}`);
 });

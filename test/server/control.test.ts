@@ -213,6 +213,7 @@ test('a change that takes too long is answered 504, goes on, and a retry with th
   assert.equal(again.status, 200);
   assert.equal(again.headers.get('x-rdcp-replayed'), 'true');
   assert.equal(again.body.changes[0]?.newState, true);
+  assert.deepEqual(server.reports, []);
 });
 
 test('a failure that was not foreseen is a plain server error, reported here and nowhere else', async (t) => {

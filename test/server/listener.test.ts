@@ -109,13 +109,6 @@ for (const [method, body] of [
   });
 }
 
-test('a TLS client at a plain HTTP port learns at once that it speaks no TLS', async (t) => {
-  const { hostname, port } = new URL(await listen(t));
-  const client = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false });
-  const [error] = await once(client, 'error');
-  assert.equal(error.code, 'ERR_SSL_WRONG_VERSION_NUMBER');
-});
-
 for (const [name, bytes] of [
   ['what is broken', 'nonsense\r\n\r\n'],
   ['a tunnel', 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n'],

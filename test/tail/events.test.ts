@@ -207,18 +207,6 @@ test('a permanent control has who made it and why, beneath a temporary one and a
   assert.equal(await madeBy(), 'still needed', 'the same state, made by somebody else');
 });
 
-test('of very many permanent settings the newest say who made them', async (t) => {
-  const names = Array.from({ length: 70 }, (_, index) => `CATEGORY_${index}`);
-  const server = await startServer(t, { config: { categories: Object.fromEntries(names.map((name) => [name, {}])) } });
-  const client = clientOf(server);
-  await client.enable(names, { temporary: false, reason: 'r'.repeat(500) });
-  await client.enable('CATEGORY_69', { temporary: false, reason: 'the newest' });
-  const { categories } = await client.discovery();
-  const made = categories.filter(({ otelrdcp_control: by }) => by !== undefined);
-  assert.equal(made.length, 64);
-  assert.equal(made.find(({ name }) => name === 'CATEGORY_69')?.otelrdcp_control?.reason, 'the newest');
-});
-
 test('the same control made again by another person is an event, although the category stays as it is', async (t) => {
   const server = await startServer(t);
   const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];

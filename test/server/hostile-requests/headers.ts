@@ -14,8 +14,12 @@ import {
 } from './request.ts';
 
 export const headers: HostileRequest[] = [
-  ...cases('doubled on a read', 400, MALFORMED, [...Object.values(HEADERS), 'Host', 'Date', 'Content-Type'], (name) =>
-    requestText('GET', PATHS.status, [HOST, KEY, [name, 'localhost'], [name.toLowerCase(), 'localhost']]),
+  ...cases(
+    'doubled on a read',
+    400,
+    MALFORMED,
+    [...Object.values(HEADERS), 'Host', 'Origin', 'Date', 'Content-Type'],
+    (name) => requestText('GET', PATHS.status, [HOST, KEY, [name, 'localhost'], [name.toLowerCase(), 'localhost']]),
   ),
   ...cases(
     'doubled on a change',
