@@ -1,9 +1,10 @@
-export { category, runWithAttributes, runWithTenant, runWork, setAttributes } from './gate/gate.ts';
+export { category, recordedLines, runWithAttributes, runWithTenant, runWork, setAttributes } from './gate/gate.ts';
 export type {
   Attributes,
   AttributeValue,
   Category,
   CategoryOptions,
+  RecordedLine,
   Span,
   SpanAttributes,
   SpanAttributeValue,

@@ -16,7 +16,7 @@ import type { Emission } from '../wire/emission.ts';
 import type { DiscoveredSource, NotificationReceiver } from '../wire/messages.ts';
 import type { Clock, Delay, Schedule } from '../wire/time/clock.ts';
 import type { RecordAccess } from './audit.ts';
-import type { SharedFolder, ConsoleCodes } from './console/codes.ts';
+import type { ConsoleCodes, SharedFolder } from './console/codes.ts';
 import type { Quotas } from './middleware/access.ts';
 import type { Budgets } from './routes/categories.ts';
 import type { WatchCredential } from './streams/credential-watch.ts';

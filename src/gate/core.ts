@@ -6,7 +6,15 @@ import { type DropReason, dropsOf } from './drops.ts';
 import { createBuffers, type GateMemory, viewMemory } from './memory.ts';
 import type { ThreadHost } from './thread-host.ts';
 import type { ThreadLink } from './thread-link.ts';
-import type { Attachment, CategoryDescriptor, CategoryOptions, Controller, Gate, GatedCategory } from './types.ts';
+import type {
+  Attachment,
+  CategoryDescriptor,
+  CategoryOptions,
+  Controller,
+  Gate,
+  GatedCategory,
+  RecordedLine,
+} from './types.ts';
 import { InterestWatchers } from './watchers.ts';
 import { WorkContext } from './work.ts';
 
@@ -80,6 +88,14 @@ export class GateCore implements Gate {
     // A caller without types may pass anything: that must not throw into it.
     if (typeof tenantId !== 'string' || tenantId.length > MAX_TENANT_LENGTH) return;
     if (this.#namedTenants.size < MAX_NAMED_TENANTS) this.#namedTenants.add(tenantId);
+  }
+
+  recordedLines(): readonly RecordedLine[] {
+    try {
+      return this.#active?.controller.sink.recordedLines?.() ?? [];
+    } catch {
+      return [];
+    }
   }
 
   get tenantCalls() {

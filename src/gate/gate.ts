@@ -1,7 +1,7 @@
 import { GateCore } from './core.ts';
 import { ThreadHost } from './thread-host.ts';
 import { ThreadLink } from './thread-link.ts';
-import type { Category, CategoryOptions, Gate } from './types.ts';
+import type { Category, CategoryOptions, Gate, RecordedLine } from './types.ts';
 import type { WorkAttributes } from './work.ts';
 
 type Threads = typeof import('node:worker_threads');
@@ -93,4 +93,13 @@ export function setAttributes(attributes: WorkAttributes): void {
  */
 export function runWork<T>(name: string, fn: () => T): T {
   return gate.work.runNamed(name, fn);
+}
+
+/**
+ * The lines that were recorded so far of the current piece of work, the oldest first: what led to an error, for whoever reports
+ * it. They are redacted as written lines are. Empty outside of any work, and where no category of it is recorded. Never throws.
+ */
+export function recordedLines(): readonly RecordedLine[] {
+  // An older copy of this package may have made the gate.
+  return gate.recordedLines?.() ?? [];
 }

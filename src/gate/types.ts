@@ -141,6 +141,20 @@ export interface AttributeFailure {
   readonly error: unknown;
 }
 
+/** A line that was recorded: an entry of `recordedLines()`. */
+export interface RecordedLine {
+  /** RFC 3339, UTC, milliseconds. */
+  readonly timestamp: string;
+  readonly category: string;
+  readonly message: string;
+  /** With secrets masked. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** The tenant in whose context the call was made. */
+  readonly tenant?: string;
+  readonly traceId?: string;
+  readonly spanId?: string;
+}
+
 /** What became of a call of a category that is off in this context. */
 export interface TapOutcome {
   /** Whether the call belongs to an activation, so that it counts. */
@@ -204,6 +218,8 @@ export interface Sink {
     level: number,
     written: boolean,
   ): AttributeFailure | undefined;
+  /** What was recorded so far of the current piece of work, the oldest first. */
+  recordedLines?(): readonly RecordedLine[];
   /** Whether an activation has the category on for this tenant, here and now. @default false */
   activated?(category: CategoryDescriptor, tenantId?: string): boolean;
   /**
@@ -299,6 +315,8 @@ export interface Gate {
   hasNamed(tenantId: string): boolean;
   /** The ids that `runWithTenant` was called with, as many as are remembered. */
   readonly namedTenants: ReadonlySet<string>;
+  /** What was recorded so far of the current piece of work, the oldest first. Never throws. */
+  recordedLines?(): readonly RecordedLine[];
   /** Calls made while on since the process started, emitted or dropped. */
   callsTotal(index: number): number;
   /** The dropped ones of these calls, for one reason or for all. */

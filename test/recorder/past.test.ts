@@ -197,6 +197,24 @@ describe('the past', () => {
   });
 });
 
+describe('the lines of the current work', () => {
+  it('are those recorded so far, masked, and none outside of it', (t) => {
+    const { gate, orders, cards } = recording(t);
+    const lines = () =>
+      gate.recordedLines().map(({ category, message, attributes }) => ({ category, message, attributes }));
+    assert.deepEqual(lines(), []);
+    gate.work.runNamed('order', () => {
+      orders.debug('placed', { id: 1 });
+      cards.debug('charged', { password: 'hunter2' });
+      assert.deepEqual(lines(), [
+        { category: 'ORDERS', message: 'placed', attributes: { id: 1 } },
+        { category: 'CARDS', message: 'charged', attributes: { password: '[redacted]' } },
+      ]);
+      gate.work.runNamed('inner', () => assert.deepEqual(lines(), []));
+    });
+  });
+});
+
 describe('a recorded category', () => {
   it('counts no call, writes none, and has its guards open inside work alone', (t) => {
     const { gate, sink, orders, written } = recording(t);

@@ -1,7 +1,7 @@
 import { type Context, context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ANY_LEVEL } from '../../gate/levels.ts';
-import type { AttributeFailure, CategoryDescriptor, Given } from '../../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, Given, RecordedLine } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { ATTR_RECORDED, ATTR_RECORDER_CUT, ATTR_WORK_ID, ATTR_WORK_OUTCOME } from '../../otel/semconv.ts';
 import type { RecordedFailure } from '../../trail/notify/failures.ts';
@@ -199,6 +199,16 @@ export class Recorder {
 
   countsOf(index: number): Readonly<RecorderCounts> | undefined {
     return this.#counts.get(index);
+  }
+
+  /** What was recorded so far of the current piece of work. */
+  currentLines(): readonly RecordedLine[] {
+    const piece = this.#options.works.currentWork()?.followed;
+    const slots = (piece && this.#ownOf(piece)?.slots) ?? [];
+    return slots.map((slot) => {
+      const { severity: _, ...line } = this.#recordOf(slot);
+      return line;
+    });
   }
 
   /** Records a call of the current work. */
