@@ -72,15 +72,17 @@ it('names that others have taken take nothing away, and processes that start tog
     process.stdout.write(enterFolder('a').path);
     process.stdin.resume();
   `;
-  const children = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
+  const enter = async () => {
+    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
       env: { ...process.env, TMPDIR: directory },
       stdio: ['pipe', 'pipe', 'inherit'],
-    }),
-  );
-  t.after(() => children.map((child) => child.kill()));
-  const paths = await Promise.all(children.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])));
-  assert.deepEqual([...new Set(paths)], [join(`${prefix}-3`, 'a')]);
+    });
+    t.after(() => child.kill());
+    return String((await once(child.stdout, 'data'))[0]);
+  };
+  const paths = await Promise.all(Array.from({ length: 4 }, enter));
+  rmSync(prefix, { recursive: true });
+  assert.deepEqual([...new Set([...paths, await enter()])], [join(`${prefix}-3`, 'a')]);
   assert.equal(statSync(`${prefix}-3`).mode & 0o777, 0o700);
 });
 

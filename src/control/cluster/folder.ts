@@ -81,9 +81,9 @@ function names(): readonly string[] {
   return Array.from({ length: NAMES }, (_, index) => (index === 0 ? name : `${name}-${index}`));
 }
 
-/** The first name that is this user's, or becomes so: every process of the user finds the same. */
+/** The folder of this user, also after another user has freed an earlier name; otherwise the first name that is free. */
 function ownFolder(): string {
-  for (const path of names()) {
+  for (const path of [...names().filter(isPrivate), ...names()]) {
     unless('EEXIST', () => mkdirSync(path, { mode: 0o700 }));
     if (isPrivate(path)) return path;
   }
