@@ -7,11 +7,10 @@ import { columnsOf, createPostgresTrail } from './audit.ts';
 import { createChanges, stateOf } from './changes.ts';
 import { type Connected, connectionFrom, connectionTo, type PostgresPool, parameterOf } from './client.ts';
 import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
-import { createPostgresFleet } from './fleet.ts';
 import { createPostgresMessages } from './messages.ts';
 import { postgresProblem } from './problem.ts';
+import { createPostgresRecords } from './records.ts';
 import { assertSchema, DEFAULT_SCHEMA, migrate } from './schema.ts';
-import { createPostgresTokens } from './tokens.ts';
 
 /** A PostgreSQL database by its URL, or by a pool of the application. */
 export type PostgresStoreOptions = {
@@ -165,8 +164,14 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   return {
     name: 'postgres',
     shared: true,
-    tokens: createPostgresTokens({ query, schema, stored }),
-    fleet: createPostgresFleet({ query, schema, stored, changes, polls: () => isPooled }),
+    records: createPostgresRecords({
+      query,
+      schema,
+      stored,
+      changes,
+      polls: () => (isPooled ? messages.store.address : undefined),
+    }),
+    positions: changes.positions,
     messages: messages.store,
     load: () => changes.load(),
     commit,
