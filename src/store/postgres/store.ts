@@ -92,7 +92,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
       await query(`SET statement_timeout = ${patience}`);
       // What others have created elsewhere in the database is never found in the place of PostgreSQL's own functions.
       await query('SET search_path = pg_catalog, pg_temp');
-      for (const channel of [hint, ...messages.channels]) await query(`LISTEN "${channel}"`);
+      for (const channel of [hint, ...messages.store.channels]) await query(`LISTEN "${channel}"`);
     }
     queueMicrotask(changes.resync);
   }
@@ -199,7 +199,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
 
     async close() {
       changes.close();
-      messages.close();
+      messages.store.close();
       stored.malformed.clear();
       connection.close();
     },

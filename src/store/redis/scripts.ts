@@ -135,6 +135,12 @@ return { 'committed', outcome }
 `;
 
 /**
+ * A cluster client sends a bare PUBLISH to any node, and messages through several nodes overtake each other. ARGV: channel and
+ * message, which may be long, and need no decoding.
+ */
+export const PUBLISH = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
+
+/**
  * Each script writes KEYS[1], a key of a type of its own, and changes no state. Together they use every write command
  * of a commit, because a user may lack the permission for any of them. ARGV: a channel without subscribers. One script
  * with several keys would fail while a cluster moves their slot.

@@ -3,17 +3,17 @@ import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
+import { SealedMessages } from '../sealed-messages.ts';
 import type { Commit, CommitResult, Position, StateStore } from '../state-store.ts';
 import { encodeScope, StoredValues } from '../stored-values.ts';
 import { createRedisTrail } from './audit.ts';
 import { createRedisChanges, fresh } from './changes.ts';
 import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
 import { borrowRedis, connectRedis } from './connection.ts';
-import { createRedisMessageStore } from './message-store.ts';
 import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
 import { createRedisRecords } from './records.ts';
 import { evaluate, type Send } from './script.ts';
-import { COMMIT, type CommitArgument, PROBES } from './scripts.ts';
+import { COMMIT, type CommitArgument, PROBES, PUBLISH } from './scripts.ts';
 import { committedAt, replayRecord, scopeState } from './values.ts';
 
 export type { RedisClient } from './client.ts';
@@ -89,7 +89,15 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     noteTime: changes.noteTime,
     beating: (beatMs) => newest(1.5 * (beatMs > BEAT_MS ? beatMs : pollMs)),
   });
-  const carried = createRedisMessageStore({ key, writer, send, secret: changes.secret, redisTime: changes.time });
+  const channelOf = (to = '') => key(to === '' ? 'messages' : `messages:${to}`);
+  const carried = new SealedMessages({
+    server: 'Redis',
+    address: writer,
+    channelOf,
+    secret: changes.secret,
+    serverTime: changes.time,
+    publish: (sealed, to) => evaluate(send, PUBLISH, [channelOf()], [to, sealed]),
+  });
   const { commands, messages } = connect({
     channels: [channel, ...carried.channels],
     hear: (message, from) => {
