@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListedCategory } from '../src/wire/category-list.ts';
 import { internals } from './measurement.ts';
 
-const { createFleet, openStore, systemClock, unrefInterval, unrefTimeout } = await internals();
+const { createFleet, createFleetStore, openStore, systemClock, unrefInterval, unrefTimeout } = await internals();
 
 const STARTED_AT = Date.now();
 
@@ -19,7 +19,7 @@ export async function join(url: string, id: string, categories: readonly ListedC
   const revisions = new Map([...loaded].map(([scope, { revision }]) => [scope, revision]));
   store.subscribe((scope, { revision }) => revisions.set(scope, revision));
   const fleet = createFleet({
-    store: store.fleet!,
+    store: createFleetStore(store, () => {})!,
     self: () => ({ id, host: 'benchmark', pid: process.pid, service: 'shop', startedAt: STARTED_AT }),
     categories: () => categories,
     calls: () => ({ figures: [] }),

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Position } from '../src/store/fleet-store.ts';
+import type { Position } from '../src/store/state-store.ts';
 import { change as changeOf } from '../test/store/contract/samples.ts';
 import { startRedis } from '../test/store/redis-server.ts';
 import { startPostgres } from '../test/support/postgres.ts';

@@ -8,6 +8,7 @@ export { createControlPlane } from '../src/control/plane.ts';
 export { GateCore } from '../src/gate/core.ts';
 export { parseConfig } from '../src/options/config.ts';
 export { createTelemetry } from '../src/otel/telemetry.ts';
+export { createFleetStore } from '../src/store/fleet.ts';
 export { createMemoryStore } from '../src/store/memory/store.ts';
 export { openStore } from '../src/store/open.ts';
 export { compileLineFilter } from '../src/wire/line-filter.ts';

@@ -1,7 +1,7 @@
 import type { ResolvedConfig } from '../options/config.ts';
 import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
-import type { TokenStore } from '../store/token-store.ts';
+import type { RecordStore } from '../store/records.ts';
 import { isRdcpError, RdcpError } from '../wire/errors.ts';
 import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
 import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
@@ -36,8 +36,8 @@ export interface AuthenticationOptions {
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** Called with invalid results of `security.authenticate`. */
   readonly report: (error: RdcpError) => void;
-  /** Store of issued tokens. Required by `security.tokens`. */
-  readonly tokenStore?: TokenStore | undefined;
+  /** Keeps the records of issued tokens. Required by `security.tokens`. */
+  readonly tokenStore?: RecordStore | undefined;
   /** Whether tenancy is configured. If not, credentials of a tenant are rejected. @default true */
   readonly tenancy?: boolean | undefined;
 }

@@ -26,7 +26,7 @@ import { createFaultReporter, type ReportFault } from '../otel/report/faults.ts'
 import { createReporter, type Reporter } from '../otel/report/reporter.ts';
 import { resourceAttribute } from '../otel/resource.ts';
 import type { Telemetry } from '../otel/telemetry.ts';
-import type { Instance } from '../store/fleet-store.ts';
+import type { Instance } from '../store/fleet.ts';
 import { createNotifier, type Notifier } from '../trail/notify/notifier.ts';
 import type { AuditDraft, AuditTrail } from '../trail/types.ts';
 import { isRdcpError, RdcpError } from '../wire/errors.ts';

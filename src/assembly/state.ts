@@ -17,6 +17,7 @@ import { OpenStreams } from '../endpoint/streams/open-streams.ts';
 import { gate } from '../gate/gate.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
+import { createFleetStore } from '../store/fleet.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
 import { openSigner } from '../trail/signature.ts';
 import { createAuditTrail } from '../trail/trail.ts';
@@ -67,12 +68,11 @@ export function openState(
   const { security, limits, controls } = config;
   const { clock, schedule, delay } = host.time;
   opened.push(store);
-  const { tokens: tokenStore } = store;
   const { authenticator, tokens, ownKeys } = openAuthentication(security, {
     clock,
     conditions,
     report,
-    tokenStore,
+    tokenStore: store.records,
     tenancy: config.tenancy !== false,
   });
   opened.push(authenticator);
@@ -149,10 +149,11 @@ export function openState(
     ...sink.recorder.countsOf(index),
     dropped: gate.droppedTotal(index),
   });
+  const fleetStore = createFleetStore(store, malformed);
   const fleet =
-    store.fleet &&
+    fleetStore &&
     createFleet({
-      store: store.fleet,
+      store: fleetStore,
       self: host.instance,
       categories: () => plane.categories(),
       calls: (most) => announcedCalls({ gate, own: host.measurements, linesOf }, most),

@@ -1,5 +1,12 @@
-import type { Position } from '../store/fleet-store.ts';
-import type { Activation, Commit, CommitResult, Maker, ReplayRecord, ScopeKey } from '../store/state-store.ts';
+import type {
+  Activation,
+  Commit,
+  CommitResult,
+  Maker,
+  Position,
+  ReplayRecord,
+  ScopeKey,
+} from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import type { Allow } from '../wire/allow.ts';
 import type { AuditEntry, AuditedApproval, AuditIdentity } from '../wire/audit-messages.ts';

@@ -1,7 +1,6 @@
 import { diagnostics } from '../otel/diagnostics.ts';
-import type { Position } from './fleet-store.ts';
 import { Listeners } from './listeners.ts';
-import type { ScopeKey, ScopeState, StoreReset } from './state-store.ts';
+import type { Position, ScopeKey, ScopeState, StoreReset } from './state-store.ts';
 
 /** A point of a shared store's history. A store that was restored from an old copy has another head under the same version. */
 export interface Lineage {

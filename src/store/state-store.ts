@@ -2,10 +2,9 @@ import type { AuditAction, AuditEntry, AuditOutcome } from '../wire/audit-messag
 import type { Level } from '../wire/constants.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import type { LineFilter, Target, When } from '../wire/target.ts';
-import type { FleetStore, Position } from './fleet-store.ts';
 import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
-import type { TokenStore } from './token-store.ts';
+import type { RecordStore } from './records.ts';
 
 /** Who made a control. */
 export interface Maker {
@@ -130,6 +129,24 @@ export interface Commit {
   readonly background?: boolean;
 }
 
+/** A point in the history of a shared store. */
+export interface Position {
+  /** Identifies the history; new when a store has lost changes. */
+  readonly history: string;
+  /** Increases with every change of any scope; unique within a history. */
+  readonly revision: number;
+}
+
+/** Tells how far the processes that share a store have followed it. */
+export interface Positions {
+  /** Subscribers of this handle have received everything up to here; `undefined` before the first change. */
+  position(): Position | undefined;
+  /** The store's own. What this handle has missed up to there is read. */
+  newest(): Promise<Position>;
+  /** Calls back after {@link Positions.position} has moved. Returns a function that unsubscribes. */
+  onMoved(listener: () => void): () => void;
+}
+
 /** The outcome of a commit. */
 export type CommitResult =
   /**
@@ -189,10 +206,12 @@ export interface StateStore {
   readonly name: string;
   /** Whether other processes may write it too. */
   readonly shared: boolean;
-  /** Records of issued tokens; required only when `security.tokens` is configured. */
-  readonly tokens?: TokenStore;
-  /** Lets the processes that share the store find each other. Absent when it is not shared. */
-  readonly fleet?: FleetStore;
+  /** Whether all processes that may share it are on this host. @default false */
+  readonly isOnOneHost?: boolean;
+  /** Without it, `security.tokens` is refused, and the processes that share the store do not know of each other. */
+  readonly records?: RecordStore;
+  /** Absent when the store is not shared. */
+  readonly positions?: Positions;
   /** Carries messages between the processes that share the store. Without it, tails and forecasts show one process alone. */
   readonly messages?: MessageStore;
   /** Every scope that was ever written, even without settings: its revision still counts. */

@@ -5,13 +5,13 @@ import { isMemberCalls, type MemberCalls } from '../wire/member-calls.ts';
 import { isCategoryName } from '../wire/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../wire/target.ts';
 import { LATEST_INSTANT } from '../wire/time.ts';
-import type { Announcement, Position } from './fleet-store.ts';
+import type { Announcement } from './fleet.ts';
 import { Listeners } from './listeners.ts';
+import type { RecordKind, StoredRecord } from './records.ts';
 import type { Activation, ReplayRecord, ScopeState, Setting } from './state-store.ts';
-import type { TokenSession } from './token-store.ts';
 
 /** The kinds of stored values, for reports of malformed ones. */
-export type StoredKind = 'setting' | 'activation' | 'scope' | 'instance' | 'answer' | 'session' | 'message';
+export type StoredKind = 'setting' | 'activation' | 'scope' | 'instance' | 'answer' | 'session' | 'list' | 'message';
 
 const count = z.int().min(0);
 /** Milliseconds since the epoch. JSON may hold 1e400, which is read as infinity. */
@@ -79,8 +79,6 @@ const instance: z.ZodType<Omit<Announcement, 'id'>> = z.object({
     .catch(undefined as never),
 });
 
-const position: z.ZodType<Position> = z.object({ history: z.string(), revision: count });
-
 const replay: z.ZodType<ReplayRecord> = z.object({
   key: z.string(),
   fingerprint: z.string(),
@@ -88,12 +86,16 @@ const replay: z.ZodType<ReplayRecord> = z.object({
   expiresAt: instant,
 });
 
-const session: z.ZodType<TokenSession> = z.object({
-  id: z.string(),
-  current: z.string(),
-  data: z.string(),
-  expiresAt: instant,
-});
+const record: z.ZodType<StoredRecord> = z.object({ value: z.string(), expiresAt: instant });
+
+/** What a record is reported as. */
+const REPORTED_AS: Readonly<Record<RecordKind, StoredKind>> = {
+  session: 'session',
+  revocation: 'session',
+  beat: 'instance',
+  member: 'instance',
+  categories: 'list',
+};
 
 /**
  * Decodes what a store holds. Other programs and other releases may have written it, so what is malformed is dropped and
@@ -120,16 +122,12 @@ export class StoredValues {
     return this.#known('instance', decodeJson(instance, json));
   }
 
-  position(history: unknown, revision: unknown): Position | undefined {
-    return this.#checked('instance', position, { history, revision });
-  }
-
   replay(record: { readonly [Member in keyof ReplayRecord]: unknown }): ReplayRecord | undefined {
     return this.#checked('answer', replay, record);
   }
 
-  session(record: { readonly [Member in keyof TokenSession]: unknown }): TokenSession | undefined {
-    return this.#checked('session', session, record);
+  record(kind: RecordKind, found: { readonly [Member in keyof StoredRecord]: unknown }): StoredRecord | undefined {
+    return this.#checked(REPORTED_AS[kind], record, found);
   }
 
   #checked<T>(kind: StoredKind, schema: z.ZodType<T>, value: unknown): T | undefined {

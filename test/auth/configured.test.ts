@@ -108,7 +108,7 @@ test('tokens need a store that keeps their records, and a signing key that can b
     () => openAuthentication({ apiKeys, tokens: { ...settings, secret: SECRET } }, options),
     /security\.tokens needs a store that keeps token records/,
   );
-  const tokenStore = createMemoryStore().tokens;
+  const tokenStore = createMemoryStore().records;
   const wrong = { signingKeyFile: '/nowhere/signing.pem', short: 'x' };
   assert.throws(
     () =>

@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import { createRevocations } from '../../src/access/tokens/revocations.ts';
 import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/session.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import type { TokenStore } from '../../src/store/token-store.ts';
+import type { TokenRecords } from '../../src/store/tokens.ts';
+import { tokensOf } from '../support/on-records.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { failsWith } from './records.ts';
 
 function setUp(maxAgeMs?: number) {
   const time = virtualTime();
-  const { tokens } = createMemoryStore();
-  assert.ok(tokens);
+  const tokens = tokensOf(createMemoryStore());
   const state = { away: false, reads: 0 };
-  const store: Pick<TokenStore, 'revocations'> = {
+  const store: Pick<TokenRecords, 'revocations'> = {
     revocations: async (after, now) => {
       state.reads += 1;
       if (state.away) throw new Error('away');

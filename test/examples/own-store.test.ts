@@ -23,7 +23,7 @@ async function create() {
   };
 }
 
-stateStoreContract('the example of a store of your own', false, create, { tokens: false });
+stateStoreContract('the example of a store of your own', false, create, { records: false });
 
 function journalIn(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'rdcp-own-store-'));

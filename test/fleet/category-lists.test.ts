@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FleetCategories } from '../../src/control/fleet/categories.ts';
-import type { Instance } from '../../src/store/fleet-store.ts';
+import type { Instance } from '../../src/store/fleet.ts';
 import type { ListedCategory } from '../../src/wire/category-list.ts';
 
 /** The lists of a fleet, with counts of what was asked of them. */
@@ -28,7 +28,7 @@ function listed(...names: string[]): ListedCategory[] {
 /** Lists that were found malformed. */
 let malformed = 0;
 
-function joining(store: ReturnType<typeof lists>['store'] | undefined, selfId: string, own: () => ListedCategory[]) {
+function joining(store: ReturnType<typeof lists>['store'], selfId: string, own: () => ListedCategory[]) {
   return new FleetCategories({
     store,
     selfId: () => selfId,
@@ -121,12 +121,4 @@ test('the union holds 4,096 categories, and descriptions are cut', async () => {
   const others = await joining(store, 'self', () => []).read(instances);
   assert.deepEqual([others?.processes, others?.categories.size], [2, 4096]);
   assert.ok((kept.get('one')?.length ?? 0) < 2_000_000);
-});
-
-test('without a store of lists nothing is written, and every process may have every category', async () => {
-  const categories = joining(undefined, 'self', () => listed('A'));
-  assert.equal(await categories.announced('history', 0), false);
-  assert.equal(await categories.read([instance('other')]), undefined);
-  assert.equal(categories.has(instance('other'), ['B']), true);
-  assert.equal(categories.has(instance('self'), ['B']), false);
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFleet } from '../../src/control/fleet/fleet.ts';
-import type { FleetStore, Instance, Position } from '../../src/store/fleet-store.ts';
+import type { FleetStore, Instance } from '../../src/store/fleet.ts';
+import type { Position } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 
 const TIMEOUT_MS = 2000;
@@ -16,7 +17,10 @@ function start(named: readonly { id: string; applied: Position; silentFor?: numb
   let announced = () => {};
   const store: FleetStore = {
     position: () => state.current,
-    onMoved: () => () => {},
+    onMoved: (listener) => {
+      announced = listener;
+      return () => {};
+    },
     announce: async () => {
       seen.announced += 1;
       if (state.fails) throw new Error('away');
@@ -32,10 +36,8 @@ function start(named: readonly { id: string; applied: Position; silentFor?: numb
       if (state.fails) throw new Error('away');
       return { current: state.current, instances: named.map((each) => ({ ...self, silentFor: 0, ...each })) };
     },
-    onAnnounced: (listener) => {
-      announced = listener;
-      return () => {};
-    },
+    hasEnded: () => false,
+    categories: { publish: async () => {}, read: async () => new Map() },
   };
   const fleet = createFleet({
     store,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { announced, KEY, start } from '../register/running.ts';
+import { fleetOf } from '../support/on-records.ts';
 import { until } from '../support/until.ts';
 
 /** What a handler of SIGTERM does, after which the process ends. */
@@ -25,7 +26,7 @@ for (const [name, handler] of Object.entries(HANDLERS)) {
     await announced(run);
     const store = createSqliteStore(join(run.cwd, 'fleet.sqlite'));
     t.after(() => store.close());
-    const members = async () => (await store.fleet?.look())?.instances.map(({ pid }) => pid);
+    const members = async () => (await fleetOf(store).look())?.instances.map(({ pid }) => pid);
     await until('the process in the fleet', async () => (await members())?.includes(run.child.pid ?? 0) || undefined);
     run.child.kill('SIGTERM');
     assert.deepEqual(await run.closed, [0, null], run.output.stderr);

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Roster } from '../../src/control/fleet/roster.ts';
-import {
-  type AnnouncedInstance,
-  type FleetView,
-  GONE_MS,
-  type Instance,
-  type Position,
-} from '../../src/store/fleet-store.ts';
+import { type AnnouncedInstance, type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';
+import type { Position } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const MINUTE_MS = 60_000;
@@ -27,6 +22,7 @@ function start(own: Position | null = at(5)) {
   const roster = new Roster({
     store: {
       look: async () => view,
+      count: async () => assert.fail('who is there is asked for'),
       withdraw: async (id) => void withdrawn.push(id),
       hasEnded: ({ id }) => ended.has(id),
     },

@@ -46,7 +46,7 @@ const STORES: Readonly<Record<string, { readonly skip: string | false; readonly 
       const way = await behindProxy(server.url, server.port);
       return {
         ...way,
-        age: (id) => void server.command('ZADD', '{rdcp}:seen', 'XX', String(Date.now() - 60_000 + 3500), id),
+        age: (id) => void server.command('ZADD', '{rdcp}:beats', 'XX', `${Date.now() - 60_000}000`, id),
         close: () => way.close().finally(server.close),
       };
     },
@@ -58,7 +58,10 @@ const STORES: Readonly<Record<string, { readonly skip: string | false; readonly 
       const way = await behindProxy(server.url, server.port);
       return {
         ...way,
-        age: (id) => void server.sql(`UPDATE rdcp.fleet SET seen_at = rdcp.clock() - 60000 WHERE id = '${id}'`),
+        age: (id) =>
+          void server.sql(
+            `UPDATE rdcp.records SET written_at = rdcp.clock() - 60000 WHERE kind = 'beat' AND key = '${id}'`,
+          ),
         close: () => way.close().finally(server.close),
       };
     },
@@ -76,7 +79,7 @@ const STORES: Readonly<Record<string, { readonly skip: string | false; readonly 
         age(id) {
           const database = new DatabaseSync(path);
           database.exec('PRAGMA busy_timeout = 5000');
-          database.prepare('UPDATE fleet SET seen_at = seen_at - 60000 WHERE id = ?').run(id);
+          database.prepare("UPDATE record SET written_at = written_at - 60000 WHERE kind = 'beat' AND key = ?").run(id);
           database.close();
         },
         close: async () => rmSync(folder, { recursive: true }),

@@ -171,11 +171,11 @@ test('a body that drips over HTTP/2 is refused in the form of its endpoint', asy
 
 test('a temporary failure of the server is distinguished from a wrong request', async (t) => {
   const store = createMemoryStore();
-  const { tokens } = store;
-  assert.ok(tokens);
+  const { records } = store;
+  assert.ok(records);
   const begin = { failing: async () => Promise.reject(new Error('away')), hanging: () => new Promise<never>(() => {}) };
   let fault: keyof typeof begin = 'failing';
-  const wrapped = { ...store, tokens: { ...tokens, begin: () => begin[fault]() } };
+  const wrapped = { ...store, records: { ...records, write: () => begin[fault]() } };
   const server = await startAuthorizationServer(t, {
     store: wrapped,
     config: { limits: { requestTimeoutSeconds: 1 } },

@@ -47,12 +47,12 @@ test('when the trail cannot be written nothing is handed out, and nothing is lef
 test('when the records cannot be reached it is 503, and the refresh token is not spent', async (t) => {
   const store = createMemoryStore();
   let away = false;
-  const { tokens } = store;
-  assert.ok(tokens);
-  const fragile = new Proxy(tokens, {
+  const { records } = store;
+  assert.ok(records);
+  const fragile = new Proxy(records, {
     get: (target, name) => (away ? () => Promise.reject(new Error('away')) : Reflect.get(target, name)),
   });
-  const server = await startTokenServer(t, {}, { store: { ...store, tokens: fragile } });
+  const server = await startTokenServer(t, {}, { store: { ...store, records: fragile } });
   const { body } = await exchangeKey(server, 'operator');
   away = true;
   for (const answer of [await exchangeKey(server, 'operator'), await refresh(server, body.refresh_token)]) {

@@ -27,15 +27,15 @@ test('a refresh token is replaced by each use, and each access token may have fe
 test('the store holds no token, only the hash of the one that is in force', async (t) => {
   const store = createMemoryStore();
   const begun: string[] = [];
-  const { tokens } = store;
-  assert.ok(tokens);
+  const { records } = store;
+  assert.ok(records);
   const recording = {
     ...store,
-    tokens: {
-      ...tokens,
-      begin: (kept: Parameters<typeof tokens.begin>[0], now: number) => {
-        begun.push(JSON.stringify(kept));
-        return tokens.begin(kept, now);
+    records: {
+      ...records,
+      write: (...written: Parameters<typeof records.write>) => {
+        begun.push(JSON.stringify(written));
+        return records.write(...written);
       },
     },
   };

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
+import { tokensOf } from '../support/on-records.ts';
 import { auditIds, change, committedRevision, NOW, until } from './contract/samples.ts';
 import { CONVERGED_MS, eventually, type Follower, follow, oneAfterTheOther, rejectsSoon } from './follower.ts';
 import type { Pair } from './redis-topologies.ts';
@@ -60,7 +61,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
         store.commit(change('acme', 1, { REFUSED: { permanent: true } })),
         store.check(),
         store.load(),
-        store.tokens?.begin(session, NOW) as Promise<void>,
+        tokensOf(store).begin(session, NOW) as Promise<void>,
       ]);
       await Promise.all(asked.map(rejectsSoon));
       await rejectsSoon(oneAfterTheOther(() => a.store.check()));
@@ -68,7 +69,7 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
 
     async function nothingOfWhatWasGivenUp(): Promise<void> {
       assert.equal((await eventually(() => auditIds(a.store))).length, 2);
-      assert.equal(await eventually(async () => a.store.tokens?.find('session', NOW)), undefined);
+      assert.equal(await eventually(async () => tokensOf(a.store).find('session', NOW)), undefined);
       for (const { store, resets } of followers) {
         const settings = (await eventually(() => store.load())).get('acme')?.settings;
         assert.deepEqual([...(settings?.keys() ?? [])], ['AFTER']);

@@ -9,6 +9,7 @@ import { createRedisStore } from '../../src/store/redis/store.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import fc from '../support/fast-check.ts';
+import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { startFleet } from '../tail/fleet.ts';
 import { auditEntry, change, NOW, replayRecord } from './contract/samples.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
@@ -59,10 +60,10 @@ async function exercise(store: StateStore): Promise<void> {
     }
   }
   await store.findReplay('console request-1', NOW);
-  await store.tokens!.find('session', NOW);
-  await store.tokens!.rotate({ id: 'session', expected: 'a', next: 'b', now: NOW, revokedUntil: NOW });
-  for (const { until } of (await store.tokens!.revocations(0, NOW)).revoked) assert.ok(Number.isFinite(until));
-  for (const { pid, silentFor, applied } of (await store.fleet!.look()).instances) {
+  await tokensOf(store).find('session', NOW);
+  await tokensOf(store).rotate({ id: 'session', expected: 'a', next: 'b', now: NOW, revokedUntil: NOW });
+  for (const { until } of (await tokensOf(store).revocations(0, NOW)).revoked) assert.ok(Number.isFinite(until));
+  for (const { pid, silentFor, applied } of (await fleetOf(store).look()).instances) {
     assert.ok(Number.isSafeInteger(pid) && Number.isFinite(silentFor));
     assert.ok(applied === undefined || Number.isSafeInteger(applied.revision));
   }
@@ -82,9 +83,9 @@ async function exercise(store: StateStore): Promise<void> {
 async function seed(store: StateStore): Promise<void> {
   await store.load();
   await store.commit(change('acme', 0, { DATABASE: { permanent: true } }, { replay: replayRecord() }));
-  await store.tokens!.begin({ id: 'session', current: 'a', data: '{}', expiresAt: NOW + 60_000 }, NOW);
-  await store.tokens!.revoke('other', NOW + 60_000, NOW);
-  await store.fleet!.announce({ id: 'one', host: 'host', pid: 1, service: 'shop', startedAt: NOW }, undefined);
+  await tokensOf(store).begin({ id: 'session', current: 'a', data: '{}', expiresAt: NOW + 60_000 }, NOW);
+  await tokensOf(store).revoke('other', NOW + 60_000, NOW);
+  await fleetOf(store).announce({ id: 'one', host: 'host', pid: 1, service: 'shop', startedAt: NOW }, undefined);
 }
 
 function temporaryFile(t: TestContext): string {
@@ -105,9 +106,10 @@ test('a SQLite store stays usable whatever stands in its cells', async (t) => {
   const writes = [
     database.prepare(`UPDATE scope SET settings = ?1, revision = ?2, changed_at = ?2 WHERE key = 'acme'`),
     database.prepare('UPDATE replay SET response = ?1, fingerprint = ?1, expires_at = ?2'),
-    database.prepare('UPDATE token_session SET current = ?1, data = ?1, expires_at = ?2'),
-    database.prepare('UPDATE OR IGNORE token_revocation SET until = ?2, session = ?1'),
-    database.prepare('UPDATE fleet SET instance = ?1, applied = ?2'),
+    ...['session', 'beat', 'member'].map((kind) =>
+      database.prepare(`UPDATE record SET value = ?1, expires_at = ?2, written_at = ?2 WHERE kind = '${kind}'`),
+    ),
+    database.prepare(`UPDATE OR IGNORE record SET expires_at = ?2, key = ?1 WHERE kind = 'revocation'`),
     database.prepare(
       `INSERT INTO audit (at, action, outcome, retain_until, entry) VALUES (?2, 'enable', 'success', ?2, ?1)`,
     ),
@@ -153,10 +155,11 @@ test('a Redis store stays usable whatever its keys hold', { skip: whyNoRedis() }
       await client.hSet(key('scopes'), 'acme', value);
       await client.zAdd(key('changes'), { score: Number(await client.hGet(key('meta'), 'version')), value: 'acme' });
     },
-    (value) => client.hSet(key('fleet'), 'one', `3500\n${value}`),
+    (value) => client.set(key('member:one'), `${far}\n${value}`),
+    (value) => client.hSet(key('beat'), 'one', `${far}\n3500 ${value}`),
     async (value) => {
-      await client.hSet(key('fleet'), 'two', value);
-      await client.zAdd(key('seen'), { score: Date.now() + 1000, value: 'two' });
+      await client.hSet(key('beat'), 'two', value);
+      await client.zAdd(key('beats'), { score: Date.now() * 1000, value: 'two' });
     },
     (value) => client.set(key('replay:console request-1'), value),
     (value) => client.set(key('session:session'), value),

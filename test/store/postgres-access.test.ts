@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { fleetOf } from '../support/on-records.ts';
 import { postgresFolder, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { change } from './contract/samples.ts';
@@ -66,8 +67,8 @@ test('a user with the documented permissions alone does all that a store does', 
     await store.load();
     assert.ok(await store.commit(change('acme', 0, { A: { permanent: true } })));
     assert.equal((await store.load()).get('acme')?.revision, 1);
-    await store.fleet?.announce({ id: 'a', host: 'h', pid: 1, service: 's', startedAt: 0 }, undefined);
-    assert.equal((await store.fleet?.look())?.instances.length, 1);
+    await fleetOf(store).announce({ id: 'a', host: 'h', pid: 1, service: 's', startedAt: 0 }, undefined);
+    assert.equal((await fleetOf(store).look())?.instances.length, 1);
     await store.pruneAudit(Date.now());
   } finally {
     await store.close();
@@ -88,7 +89,7 @@ test('a schema that another role made first is not used, unless that role is nam
     const store = createPostgresStore({ url: url + parameters, deadlineMs: PATIENCE_MS });
     try {
       await store.check();
-      await store.fleet?.look();
+      await fleetOf(store).look();
     } finally {
       await store.close();
     }

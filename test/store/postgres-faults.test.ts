@@ -9,6 +9,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import pg from 'pg';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
+import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
 import { runToItsEnd } from './ending.ts';
@@ -171,7 +172,7 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
   test('another change in the place of a lost one is noticed, although the count is the same', async () => {
     const { store, resets } = await open();
     await store.commit(change('acme', 0, {}));
-    await until(() => store.fleet?.position()?.revision === 1, 'the change');
+    await until(() => fleetOf(store).position()?.revision === 1, 'the change');
     server.sql(`UPDATE ${schema}.audit SET id = 'another'; UPDATE ${schema}.history SET head = 'another'`);
     await until(() => resets.length > 0, 'the reset', CONVERGED_MS);
     assert.deepEqual(resets, [{ reason: 'rollback' }]);
@@ -226,8 +227,8 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
       // One commit may be refused as late, until the time was read again.
       await eventually(() => other.store.commit(change('acme', index, {})));
       await until(() => heard.get('acme')?.revision === index + 1, 'the change', CONVERGED_MS);
-      await store.fleet?.announce(instance, undefined);
-      const { instances } = (await other.store.fleet?.look()) ?? { instances: [] };
+      await fleetOf(store).announce(instance, undefined);
+      const { instances } = (await fleetOf(other.store).look()) ?? { instances: [] };
       assert.deepEqual(
         instances.map(({ id, silentFor }) => [id, silentFor < 5000]),
         [['a', true]],
@@ -301,11 +302,11 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     const kinds: string[] = [];
     store.onMalformed?.((kind) => kinds.push(kind));
     await store.commit(change('acme', 0, {}, { replay: replayRecord() }));
-    await store.tokens?.begin({ id: 's', current: 'c', data: 'd', expiresAt: NOW + 1000 }, NOW);
-    server.sql(`UPDATE ${schema}.scope SET settings = '{'; UPDATE ${schema}.token_session SET data = '{'`);
+    await tokensOf(store).begin({ id: 's', current: 'c', data: 'd', expiresAt: NOW + 1000 }, NOW);
+    server.sql(`UPDATE ${schema}.scope SET settings = '{'; UPDATE ${schema}.records SET value = '{'`);
     server.sql(`UPDATE ${schema}.replay SET expires_at = '1e300'`);
     assert.equal((await store.load()).get('acme')?.settings.size, 0);
-    assert.equal(await store.tokens?.find('s', NOW), undefined);
+    assert.equal(await tokensOf(store).find('s', NOW), undefined);
     assert.equal(await store.findReplay(replayRecord().key, NOW), undefined);
     const repeated = await store.commit({ audit: auditEntry(), replay: replayRecord(), now: NOW });
     assert.deepEqual(repeated.outcome === 'replayed' && repeated.replay.fingerprint, '');

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { type DiagLogger, DiagLogLevel, diag } from '@opentelemetry/api';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { fleetOf } from '../support/on-records.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { change, NOW, until } from './contract/samples.ts';
@@ -44,7 +45,7 @@ describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbounce
     const heard = followers.map(() => [] as string[]);
     for (const [index, { store }] of followers.entries()) store.messages?.onMessage((text) => heard[index]?.push(text));
     // What polls is known by its announcement.
-    await pooled.fleet?.announce({ id: 'pooled', host: 'h', pid: 1, service: 's', startedAt: NOW }, undefined);
+    await fleetOf(pooled).announce({ id: 'pooled', host: 'h', pid: 1, service: 's', startedAt: NOW }, undefined);
     await eventually(() => pooled.check());
     await eventually(() => second.check());
 
@@ -72,14 +73,14 @@ describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbounce
     const heard: string[] = [];
     pooled.messages?.onMessage((text) => heard.push(text));
     const instance = { id: 'pooled', host: 'h', pid: 1, service: 's', startedAt: NOW };
-    await pooled.fleet?.announce(instance, undefined);
+    await fleetOf(pooled).announce(instance, undefined);
     await eventually(() => pooled.check());
     await eventually(() => direct.messages!.send('before'));
     await until(() => heard.length === 1, 'the first message');
 
     await server.kill();
     await server.start();
-    await eventually(() => pooled.fleet!.announce(instance, undefined), PATIENCE_MS);
+    await eventually(() => fleetOf(pooled).announce(instance, undefined), PATIENCE_MS);
     await eventually(() => pooled.check(), PATIENCE_MS);
     await eventually(() => direct.messages!.send('after'), PATIENCE_MS);
     await until(() => heard.length === 2, 'the message after the crash');

@@ -8,6 +8,7 @@ import { createClient, createClientPool, createCluster, createSentinel, RESP_TYP
 import { createClient as createVersion4 } from 'redis-4';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { tokensOf } from '../support/on-records.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
 import { type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
 import { applicationClientContract, CONNECTED } from './redis-clients.ts';
@@ -105,11 +106,11 @@ describe('a Redis client of the application', { skip: missing }, () => {
     assert.equal(committedRevision(await store.commit(change('acme', 1, {}))), 2);
     assert.equal((await auditIds(store)).length, 2);
 
-    const { tokens } = store;
-    await tokens?.begin({ id: 'session', current: 'first', data: '{}', expiresAt: NOW + 1_000 }, NOW);
+    const tokens = tokensOf(store);
+    await tokens.begin({ id: 'session', current: 'first', data: '{}', expiresAt: NOW + 1_000 }, NOW);
     const rotation = { id: 'session', expected: 'first', next: 'second', now: NOW, revokedUntil: NOW + 1_000 };
-    assert.equal(await tokens?.rotate(rotation), 'rotated');
-    assert.equal((await tokens?.find('session', NOW))?.current, 'second');
+    assert.equal(await tokens.rotate(rotation), 'rotated');
+    assert.equal((await tokens.find('session', NOW))?.current, 'second');
   });
 
   test('a store that is closed has nothing under way at the client, which the application may close then', async (t) => {

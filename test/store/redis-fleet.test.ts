@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { fleetOf } from '../support/on-records.ts';
 import { change, NOW, until } from './contract/samples.ts';
 import { follow } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
 const instance = (id: string) => ({ id, host: 'h', pid: 1, service: 'shop', startedAt: NOW });
 
-describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
+describe('a fleet on Redis', { skip: whyNoRedis() }, () => {
   let server: RedisServer;
   let prefix: string;
   let opened: StateStore[];
@@ -34,7 +35,7 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     const store = createRedisStore({ url: server.url, prefix, pollMs: 60_000 });
     opened.push(store);
     await follow(store);
-    return { store, fleet: store.fleet! };
+    return { store, fleet: fleetOf(store) };
   }
 
   /** What was executed, the commands within scripts included. */
@@ -48,39 +49,16 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     );
   }
 
-  test('notifies the author of a change when the last process has applied it, and not before', async () => {
-    const [author, b, c] = [await open(), await open(), await open()];
-    for (const [id, { fleet }] of Object.entries({ author, b, c }))
-      await fleet.announce(instance(id), fleet.position());
-    let heard = 0;
-    author.fleet.onAnnounced(() => {
-      heard += 1;
-    });
-    await author.store.commit(change('acme', 0, {}));
-    const announce = async (id: string, { fleet }: typeof b) => {
-      await until(() => fleet.position()?.revision === 1, `the change at ${id}`);
-      await fleet.announce(instance(id), fleet.position());
-    };
-    await announce('b', b);
-    await announce('author', author);
-    assert.deepEqual([heard, (await author.fleet.count!('author')).applied], [0, 1]);
-    await announce('c', c);
-    await until(() => heard > 0, 'the notification');
-    assert.deepEqual([(await author.fleet.count!('author')).applied, heard], [2, 1]);
-  });
-
-  test('what was applied is said by four commands within a script', async () => {
+  test('what was applied is said by one script', async () => {
     const [author, b] = [await open(), await open()];
     await b.fleet.announce(instance('b'), b.fleet.position());
     await author.store.commit(change('acme', 0, {}));
     await until(() => b.fleet.position()?.revision === 1, 'the change');
-    // The first one brings the script.
-    await b.fleet.announce(instance('b'), b.fleet.position());
-    await author.store.commit(change('acme', 1, {}));
-    await until(() => b.fleet.position()?.revision === 2, 'the second change');
     assert.deepEqual(await commandsOf(() => b.fleet.announce(instance('b'), b.fleet.position())), {
-      ...{ evalsha: 1, hmget: 1, zadd: 1, zcount: 1, zcard: 1, publish: 1 },
+      ...{ evalsha: 1, time: 1, hget: 2, zrange: 1, hset: 1, zadd: 1, zcard: 1, hmget: 1 },
     });
+    const { applied, instances } = await author.fleet.count('author');
+    assert.deepEqual([applied, instances], [1, 1]);
   });
 
   test('an announcement that says nothing new costs two commands, and one that Redis has forgotten is whole', async () => {
@@ -88,7 +66,7 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     const announce = () => fleet.announce(instance('a'), fleet.position());
     await announce();
     assert.deepEqual(await commandsOf(announce), { zadd: 1, hmget: 1 });
-    server.command('DEL', key('seen'), key('fleet'));
+    server.command('DEL', key('beats'), key('beat'), key('member:a'));
     await announce();
     assert.deepEqual(
       (await fleet.look()).instances.map(({ id }) => id),
@@ -100,19 +78,24 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     assert.equal(ten.evalsha, 1, 'the tenth reads the time and the size again');
   });
 
+  /** Beats of others, as many as make the fleet a large one. */
+  function crowd(): void {
+    const scores = Array.from({ length: 999 }, (_, index) => [`${now()}000`, `other-${index}`]);
+    const beats = scores.flatMap(([, id = '']) => [id, `${Date.now() + 60_000}\n3500`]);
+    server.command('ZADD', key('beats'), ...scores.flat());
+    server.command('HSET', key('beat'), ...beats);
+  }
+
   test('processes announce themselves less often the more there are, and are gone accordingly later', async () => {
     const { fleet } = await open();
     await fleet.announce(instance('a'), fleet.position());
-    assert.equal(fleet.beatMs!(), 1000);
-    const later = String(now() + 60_000);
-    const scores = Array.from({ length: 999 }, (_, index) => [later, `other-${index}`]);
-    server.command('ZADD', key('seen'), ...scores.flat());
+    assert.equal(fleet.beatMs(), 1000);
+    crowd();
     await fleet.announce(instance('a'), undefined);
-    assert.equal(fleet.beatMs!(), 3000);
+    assert.equal(fleet.beatMs(), 3000);
+    await fleet.announce(instance('a'), undefined);
     assert.deepEqual((await fleet.look()).instances[0]?.goneAfter, 9500);
-    assert.equal((await fleet.count!('a')).goneAfter, 9500);
-    const left = Number(server.command('ZSCORE', key('seen'), 'a')) - now();
-    assert.ok(left > 8000 && left <= 10_500, `${left}`);
+    assert.equal((await fleet.count('a')).goneAfter, 9500);
   });
 
   test('in a large fleet, processes take turns to read a change that is too large for a message', async (t) => {
@@ -120,9 +103,7 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
       Array.from({ length: 3000 }, (_, index) => [`CATEGORY_${index}`, { permanent: true }]),
     );
     const [author, b] = [await open(), await open()];
-    const later = String(now() + 60_000);
-    const scores = Array.from({ length: 999 }, (_, index) => [later, `other-${index}`]);
-    server.command('ZADD', key('seen'), ...scores.flat());
+    crowd();
     await b.fleet.announce(instance('b'), b.fleet.position());
     t.mock.method(Math, 'random', () => 0.6);
     const begun = performance.now();
@@ -132,18 +113,17 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     assert.ok(took >= 590, `after ${took} ms`);
   });
 
-  test('one that was silent for too long is counted apart and listed once, also when it is back; after a day it is forgotten', async () => {
+  test('one that was silent for too long is counted apart and listed once, also when it is back; at its end it is forgotten', async () => {
     const { store, fleet } = await open();
     await store.commit(change('acme', 0, {}));
     const announce = () => fleet.announce(instance('a'), fleet.position());
-    const fallSilent = () => server.command('ZADD', key('seen'), String(now() - 1000), 'a');
+    const fallSilent = () => server.command('ZADD', key('beats'), `${now() - 5000}000`, 'a');
     const counts = async (self: string) => {
-      const { instances, silent } = await fleet.count!(self);
+      const { instances, silent } = await fleet.count(self);
       const listed = (await fleet.look()).instances;
       return [instances, silent, listed.map(({ silentFor, goneAfter = 0 }) => silentFor > goneAfter)];
     };
     await announce();
-    await fleet.categories!.publish('a', 'list');
     fallSilent();
     assert.deepEqual(
       [await counts('nobody'), await counts('a')],
@@ -154,36 +134,10 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     );
     await announce();
     assert.deepEqual(await counts('nobody'), [1, 0, [false]]);
-    fallSilent();
-    await counts('nobody');
-    server.command('ZADD', key('lost'), String(now() - 25 * 3_600_000), 'a');
+    server.command('HSET', key('beat'), 'a', `${Date.now() - 1}\n3500`);
     assert.deepEqual((await fleet.look()).instances, []);
-    assert.equal((await fleet.categories!.read(['a'])).size, 0);
-  });
-
-  test('one that is gone is not counted for what it applies, before it has announced itself as a whole', async () => {
-    const [author, b] = [await open(), await open()];
-    await b.fleet.announce(instance('b'), b.fleet.position());
-    await author.fleet.announce(instance('late'), undefined);
-    const counts = async () => {
-      const { instances, applied } = await author.fleet.count!('nobody');
-      return [instances, applied];
-    };
-    const cases: readonly (readonly [forget: () => string, instances: number])[] = [
-      [() => '', 2],
-      // Another process has found it silent for too long.
-      [() => server.command('ZADD', key('seen'), String(now() - 1000), 'b'), 2],
-      [() => server.command('DEL', key('seen'), key('applied'), key('fleet')), 1],
-      [() => server.command('HSET', key('meta'), 'counted', 'another'), 1],
-    ];
-    for (const [index, [forget, instances]] of cases.entries()) {
-      await author.store.commit(change('acme', index, {}));
-      await until(() => b.fleet.position()?.revision === index + 1, `change ${index}`);
-      forget();
-      await counts();
-      await b.fleet.announce(instance('b'), b.fleet.position());
-      assert.deepEqual(await counts(), [instances, 1], `${index}`);
-    }
+    await fleet.announce(instance('b'), undefined);
+    assert.equal(server.command('HEXISTS', key('beat'), 'a'), '0', 'the next one that joins removes it');
   });
 
   test('what was applied of another history is not counted', async () => {
@@ -191,22 +145,21 @@ describe('a fleet that Redis counts', { skip: whyNoRedis() }, () => {
     await store.commit(change('acme', 0, {}));
     await until(() => fleet.position()?.revision === 1, 'the change');
     await fleet.announce(instance('a'), fleet.position());
-    assert.equal((await fleet.count!('nobody')).applied, 1);
+    assert.equal((await fleet.count('nobody')).applied, 1);
     server.command('HSET', key('meta'), 'epoch', 'another');
-    assert.equal((await fleet.count!('nobody')).applied, 0);
-    assert.equal((await fleet.look()).instances[0]?.applied, undefined);
+    assert.equal((await fleet.count('nobody')).applied, 0);
     await fleet.announce(instance('b'), { history: 'another', revision: 1 });
-    const { instances, applied } = await fleet.count!('nobody');
+    const { instances, applied } = await fleet.count('nobody');
     assert.deepEqual([instances, applied], [2, 1]);
   });
 
   test('one that announced itself before the clock of the server was set back is gone in time all the same', async () => {
     const { fleet } = await open();
     await fleet.announce(instance('a'), fleet.position());
-    server.command('ZADD', key('seen'), String(now() + 3_600_000), 'a');
-    assert.equal((await fleet.count!('nobody')).instances, 1);
-    const left = Number(server.command('ZSCORE', key('seen'), 'a')) - now();
-    assert.ok(left <= 4500, `${left}`);
+    server.command('ZADD', key('beats'), `${now() + 3_600_000}000`, 'a');
+    assert.equal((await fleet.count('nobody')).instances, 1);
+    const ahead = Number(server.command('ZSCORE', key('beats'), 'a')) / 1000 - now();
+    assert.ok(ahead <= 1000, `${ahead}`);
   });
 
   test('a change whose message was lost is found by the next announcement', async () => {

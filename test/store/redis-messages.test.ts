@@ -5,6 +5,7 @@ import { createClient } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { encodeScope } from '../../src/store/stored-values.ts';
+import { fleetOf } from '../support/on-records.ts';
 import { change, NOW, until } from './contract/samples.ts';
 import { type Follower, follow } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
@@ -102,47 +103,21 @@ describe('a Redis message that no process of the fleet sent', { skip: missing },
     assert.ok(looks <= 4 + 15 * seconds, `${looks} times in ${seconds} s`);
   });
 
-  test('acknowledges nothing for a process that has not followed', async () => {
-    const { store } = await open();
-    const fleet = store.fleet;
-    assert.ok(fleet?.count !== undefined);
-    await store.commit(change('acme', 0, {}));
-    const lagging = { id: 'lagging', host: 'h', pid: 1, service: 'shop', startedAt: NOW };
-    await fleet.announce(lagging, undefined);
-    let heard = 0;
-    fleet.onAnnounced(() => {
-      heard += 1;
-    });
-    const [channel] = server.command('PUBSUB', 'CHANNELS', `${prefix}*applied:*`).split('\n');
-    const { history = '', revision = 0 } = fleet.position() ?? {};
-    for (const message of ['', JSON.stringify(['lagging', history, String(revision)])]) {
-      await forger.publish(String(channel), message);
-    }
-    await until(() => heard === 2, 'the forged messages');
-    const { instances, applied } = await fleet.count('nobody');
-    assert.deepEqual([instances, applied], [1, 0]);
-  });
-
   test('and a garbage field among the processes hides none of them', async () => {
     const { store } = await open();
-    assert.ok(store.fleet !== undefined);
     const instance = { host: 'h', pid: 1, service: 'shop', startedAt: NOW };
-    await store.fleet.announce({ id: 'real', ...instance }, store.fleet.position());
+    await fleetOf(store).announce({ id: 'real', ...instance }, fleetOf(store).position());
+    const far = String(Date.now() + 60_000);
     const [seconds] = server.command('TIME').split('\n');
-    for (const [field, value] of [
-      ['garbage', 'garbage'],
-      ['empty', ''],
-      ['negative', '-1\n{}'],
-      ['no-json', '3500\n{'],
-      ['null', '3500\nnull'],
-      ['no-fields', '3500\n{}'],
-    ] as const) {
-      server.command('HSET', key('fleet'), field, value);
-      server.command('ZADD', key('seen'), `${Number(seconds) + 3}000`, field);
-      server.command('ZADD', key('applied'), '1', field);
+    const beats = ['', 'garbage', '-1', far, `${far}\n`, `${far}\n-1`, `${far}\n3500 x y`, `${far}\n3500 1e400 epoch`];
+    for (const [index, beat] of [...beats, `${far}\n3500`, `${far}\n3500`, `${far}\n3500`].entries()) {
+      server.command('HSET', key('beat'), `garbage-${index}`, beat);
+      server.command('ZADD', key('beats'), `${seconds}000000`, `garbage-${index}`);
+      for (const [of, member] of ['{', 'null', '{}'].entries())
+        server.command('SET', key(`member:garbage-${beats.length + of}`), `${far}\n${member}`);
     }
-    server.command('ZADD', key('seen'), `${Number(seconds) + 3}000`, 'no-value');
-    const { instances } = await store.fleet.look();
+    server.command('ZADD', key('beats'), `${seconds}000000`, 'no-value');
+    const { instances } = await fleetOf(store).look();
     assert.deepEqual(
       instances.map(({ id }) => id),
       ['real'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRedisMessageStore } from '../../src/store/redis/message-store.ts';
 import { MAX_AGE_MS, type Sealed, seal, unseal } from '../../src/store/seal.ts';
+import { SealedMessages } from '../../src/store/sealed-messages.ts';
 
 const SECRET = 'a'.repeat(64);
 const SEALED: Sealed = { from: 'sender', number: 1, at: 1000, text: 'the line of a tenant' };
@@ -30,12 +30,13 @@ test('a message is opened with the secret, on its own channel, and unchanged alo
 function handle(writer: string) {
   const published: [channel: string, message: string][] = [];
   const time = { now: 1_000_000 };
-  const store = createRedisMessageStore({
-    key: (name) => `{rdcp}:${name}`,
-    writer,
-    send: async (args) => published.push(args.slice(-2) as [string, string]),
+  const store = new SealedMessages({
+    server: 'Redis',
+    address: writer,
+    channelOf: (to) => (to === undefined ? 'messages' : `messages:${to}`),
+    publish: async (sealed, channel) => published.push([channel, sealed]),
     secret: () => SECRET,
-    redisTime: () => time.now,
+    serverTime: () => time.now,
   });
   const heard: string[] = [];
   store.onMessage((message, from) => heard.push(`${from}: ${message}`));
@@ -60,10 +61,10 @@ test('a message that was recorded and published again is not heard a second time
 
 test('a message of a stranger is not heard, and one for another process is not heard on a channel for all', async () => {
   const [a, b] = [handle('a'), handle('b')];
-  b.store.hear('tap', '{rdcp}:messages');
-  b.store.hear(JSON.stringify(['tap', 'signature']), '{rdcp}:messages');
+  b.store.hear('tap', 'messages');
+  b.store.hear(JSON.stringify(['tap', 'signature']), 'messages');
   await a.store.send('for c', 'c');
-  b.store.hear(a.published[0]![1], '{rdcp}:messages');
-  b.store.hear(a.published[0]![1], '{rdcp}:messages:b');
+  b.store.hear(a.published[0]![1], 'messages');
+  b.store.hear(a.published[0]![1], 'messages:b');
   assert.deepEqual(b.heard, []);
 });

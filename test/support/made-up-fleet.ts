@@ -1,6 +1,7 @@
-import type { FleetStore, Instance, Position } from '../../src/store/fleet-store.ts';
+import { GONE_MS, type Instance } from '../../src/store/fleet.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
+import type { RecordStore } from '../../src/store/records.ts';
+import type { Position, StateStore } from '../../src/store/state-store.ts';
 
 export interface MadeUp extends Pick<Instance, 'host' | 'pid' | 'service' | 'version' | 'startedAt'> {
   /** Whether it has not applied the newest change. */
@@ -19,30 +20,32 @@ export function storeWithFleet(
   let revision = 0;
   const position = (): Position => ({ history: 'made-up', revision });
   const moved = new Set<() => void>();
-  let own: Instance | undefined;
-  const fleet: FleetStore = {
-    position,
-    onMoved: (listener) => {
-      moved.add(listener);
-      return () => moved.delete(listener);
-    },
-    announce: async (instance) => {
-      own = instance;
-    },
-    withdraw: async () => undefined,
-    look: async () => ({
-      current: position(),
-      instances: [
-        ...processes.map(({ behind = false, ...process }, index) => ({
-          ...process,
-          id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-          applied: behind ? { history: 'made-up', revision: Math.max(0, revision - 1) } : position(),
-          silentFor: 100,
-        })),
-        ...(own !== undefined && showsOwn ? [{ ...own, applied: position(), silentFor: 0 }] : []),
-      ],
+  const own = memory.records!;
+  const expiresAt = Number.MAX_SAFE_INTEGER;
+  const named = new Map(
+    processes.map(({ behind, ...process }, index) => {
+      const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
+      return [id, { behind, value: JSON.stringify(process) }] as const;
     }),
-    onAnnounced: () => () => undefined,
+  );
+  const records: RecordStore = {
+    ...own,
+    async get(kind, keys, now) {
+      const found = keys.flatMap((key) => {
+        const value = kind === 'member' ? named.get(key)?.value : undefined;
+        return value === undefined ? [] : [[key, { value, expiresAt }] as const];
+      });
+      return new Map([...(await own.get(kind, keys, now)), ...found]);
+    },
+    async list(kind, after, now) {
+      const list = await own.list(kind, after, now);
+      if (kind !== 'beat') return list;
+      const beats = [...named].map(([key, { behind }]) => {
+        const applied = behind ? Math.max(0, revision - 1) : revision;
+        return { key, value: `${GONE_MS} ${applied} made-up`, expiresAt, age: 100 };
+      });
+      return { ...list, records: [...beats, ...(showsOwn ? list.records : [])] };
+    },
   };
   const commit: StateStore['commit'] = async (write) => {
     const result = await memory.commit(write);
@@ -50,7 +53,15 @@ export function storeWithFleet(
     for (const listener of moved) listener();
     return result;
   };
-  const members = { fleet, commit };
+  const positions: StateStore['positions'] = {
+    position,
+    newest: async () => position(),
+    onMoved: (listener) => {
+      moved.add(listener);
+      return () => moved.delete(listener);
+    },
+  };
+  const members = { records, positions, commit };
   return new Proxy(memory, {
     get: (target, name) => {
       const value: unknown = name in members ? Reflect.get(members, name) : Reflect.get(target, name, target);

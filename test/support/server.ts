@@ -107,7 +107,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     clock,
     cwd: tmpdir(),
     report,
-    tokenStore: store.tokens,
+    tokenStore: store.records,
   });
   const never = () => () => undefined;
   const trail = createAuditTrail({

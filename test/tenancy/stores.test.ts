@@ -11,6 +11,7 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/contract/samples.ts';
 import type { StoreFixture } from '../store/contract/suite.ts';
+import { fleetOf } from '../support/on-records.ts';
 
 async function namespaceInFile(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
@@ -39,19 +40,19 @@ test('the processes of a namespace see each other, and those of no other', async
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
   const file = join(folder, 'state.db');
   const [a, b] = ['a', 'b'].map((name) => createNamespacedStore(createSqliteStore(file), name));
-  assert.ok(a?.fleet && b?.fleet);
+  assert.ok(a && b);
   t.after(async () => {
     await a.close();
     await b.close();
     rmSync(folder, { recursive: true });
   });
   const instance = { host: 'h', pid: 1, service: 's', startedAt: NOW };
-  await a.fleet.announce({ ...instance, id: 'one' }, undefined);
-  await b.fleet.announce({ ...instance, id: 'two' }, undefined);
-  const seen = async (store: StateStore) => (await store.fleet?.look())?.instances.map(({ id }) => id);
+  await fleetOf(a).announce({ ...instance, id: 'one' }, undefined);
+  await fleetOf(b).announce({ ...instance, id: 'two' }, undefined);
+  const seen = async (store: StateStore) => (await fleetOf(store).look())?.instances.map(({ id }) => id);
   assert.deepEqual([await seen(a), await seen(b)], [['one'], ['two']]);
-  await a.fleet.withdraw('two');
-  await b.fleet.withdraw('two');
+  await fleetOf(a).withdraw('two');
+  await fleetOf(b).withdraw('two');
   assert.deepEqual([await seen(a), await seen(b)], [['one'], []]);
 });
 

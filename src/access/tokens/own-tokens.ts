@@ -1,6 +1,7 @@
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { Conditions } from '../../otel/report/conditions.ts';
-import type { TokenStore } from '../../store/token-store.ts';
+import type { RecordStore } from '../../store/records.ts';
+import { TokenRecords } from '../../store/tokens.ts';
 import { commonLimits } from '../../wire/allow.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { type Clock, unrefInterval } from '../../wire/time/clock.ts';
@@ -17,7 +18,7 @@ export const TENANT_CLAIM = 'tenant_id';
 export const KEY_CLAIM = 'otelrdcp_key';
 
 export interface OwnTokensOptions {
-  readonly store: TokenStore | undefined;
+  readonly store: RecordStore | undefined;
   readonly apiKey: ApiKeyVerifier | undefined;
   readonly certificateRequired: boolean;
   readonly clock: Clock;
@@ -33,11 +34,12 @@ export type OwnTokens = ReturnType<typeof openOwnTokens>;
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for invalid keys, or a store without token records */
 export function openOwnTokens(
   settings: NonNullable<ResolvedConfig['security']['tokens']>,
-  { store, apiKey, certificateRequired, clock, conditions }: OwnTokensOptions,
+  { store: records, apiKey, certificateRequired, clock, conditions }: OwnTokensOptions,
 ) {
-  if (store === undefined) {
+  if (records === undefined) {
     throw configurationError('security.tokens', 'needs a store that keeps token records');
   }
+  const store = new TokenRecords(records);
   const keys = openSigningKeys(settings, {
     tokenSeconds: settings.accessTokenSeconds,
     clock,

@@ -1,5 +1,5 @@
 import { type Condition, UNWATCHED } from '../../otel/report/conditions.ts';
-import type { TokenStore } from '../../store/token-store.ts';
+import type { TokenRecords } from '../../store/tokens.ts';
 import { failureCode, unavailable } from '../../wire/errors.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { lineageOf } from './session.ts';
@@ -8,7 +8,7 @@ import { lineageOf } from './session.ts';
 const POLL_MS = 500;
 
 export interface RevocationsOptions {
-  readonly store: Pick<TokenStore, 'revocations'>;
+  readonly store: Pick<TokenRecords, 'revocations'>;
   readonly clock: Clock;
   readonly schedule: Schedule;
   /**

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { TokenSession } from '../../store/token-store.ts';
+import type { TokenSession } from '../../store/tokens.ts';
 import { limitsOf } from '../../wire/allow.ts';
 import type { Scope } from '../../wire/constants.ts';
 import { unavailable } from '../../wire/errors.ts';

@@ -1,13 +1,15 @@
-import type { Position } from '../../store/fleet-store.ts';
+import type { Position } from '../../store/state-store.ts';
 import { failureCode, RdcpError } from '../../wire/errors.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import { ACKNOWLEDGE_AFTER_MS } from './beat.ts';
 import { isSettled, type Roster, reached } from './roster.ts';
 
-/** Interval for polling the store while waiting for other processes: messages may be lost, and a file sends none. */
-const POLL_MS = 25;
+/** Shortest and longest time between two counts of those who have applied a change, in milliseconds. */
+const POLL_MS = 10;
 const MAX_POLL_MS = 100;
+/** Part of the time waited so far until the next count: whatever the fleet's size, the answer is at most that much later. */
+const POLL_SHARE = 1 / 6;
 /** How long a process may be behind before its health check fails, in milliseconds. */
 const CATCH_UP_MS = 1000;
 
@@ -49,12 +51,13 @@ export class Acknowledgement {
    */
   async byAll(position?: Position, meant?: () => readonly string[]): Promise<FleetSummary | undefined> {
     const { roster, timeoutMs, clock } = this.#options;
-    const deadline = clock.monotonic() + timeoutMs;
+    const begunAt = clock.monotonic();
+    const deadline = begunAt + timeoutMs;
     // No other process can have acknowledged yet, and polling would delay them.
     if (!roster.isAlone) await this.#pause(Math.min(timeoutMs, ACKNOWLEDGE_AFTER_MS));
     let target = position;
     let known: FleetSummary | undefined;
-    for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS)) {
+    for (;;) {
       const isLast = this.#closed || clock.monotonic() >= deadline;
       try {
         target ??= await roster.newest();
@@ -63,7 +66,9 @@ export class Acknowledgement {
         // The store may answer the next time.
       }
       if (isLast || (known !== undefined && isSettled(known))) return known;
-      await this.#change(Math.min(deadline - clock.monotonic(), pollMs));
+      const now = clock.monotonic();
+      const pollMs = Math.min(MAX_POLL_MS, Math.max(POLL_MS, (now - begunAt) * POLL_SHARE));
+      await this.#change(Math.min(deadline - now, pollMs));
     }
   }
 

@@ -1,12 +1,6 @@
 import { type Condition, UNWATCHED } from '../../otel/report/conditions.ts';
-import {
-  type Announcement,
-  BEAT_MS,
-  type FleetStore,
-  goneAfter,
-  type Instance,
-  type Position,
-} from '../../store/fleet-store.ts';
+import { type Announcement, BEAT_MS, type FleetStore, goneAfter, type Instance } from '../../store/fleet.ts';
+import type { Position } from '../../store/state-store.ts';
 import { storeProblem } from '../../wire/errors.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import type { FleetCategories } from './categories.ts';
@@ -124,7 +118,7 @@ export class Beat {
   async #announceOnce(): Promise<void> {
     const { store, announcement, categories, clock, outage = UNWATCHED } = this.#options;
     await store.announce(announcement(this.#beatMs), this.applied);
-    this.#beatMs = store.beatMs?.() ?? BEAT_MS;
+    this.#beatMs = store.beatMs();
     this.reachable = true;
     if (this.#failures >= FAILURES_TO_BEGIN) outage.end();
     this.#failures = 0;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type CategoryLists, GONE_MS, type Instance } from '../../store/fleet-store.ts';
+import { type CategoryLists, GONE_MS, type Instance, REWRITTEN_MS } from '../../store/fleet.ts';
 import {
   type ListedCategory,
   MAX_LISTED,
@@ -10,7 +10,7 @@ import {
 import type { DiscoveredSource } from '../../wire/messages.ts';
 
 export interface FleetCategoriesOptions {
-  readonly store: CategoryLists | undefined;
+  readonly store: CategoryLists;
   /** Id of this process, which may change once the SDK is registered. */
   readonly selfId: () => string;
   /** The categories of this process; the same array until they change. */
@@ -29,6 +29,8 @@ interface Published {
   readonly categories: readonly ListedCategory[];
   readonly digest: string;
   readonly history: string | undefined;
+  /** On the monotonic clock. */
+  readonly at: number;
 }
 
 /** Publishes which categories this process has, and reads which the others have. */
@@ -63,13 +65,12 @@ export class FleetCategories {
     const categories = own();
     const before = this.#published;
     const id = selfId();
-    if (store === undefined) return false;
-    const isKept = !wasSilent && before?.id === id && before.history === history;
+    const isKept = !wasSilent && before?.id === id && before.history === history && now - before.at < REWRITTEN_MS;
     if (isKept && before.categories === categories) return false;
     const list = writeCategoryList(categories.map((category) => ({ ...category, source: sourceOf(category.name) })));
     const digest = digestOf(list);
     if (!isKept || before.digest !== digest) await store.publish(id, list);
-    this.#published = { id, categories, digest, history };
+    this.#published = { id, categories, digest, history, at: isKept ? before.at : now };
     return before?.digest !== digest;
   }
 
@@ -81,7 +82,7 @@ export class FleetCategories {
     const wanted = new Map(others.flatMap(({ categoryDigest, id }) => (categoryDigest ? [[categoryDigest, id]] : [])));
     const missing = [...wanted].filter(([digest]) => !this.#lists.has(digest)).map(([, id]) => id);
     const lists = new Map([...this.#lists].filter(([digest]) => wanted.has(digest)));
-    const found = missing.length === 0 ? undefined : await this.#options.store?.read(missing);
+    const found = missing.length === 0 ? undefined : await this.#options.store.read(missing);
     for (const text of found?.values() ?? []) {
       const categories = readCategoryList(text)?.map((category) => [category.name, category] as const);
       if (categories === undefined) this.#options.malformed();

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Instance } from '../../store/fleet-store.ts';
+import type { Instance } from '../../store/fleet.ts';
 import type { Choice } from '../../wire/target.ts';
 
 /** What is known of a process that may be chosen. */

@@ -1,4 +1,4 @@
-import { BEAT_MS, type Instance } from '../../store/fleet-store.ts';
+import { BEAT_MS, type Instance } from '../../store/fleet.ts';
 import type { Choice, Instances } from '../../wire/target.ts';
 import type { Schedule } from '../../wire/time/clock.ts';
 import { choose } from './choose.ts';

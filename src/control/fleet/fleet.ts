@@ -1,5 +1,6 @@
 import type { Condition } from '../../otel/report/conditions.ts';
-import { BEAT_MS, type FleetStore, type FleetView, type Instance, type Position } from '../../store/fleet-store.ts';
+import { BEAT_MS, type FleetStore, type FleetView, type Instance } from '../../store/fleet.ts';
+import type { Position } from '../../store/state-store.ts';
 import { type ListedCategory, MAX_LISTED, type OtherCategories } from '../../wire/category-list.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
@@ -101,7 +102,6 @@ export function createFleet(options: FleetOptions): Fleet {
           beat.acknowledge();
           acknowledgement.wake();
         }),
-        store.onAnnounced(() => acknowledgement.wake()),
       );
       beat.announce();
       roster.newest().catch(() => undefined);

@@ -1,4 +1,4 @@
-import type { Instance } from '../../store/fleet-store.ts';
+import type { Instance } from '../../store/fleet.ts';
 
 /** Facts about a process that need no configuration. */
 export interface ProcessFacts extends Pick<Instance, 'id' | 'host' | 'pid' | 'startedAt'> {

@@ -1,4 +1,5 @@
-import { type FleetStore, type FleetView, GONE_MS, type Instance, type Position } from '../../store/fleet-store.ts';
+import { type FleetStore, type FleetView, GONE_MS, type Instance } from '../../store/fleet.ts';
+import type { Position } from '../../store/state-store.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';
@@ -83,9 +84,9 @@ export class Roster {
     return [...this.#others.values()].filter((entry) => !this.#isHeard(entry) && this.#mayRun(entry));
   }
 
-  /** Where the store stands; reads who is there only if the store does not count. */
+  /** Where the store stands. */
   async newest(): Promise<Position> {
-    return this.#options.store.count === undefined ? (await this.look()).current : (await this.#count()).current;
+    return (await this.#count()).current;
   }
 
   /** Reads who is there, and removes from the store who has ended. */
@@ -101,7 +102,7 @@ export class Roster {
   }
 
   /**
-   * Reads who has applied a change. A store that counts is asked for names once the numbers say who is left, or at the end: numbers
+   * Reads who has applied a change. The store is asked for names once the numbers say who is left, or at the end: numbers
    * and names of an answer are of one reading.
    * @param meant the ids of the instances that count. @default all
    * @returns `undefined` while that is not known
@@ -110,9 +111,9 @@ export class Roster {
     target: Position,
     { meant, isLast }: { meant: (() => readonly string[]) | undefined; isLast: boolean },
   ): Promise<FleetSummary | undefined> {
-    const { store, applied, clock } = this.#options;
+    const { applied, clock } = this.#options;
     if (clock.monotonic() - this.#aloneAt <= ALONE_MS) return this.summary(target, meant?.());
-    if (store.count !== undefined && meant === undefined) {
+    if (meant === undefined) {
       const count = await this.#count(target);
       const { revision } = target;
       const instances = count.instances + 1;
@@ -161,7 +162,7 @@ export class Roster {
     const { clock, store } = this.#options;
     const mayBeCutOff = clock.monotonic() - heardAt <= goneAfter + COUNTS_FOR_MS || clock.now() <= controlsEnd;
     const isReplaced = (this.#startedAt.get(placeOf(instance)) ?? 0) > instance.startedAt;
-    return mayBeCutOff && !isReplaced && store.hasEnded?.(instance) !== true;
+    return mayBeCutOff && !isReplaced && !store.hasEnded(instance);
   }
 
   get #isMissingSome(): boolean {
@@ -170,7 +171,7 @@ export class Roster {
 
   async #count(target?: Position) {
     const { store, self } = this.#options;
-    const count = await this.#read(store.count!(self().id, target));
+    const count = await this.#read(store.count(self().id, target));
     this.#follow(count.current, count.goneAfter);
     this.#noteSize(count.instances, count.silent);
     if (this.#aloneAt === this.#options.clock.monotonic()) this.#others = new Map();

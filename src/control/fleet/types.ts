@@ -1,4 +1,5 @@
-import type { Instance, Position } from '../../store/fleet-store.ts';
+import type { Instance } from '../../store/fleet.ts';
+import type { Position } from '../../store/state-store.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
 import type { AnnouncedCalls } from './calls.ts';
 

@@ -1,5 +1,6 @@
-import { BEAT_MS, type CategoryLists, type FleetStore } from '../../store/fleet-store.ts';
+import { BEAT_MS } from '../../store/fleet.ts';
 import type { MessageStore } from '../../store/message-store.ts';
+import { PASSING_KINDS, type RecordKind, type RecordStore } from '../../store/records.ts';
 import type { ReplayRecord, StateStore } from '../../store/state-store.ts';
 
 /**
@@ -11,7 +12,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
   const prefix = `${namespace}/`;
   const outside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: prefix + record.key });
   const inside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: record.key.slice(prefix.length) });
-  const { tokens, fleet, messages, onReset, onMalformed } = store;
+  const { isOnOneHost, records, positions, messages, onReset, onMalformed } = store;
   return {
     name: store.name,
     shared: store.shared,
@@ -42,8 +43,9 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
         if (key.startsWith(prefix)) listener(key.slice(prefix.length), state);
       }),
 
-    ...(tokens && { tokens }),
-    ...(fleet && { fleet: createNamespacedFleet(fleet, prefix) }),
+    ...(isOnOneHost !== undefined && { isOnOneHost }),
+    ...(records && { records: createNamespacedRecords(records, prefix) }),
+    ...(positions && { positions }),
     ...(messages && { messages: createNamespacedMessages(messages, prefix) }),
     ...(onReset && { onReset: (listener) => onReset.call(store, listener) }),
     ...(onMalformed && { onMalformed: (listener) => onMalformed.call(store, listener) }),
@@ -56,33 +58,33 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
 }
 
 /**
- * The processes of one namespace. Their ids in the store begin with the namespace; processes of other namespaces are hidden,
- * because they do not apply these changes, and so no count of all is of use. All namespaces share the store's revision.
+ * What the processes of one namespace announce is under keys that begin with the namespace; processes of other namespaces are
+ * hidden, because they do not apply these changes. All namespaces share the sessions, and the store's revision.
  */
-function createNamespacedFleet(fleet: FleetStore, prefix: string): FleetStore {
+function createNamespacedRecords(records: RecordStore, prefix: string): RecordStore {
+  const prefixOf = (kind: RecordKind) => (PASSING_KINDS.has(kind) ? prefix : '');
   return {
-    position: () => fleet.position(),
-    onMoved: (listener) => fleet.onMoved(listener),
-    announce: (instance, applied) => fleet.announce({ ...instance, id: prefix + instance.id }, applied),
-    beatMs: () => fleet.beatMs?.() ?? BEAT_MS,
-    withdraw: (id) => fleet.withdraw(prefix + id),
-    async look() {
-      const { current, instances } = await fleet.look();
-      const own = instances.filter(({ id }) => id.startsWith(prefix));
-      return { current, instances: own.map((instance) => ({ ...instance, id: instance.id.slice(prefix.length) })) };
+    async get(kind, keys, now) {
+      const own = prefixOf(kind);
+      const found = await records.get(
+        kind,
+        keys.map((key) => own + key),
+        now,
+      );
+      return new Map([...found].map(([key, record]) => [key.slice(own.length), record]));
     },
-    onAnnounced: (listener) => fleet.onAnnounced(listener),
-    ...(fleet.categories && { categories: createNamespacedLists(fleet.categories, prefix) }),
-  };
-}
-
-function createNamespacedLists(lists: CategoryLists, prefix: string): CategoryLists {
-  return {
-    publish: (id, list) => lists.publish(prefix + id, list),
-    async read(ids) {
-      const found = await lists.read(ids.map((id) => prefix + id));
-      return new Map([...found].map(([id, list]) => [id.slice(prefix.length), list]));
+    write: (writes, now) =>
+      records.write(
+        writes.map((write) => ({ ...write, key: prefixOf(write.kind) + write.key })),
+        now,
+      ),
+    async list(kind, after, now) {
+      const own = prefixOf(kind);
+      const list = await records.list(kind, after, now);
+      const inside = list.records.filter(({ key }) => key.startsWith(own));
+      return { ...list, records: inside.map((record) => ({ ...record, key: record.key.slice(own.length) })) };
     },
+    beatMs: () => records.beatMs?.() ?? BEAT_MS,
   };
 }
 

@@ -12,7 +12,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * have an entry for a change that was refused, but never lacks an entry for a change that was made.
  */
 export function createProcessStore(trail: StateStore): StateStore {
-  const { tokens, onMalformed } = trail;
+  const { records, onMalformed } = trail;
   const scopes = new Map<ScopeKey, ScopeState>();
   const replays = new LRUCache<string, ReplayRecord>({ max: MAX_REPLAYS });
   let lastCommit: Promise<unknown> = Promise.resolve();
@@ -40,7 +40,7 @@ export function createProcessStore(trail: StateStore): StateStore {
   return {
     name: trail.name,
     shared: false,
-    ...(tokens && { tokens }),
+    ...(records && { records }),
     ...(onMalformed && { onMalformed: (listener) => onMalformed.call(trail, listener) }),
 
     // A change that cannot be audited is refused, so the store is unavailable while the trail is.

@@ -14,7 +14,7 @@ import type {
   ScopeState,
   StateStore,
 } from '../state-store.ts';
-import { createMemoryTokens } from './tokens.ts';
+import { createMemoryRecords } from './records.ts';
 
 export interface MemoryStoreOptions {
   /** Bytes kept of audit entries and replay records together; the oldest are dropped beyond that. @default 64 MiB */
@@ -23,8 +23,8 @@ export interface MemoryStoreOptions {
   readonly maxAuditEntries?: number;
   /** Replay records kept; the oldest are dropped beyond that. @default as many as there are bytes for */
   readonly maxReplays?: number;
-  /** Token sessions kept; the oldest are dropped beyond that, and their users sign in again. @default 10_000 */
-  readonly maxTokenSessions?: number;
+  /** Records kept of each kind; the oldest are dropped beyond that, and users of its token sessions sign in again. @default 10_000 */
+  readonly maxRecords?: number;
 }
 
 const DEFAULT_BYTES = 64 * 1024 * 1024;
@@ -44,7 +44,7 @@ const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
  * entries before their retention ends. Use SQLite or Redis when the audit trail must be retained.
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore {
-  const { maxBytes = DEFAULT_BYTES, maxAuditEntries = 10_000, maxReplays, maxTokenSessions = 10_000 } = options;
+  const { maxBytes = DEFAULT_BYTES, maxAuditEntries = 10_000, maxReplays, maxRecords = 10_000 } = options;
   const scopes = new Map<ScopeKey, ScopeState>();
   const maxReplayBytes = Math.floor(maxBytes * REPLAY_SHARE);
   const replays = new LRUCache<string, ReplayRecord>({
@@ -54,7 +54,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
     sizeCalculation: ({ key, response }) => OVERHEAD_BYTES + bytesOf(key) + bytesOf(response),
   });
   const trail = new MemoryTrail(maxAuditEntries, maxBytes - maxReplayBytes);
-  const tokens = createMemoryTokens(maxTokenSessions);
+  const records = createMemoryRecords(maxRecords, assertOpen);
   let closed = false;
 
   function assertOpen(): void {
@@ -96,7 +96,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
   return {
     name: 'memory',
     shared: false,
-    tokens,
+    records,
 
     async load() {
       assertOpen();
@@ -140,7 +140,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       scopes.clear();
       replays.clear();
       trail.clear();
-      tokens.clear();
+      records.clear();
     },
   };
 }

@@ -25,9 +25,11 @@ export interface ChangesOptions {
   };
 }
 
-/** Statements that come before the read of the changes, in the same round trip; their parameters begin at `$4`. */
+/** What is done in the same round trip as the read of the changes; its parameters begin at `$4`. */
 export interface Before {
   readonly text: string;
+  /** Its result. */
+  readonly column: string;
   readonly values: readonly unknown[];
 }
 
@@ -47,12 +49,12 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   }
 
   /** Reads what is newer than a version, in one statement. */
-  async function read(version: number, before: Before = { text: '', values: [] }) {
+  async function read(version: number, before: Before = { text: '', column: 'NULL', values: [] }) {
     const sentAt = performance.now();
     const rows = await query(
       `${before.text}
        SELECT h.id AS history, h.version AS newest, h.head, h.cause, h.secret, ${schema}.clock() AS now,
-         (SELECT a.id FROM ${schema}.audit a WHERE a.version = $1 LIMIT 1) AS head_then, ${aside.column} AS aside,
+         (SELECT a.id FROM ${schema}.audit a WHERE a.version = $1 LIMIT 1) AS head_then, ${aside.column} AS aside, ${before.column} AS done,
          s.key, s.revision, s.settings, s.changed_at
        FROM ${schema}.history h LEFT JOIN ${schema}.scope s ON s.version > $1 ORDER BY s.version`,
       [version, ...aside.values(), ...before.values],
@@ -68,6 +70,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
       lineage: { history: String(row.history), version: Number(row.newest), head: row.head ?? '' },
       cause: row.cause === 'rollback' ? ('rollback' as const) : ('empty' as const),
       headThen: row.head_then ?? undefined,
+      done: row.done,
       scopes: new Map(rows.filter(({ key }) => key !== null).map((each) => [String(each.key), stateOf(stored, each)])),
     };
   }
@@ -86,18 +89,19 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     }
   }
 
-  /** Reads what changed, and passes it on. */
-  async function synchronize(before?: Before): Promise<void> {
+  /** Reads what changed, and passes it on. Resolves with the result of what was done before. */
+  async function synchronize(before?: Before): Promise<string | null | undefined> {
     const since = following.lineage;
-    const { lineage, headThen, scopes } = await read(since?.version ?? NO_CHANGES, before);
+    const { lineage, headThen, scopes, done } = await read(since?.version ?? NO_CHANGES, before);
     if (since === undefined) {
       if (following.isHeard) following.take(await readAll(), since);
-      return;
+      return done;
     }
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
     } else following.take({ how: 'changes', lineage, scopes }, since);
+    return done;
   }
 
   /** A store that lost changes but kept its history takes a new one: all who still hold the lost changes hear of it. */
@@ -111,16 +115,27 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   }
 
   /** Includes everything that was committed before this call. */
-  const sync = oneAtATime(() =>
-    synchronize().finally(() => {
+  const sync = oneAtATime(async () => {
+    try {
+      await synchronize();
+    } finally {
       if (!closed) timer.refresh();
-    }),
-  );
+    }
+  });
 
   return {
-    moved: following.moved,
     resets: following.resets,
-    position: following.position,
+    positions: {
+      position: following.position,
+      onMoved: (listener: () => void) => following.moved.add(listener),
+      async newest() {
+        const [row] = await query(`SELECT id, version FROM ${schema}.history`);
+        const newest = { history: String(row?.id), revision: Number(row?.version) };
+        const { history, revision } = following.position() ?? {};
+        if (history !== newest.history || revision !== newest.revision) resync();
+        return newest;
+      },
+    },
     /** The lineage that commits build on. */
     lineage: () => following.lineage,
     sync,

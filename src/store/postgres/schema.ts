@@ -86,32 +86,6 @@ CREATE TABLE replay (
 );
 CREATE INDEX replay_expires_at ON replay (expires_at);
 
-CREATE TABLE token_session (
-  id text PRIMARY KEY,
-  current text NOT NULL,
-  data text NOT NULL,
-  expires_at double precision NOT NULL
-);
-
-CREATE TABLE token_revocation (
-  position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  session text NOT NULL UNIQUE,
-  until double precision NOT NULL
-);
-
--- Unlogged: written every second, and announced again by the living after a crash.
-CREATE UNLOGGED TABLE fleet (
-  id text PRIMARY KEY,
-  instance text NOT NULL,
-  history text,
-  version bigint,
-  -- Whether it reads its messages from the table, because no NOTIFY reaches it.
-  polls boolean NOT NULL,
-  seen_at bigint NOT NULL
-) WITH (fillfactor = 50);
-
-CREATE TABLE category_list (id text PRIMARY KEY, list text NOT NULL);
-
 CREATE UNLOGGED TABLE message (
   position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   recipient text,
@@ -184,16 +158,64 @@ BEGIN
   RAISE SQLSTATE 'RD000';
 EXCEPTION WHEN SQLSTATE 'RD000' THEN NULL;
 END $$;
+`,
+  `
+-- Short texts that end by themselves: sessions of tokens, what each process announces.
+CREATE TABLE records (
+  kind text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  -- As JSON: a text of PostgreSQL has no NUL.
+  value text NOT NULL,
+  expires_at double precision NOT NULL,
+  written_at bigint NOT NULL,
+  position bigint GENERATED ALWAYS AS IDENTITY,
+  PRIMARY KEY (kind, key)
+) WITH (fillfactor = 50);
+
+-- Writes all, or none where one is not as expected. Those that last take turns, so that positions become visible in their
+-- order; the others, which each process writes every second, do not wait for the disk. A poller is a process that no NOTIFY reaches.
+CREATE FUNCTION write_records(writes json, made_at double precision, lasts boolean, poller text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  given record;
+  present text;
+BEGIN
+  IF lasts THEN PERFORM FROM history FOR UPDATE;
+  ELSE PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  FOR given IN SELECT * FROM json_to_recordset(writes) AS w (kind text, key text, compares boolean, expected text)
+    WHERE compares LOOP
+    SELECT r.value INTO present FROM records r
+      WHERE r.kind = given.kind AND r.key = given.key AND r.expires_at > made_at FOR UPDATE;
+    IF present IS DISTINCT FROM given.expected THEN RETURN false; END IF;
+  END LOOP;
+  FOR given IN SELECT * FROM json_to_recordset(writes) AS w (kind text, key text, value text, expires_at double precision)
+    UNION ALL SELECT 'poller', poller, '', made_at + 5000 WHERE poller IS NOT NULL LOOP
+    IF given.value IS NULL THEN
+      DELETE FROM records r WHERE r.kind = given.kind AND r.key = given.key;
+      CONTINUE;
+    END IF;
+    UPDATE records r SET value = given.value, expires_at = given.expires_at, written_at = clock(),
+      position = DEFAULT WHERE r.kind = given.kind AND r.key = given.key;
+    CONTINUE WHEN FOUND;
+    DELETE FROM records r WHERE r.kind = given.kind AND r.expires_at <= made_at;
+    INSERT INTO records (kind, key, value, expires_at, written_at)
+      VALUES (given.kind, given.key, given.value, given.expires_at, clock())
+      ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at,
+        written_at = excluded.written_at, position = DEFAULT;
+  END LOOP;
+  RETURN true;
+END $$;
 
 -- A message to all, or to one. A short one goes by NOTIFY; a long one, and any while a process reads the table, by the
 -- table, whose senders take turns, so that positions are read in their order.
-CREATE FUNCTION send(channel text, receiver text, body text, to_table boolean) RETURNS void
+CREATE OR REPLACE FUNCTION send(channel text, receiver text, body text, to_table boolean) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   long boolean := octet_length(body) > ${MAX_PAYLOAD};
   place bigint;
 BEGIN
-  IF long OR to_table OR EXISTS (SELECT FROM fleet WHERE polls AND abs(clock() - seen_at) < 5000) THEN
+  IF long OR to_table OR EXISTS (SELECT FROM records WHERE kind = 'poller' AND abs(clock() - written_at) < 5000) THEN
     PERFORM pg_advisory_xact_lock('message'::regclass::oid::bigint);
     INSERT INTO message (recipient, body, sent_at) VALUES (receiver, body, clock()) RETURNING position INTO place;
     DELETE FROM message WHERE abs(clock() - sent_at) > ${MESSAGE_MS} OR position <= place - ${MAX_MESSAGES};
@@ -201,32 +223,16 @@ BEGIN
   PERFORM pg_notify(channel, CASE WHEN long THEN place::text ELSE body END);
 END $$;
 
--- Ends a session of tokens; false where that was done before.
-CREATE FUNCTION revoke_session(session_id text, until_at double precision, now_at double precision) RETURNS boolean
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM FROM history FOR UPDATE;
-  DELETE FROM token_session WHERE id = session_id;
-  DELETE FROM token_revocation WHERE until <= now_at;
-  INSERT INTO token_revocation (session, until) VALUES (session_id, until_at) ON CONFLICT DO NOTHING;
-  RETURN FOUND;
-END $$;
-
--- The same rotation again was sent twice, and took effect the first time.
-CREATE FUNCTION rotate_session(session_id text, expected text, following text, until_at double precision,
-  now_at double precision) RETURNS text LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-  present text;
-BEGIN
-  SELECT current INTO present FROM token_session WHERE id = session_id AND expires_at > now_at FOR UPDATE;
-  IF NOT FOUND THEN RETURN 'ended'; END IF;
-  IF present = following THEN RETURN 'rotated'; END IF;
-  IF present <> expected THEN
-    PERFORM revoke_session(session_id, until_at, now_at);
-    RETURN 'reused';
+-- Version 1 had a table for each kind of record. What processes announce is written again.
+DO $$ BEGIN
+  IF EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'token_session') THEN
+    INSERT INTO records (kind, key, value, expires_at, written_at)
+      SELECT 'session', id, '"' || current || '\\n' || substr(data, 2), expires_at, 0 FROM token_session;
+    INSERT INTO records (kind, key, value, expires_at, written_at)
+      SELECT 'revocation', session, '""', until, 0 FROM token_revocation ORDER BY position;
+    DROP TABLE token_session, token_revocation, fleet, category_list;
+    DROP FUNCTION rotate_session, revoke_session;
   END IF;
-  UPDATE token_session SET current = following WHERE id = session_id;
-  RETURN 'rotated';
 END $$;
 `,
 ];

@@ -7,11 +7,10 @@ import { columnsOf, createPostgresTrail } from './audit.ts';
 import { createChanges, stateOf } from './changes.ts';
 import { type Connected, connectionFrom, connectionTo, type PostgresPool, parameterOf } from './client.ts';
 import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
-import { createPostgresFleet } from './fleet.ts';
 import { createPostgresMessages } from './messages.ts';
 import { postgresProblem } from './problem.ts';
+import { createPostgresRecords } from './records.ts';
 import { assertSchema, DEFAULT_SCHEMA, migrate } from './schema.ts';
-import { createPostgresTokens } from './tokens.ts';
 
 /** A PostgreSQL database by its URL, or by a pool of the application. */
 export type PostgresStoreOptions = {
@@ -93,7 +92,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
       await query(`SET statement_timeout = ${patience}`);
       // What others have created elsewhere in the database is never found in the place of PostgreSQL's own functions.
       await query('SET search_path = pg_catalog, pg_temp');
-      for (const channel of [hint, ...messages.channels]) await query(`LISTEN "${channel}"`);
+      for (const channel of [hint, ...messages.store.channels]) await query(`LISTEN "${channel}"`);
     }
     queueMicrotask(changes.resync);
   }
@@ -165,8 +164,14 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   return {
     name: 'postgres',
     shared: true,
-    tokens: createPostgresTokens({ query, schema, stored }),
-    fleet: createPostgresFleet({ query, schema, stored, changes, polls: () => isPooled }),
+    records: createPostgresRecords({
+      query,
+      schema,
+      stored,
+      changes,
+      polls: () => (isPooled ? messages.store.address : undefined),
+    }),
+    positions: changes.positions,
     messages: messages.store,
     load: () => changes.load(),
     commit,
@@ -194,7 +199,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
 
     async close() {
       changes.close();
-      messages.close();
+      messages.store.close();
       stored.malformed.clear();
       connection.close();
     },

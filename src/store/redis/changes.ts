@@ -7,7 +7,7 @@ import type { StoredValues } from '../stored-values.ts';
 import { evaluate, type Send } from './script.ts';
 import { SYNC } from './scripts.ts';
 import { openSigned } from './signature.ts';
-import { operationOf, publishedChange, scopeState } from './values.ts';
+import { publishedChange, scopeState } from './values.ts';
 
 /** Over how long the processes of a large fleet spread a read that all of them have to make. */
 const SPREAD_MS = 1000;
@@ -16,14 +16,12 @@ export interface RedisChangesOptions {
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
-  /** Notes the operation of a change, whose author waits until it is applied here. */
-  readonly changedBy: (operation: string) => void;
   /** Whether the fleet is so large that its processes must not all read at the same moment. */
   readonly isLarge: () => boolean;
 }
 
 /** Follows the changes of all processes, by messages and by reads. */
-export function createRedisChanges({ key, send, stored, changedBy, isLarge }: RedisChangesOptions) {
+export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesOptions) {
   const following = new Following('Redis');
   /** The secret that Redis signs messages with; empty before its first change. */
   let secret = '';
@@ -48,9 +46,7 @@ export function createRedisChanges({ key, send, stored, changedBy, isLarge }: Re
     noteTime(Number(time), sentAt);
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
-      const value = String(pairs[index + 1]);
-      scopes.set(String(pairs[index]), scopeState(stored, value));
-      if (how === 'changes') changedBy(operationOf(value));
+      scopes.set(String(pairs[index]), scopeState(stored, String(pairs[index + 1])));
     }
     return { how: how as Reading['how'], lineage: { history, version: Number(version), head }, scopes };
   }
@@ -101,7 +97,6 @@ export function createRedisChanges({ key, send, stored, changedBy, isLarge }: Re
         resyncInTurn();
         return;
       }
-      changedBy(lineage.head);
       following.take({ how: 'changes', lineage, scopes: new Map([[scope, state]]) }, following.lineage);
     },
 

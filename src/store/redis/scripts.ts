@@ -1,4 +1,3 @@
-import { BEAT_MS, FORGOTTEN_MS } from '../fleet-store.ts';
 import { SIGN } from './signature.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
@@ -10,11 +9,6 @@ import { SIGN } from './signature.ts';
 //   heads    hash: version -> the operation that made it, for the last 10,000 versions
 //   audit    stream of entries
 //   op       the outcome of one operation, for a minute
-//   fleet    hash: instance -> "<milliseconds of silence after which it is gone>\n<instance>"
-//   seen     sorted set: running instance -> the time at which it is gone, unless it announces itself, ms
-//   applied  sorted set: running instance -> the version that it has applied, of the epoch `counted` in meta
-//   lost     sorted set: instance that is not heard of and did not withdraw -> since when, ms
-//   categories  hash: instance -> its list of categories
 //   replay   an answer kept for retries
 //   check:…  one key of each of these types, written to check that writes are accepted
 //
@@ -141,122 +135,10 @@ return { 'committed', outcome }
 `;
 
 /**
- * Milliseconds between the announcements of an instance, for each instance of the fleet. One costs two commands, and every tenth
- * one seven: together below a thousand a second.
+ * A cluster client sends a bare PUBLISH to any node, and messages through several nodes overtake each other. ARGV: channel and
+ * message, which may be long, and need no decoding.
  */
-const BEAT_PER_INSTANCE_MS = 3;
-
-/** KEYS 1 to 5: fleet seen applied lost meta. */
-const NOW = `
-local meta = redis.call('HMGET', KEYS[5], 'epoch', 'version', 'head', 'counted')
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local beat = math.max(${BEAT_MS}, ${BEAT_PER_INSTANCE_MS} * redis.call('ZCARD', KEYS[2]))
-local gone = 3 * beat + 500
-`;
-
-/**
- * KEYS: fleet seen applied lost meta. ARGV: instance, epoch, version, the instance as JSON, and the channels of the processes to
- * notify if all have applied that version. Records that an instance is alive and what it has applied. Returns epoch, version and
- * head, the server time in ms, and the milliseconds until the next announcement.
- */
-export const ANNOUNCE = `${NOW}
-if meta[1] and meta[4] ~= meta[1] then
-  -- What was applied of another history counts for nothing.
-  redis.call('DEL', KEYS[3])
-  redis.call('HSET', KEYS[5], 'counted', meta[1])
-end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%d', gone) .. '\\n' .. ARGV[4])
-if redis.call('ZADD', KEYS[2], now + gone, ARGV[1]) == 1 then redis.call('ZREM', KEYS[4], ARGV[1]) end
-if meta[1] and meta[1] == ARGV[2] then
-  redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
-  if #ARGV > 4 and redis.call('ZCOUNT', KEYS[3], ARGV[3], '+inf') >= redis.call('ZCARD', KEYS[2]) then
-    for index = 5, #ARGV do redis.call('PUBLISH', ARGV[index], '') end
-  end
-else
-  redis.call('ZREM', KEYS[3], ARGV[1])
-end
-return { meta[1] or '', meta[2] or '0', meta[3] or '', string.format('%d', now), beat }
-`;
-
-/**
- * KEYS: seen applied meta. ARGV: instance, epoch, version, and the channels of the processes to notify if all have applied that
- * version. Raises what an instance has applied, at half the cost of an announcement. Returns the milliseconds between
- * announcements; or 0, and does nothing, if the instance is gone or what it had applied belongs to another history.
- */
-export const ACKNOWLEDGE = `
-local meta = redis.call('HMGET', KEYS[3], 'epoch', 'counted')
-if meta[1] ~= ARGV[2] or meta[2] ~= ARGV[2] then return 0 end
-if redis.call('ZADD', KEYS[2], 'XX', 'CH', ARGV[3], ARGV[1]) == 0 then return 0 end
-local size = redis.call('ZCARD', KEYS[1])
-if #ARGV > 3 and redis.call('ZCOUNT', KEYS[2], ARGV[3], '+inf') >= size then
-  for index = 4, #ARGV do redis.call('PUBLISH', ARGV[index], '') end
-end
-return math.max(${BEAT_MS}, ${BEAT_PER_INSTANCE_MS} * size)
-`;
-
-/** KEYS: fleet seen applied lost categories. ARGV: instance. Removes an instance from the list. */
-export const WITHDRAW = `
-redis.call('HDEL', KEYS[1], ARGV[1])
-for index = 2, 4 do redis.call('ZREM', KEYS[index], ARGV[1]) end
-redis.call('HDEL', KEYS[5], ARGV[1])
-`;
-
-/** KEYS: categories. ARGV: instances. Returns their lists. */
-export const READ_CATEGORIES = `return redis.call('HMGET', KEYS[1], unpack(ARGV))`;
-
-/**
- * KEYS: as those of NOW, and categories. Instances that were silent for too long are lost, and later forgotten. One that is gone
- * only in the far future announced itself before the server's clock was set back.
- */
-const EXPIRE = `${NOW}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], now + 2 * gone, '+inf')) do
-  redis.call('ZADD', KEYS[2], now + gone, id)
-end
-local silent = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'WITHSCORES')
-for index = 1, #silent, 2 do
-  redis.call('ZREM', KEYS[2], silent[index])
-  redis.call('ZREM', KEYS[3], silent[index])
-  redis.call('ZADD', KEYS[4], silent[index + 1], silent[index])
-end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now - ${FORGOTTEN_MS})) do
-  redis.call('ZREM', KEYS[4], id)
-  redis.call('HDEL', KEYS[1], id)
-  redis.call('HDEL', KEYS[6], id)
-end
-`;
-
-/**
- * KEYS: fleet seen applied lost meta categories. ARGV: the instance that asks; epoch and version of a change, empty for the newest.
- * Returns epoch, version, how many other instances there are, how many of them have applied the change, how many more are lost, and
- * the milliseconds of silence after which one is.
- */
-export const COUNT = `${EXPIRE}
-local target = tonumber(ARGV[3] == '' and (meta[2] or '0') or ARGV[3])
-local isCounted = meta[1] and meta[4] == meta[1] and (ARGV[2] == '' or ARGV[2] == meta[1])
-local others = redis.call('ZCARD', KEYS[2])
-local applied = isCounted and redis.call('ZCOUNT', KEYS[3], target, '+inf') or 0
-if redis.call('ZSCORE', KEYS[2], ARGV[1]) then others = others - 1 end
-local own = redis.call('ZSCORE', KEYS[3], ARGV[1])
-if isCounted and own and tonumber(own) >= target then applied = applied - 1 end
-local silent = redis.call('ZCARD', KEYS[4])
-if redis.call('ZSCORE', KEYS[4], ARGV[1]) then silent = silent - 1 end
-return { meta[1] or '', meta[2] or '0', others, applied, silent, gone }
-`;
-
-/**
- * KEYS: as those of COUNT. Returns epoch, version and server time in ms; then seen, lost and applied with their scores; then
- * instance, value, …
- */
-export const FLEET = `${EXPIRE}
-local all = { meta[1] or '', meta[2] or '0', string.format('%d', now) }
-for index, name in ipairs({ KEYS[2], KEYS[4], KEYS[3] }) do
-  all[index + 3] = redis.call('ZRANGE', name, 0, -1, 'WITHSCORES')
-end
-if meta[4] ~= meta[1] then all[6] = {} end
-all[7] = redis.call('HGETALL', KEYS[1])
-return all
-`;
+export const PUBLISH = "return redis.call('PUBLISH', ARGV[1], ARGV[2])";
 
 /**
  * Each script writes KEYS[1], a key of a type of its own, and changes no state. Together they use every write command

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
-import { BEAT_MS } from '../fleet-store.ts';
+import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
-import type { Commit, CommitResult, StateStore } from '../state-store.ts';
+import { SealedMessages } from '../sealed-messages.ts';
+import type { Commit, CommitResult, Position, StateStore } from '../state-store.ts';
 import { encodeScope, StoredValues } from '../stored-values.ts';
 import { createRedisTrail } from './audit.ts';
 import { createRedisChanges, fresh } from './changes.ts';
 import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
 import { borrowRedis, connectRedis } from './connection.ts';
-import { createRedisFleet } from './fleet.ts';
-import { createRedisMessageStore } from './message-store.ts';
 import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
+import { createRedisRecords } from './records.ts';
 import { evaluate, type Send } from './script.ts';
-import { COMMIT, type CommitArgument, PROBES } from './scripts.ts';
-import { createRedisTokens } from './tokens.ts';
+import { COMMIT, type CommitArgument, PROBES, PUBLISH } from './scripts.ts';
 import { committedAt, replayRecord, scopeState } from './values.ts';
 
 export type { RedisClient } from './client.ts';
@@ -69,7 +68,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const channel = key('changed');
   const writer = randomUUID();
   const stored = new StoredValues();
-  /** An announcement compares what Redis has, as a poll does. */
+  /** A beat compares what Redis has, as a poll does. */
   let pollAt = 0;
   let operations = 0;
   let closed = false;
@@ -79,28 +78,30 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     key,
     send,
     stored,
-    changedBy: (operation) => fleet.changedBy(operation),
-    isLarge: () => fleet.beatMs() !== BEAT_MS,
+    isLarge: () => records.beatMs() !== BEAT_MS,
   });
   const { following, sync } = changes;
-  const fleet = createRedisFleet({
+  const records = createRedisRecords({
     key,
-    writer,
     send,
+    stored,
     redisTime: changes.time,
     noteTime: changes.noteTime,
-    compare,
-    stored,
-    position: following.position,
-    moved: following.moved,
-    sync,
+    beating: (beatMs) => newest(1.5 * (beatMs > BEAT_MS ? beatMs : pollMs)),
   });
-  const carried = createRedisMessageStore({ key, writer, send, secret: changes.secret, redisTime: changes.time });
+  const channelOf = (to = '') => key(to === '' ? 'messages' : `messages:${to}`);
+  const carried = new SealedMessages({
+    server: 'Redis',
+    address: writer,
+    channelOf,
+    secret: changes.secret,
+    serverTime: changes.time,
+    publish: (sealed, to) => evaluate(send, PUBLISH, [channelOf()], [to, sealed]),
+  });
   const { commands, messages } = connect({
-    channels: [channel, fleet.channel, ...carried.channels],
+    channels: [channel, ...carried.channels],
     hear: (message, from) => {
       if (from === channel) changes.hear(message);
-      else if (from === fleet.channel) fleet.hear();
       else carried.hear(message, from);
     },
     subscribed: changes.resync,
@@ -133,10 +134,18 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     };
   }
 
-  function compare(meta: readonly unknown[], beatMs: number): void {
-    pollAt = performance.now() + 1.5 * (beatMs > BEAT_MS ? beatMs : pollMs);
-    messages.check();
+  /**
+   * Compares what Redis has with what is known.
+   * @param restMs for how long no poll needs to
+   */
+  async function newest(restMs = 0): Promise<Position> {
+    const meta = (await send(['HMGET', key('meta'), 'epoch', 'version', 'head'])) as unknown[];
+    if (restMs > 0) {
+      pollAt = performance.now() + restMs;
+      messages.check();
+    }
     changes.compare(meta);
+    return { history: String(meta[0] ?? ''), revision: Number(meta[1] ?? 0) };
   }
 
   /** Polls, which finds changes whose message was lost. */
@@ -192,8 +201,12 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   return {
     name: 'redis',
     shared: true,
-    tokens: createRedisTokens({ send, key, stored }),
-    fleet,
+    records,
+    positions: {
+      position: following.position,
+      newest,
+      onMoved: (listener) => following.moved.add(listener),
+    },
     messages: carried,
 
     async load() {

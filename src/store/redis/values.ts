@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Position } from '../fleet-store.ts';
-import type { ReplayRecord, ScopeState } from '../state-store.ts';
+import type { Position, ReplayRecord, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
 
 // Splits what the scripts store and send as text.
@@ -34,11 +33,6 @@ export function committedAt(value: string): { readonly revision: number; readonl
   const [, revision, history = '', version] = /^(\d{1,15}) (\S+) (\d{1,15})$/.exec(value) ?? [];
   if (revision === undefined) throw new Error('Redis holds a malformed outcome of this commit');
   return { revision: Number(revision), position: { history, revision: Number(version) } };
-}
-
-/** The operation of a scope's last change: the writer and a number. */
-export function operationOf(value: string): string {
-  return value.slice(0, Math.max(0, value.indexOf('\n'))).split(' ')[2] ?? '';
 }
 
 /** `<revision> <changedAt> <operation>\n<settings>`; empty for a scope that was never written. */

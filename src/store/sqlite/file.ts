@@ -11,7 +11,7 @@ const APPLICATION_ID = 0x52444350;
 const OPEN_TIMEOUT_MS = 5_000;
 
 /** The format that this release reads and writes: `user_version` of the file. */
-const VERSION = 1;
+const VERSION = 2;
 
 const SCHEMA = `
   CREATE TABLE scope (
@@ -57,34 +57,6 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX replay_expires_at ON replay (expires_at);
 
-  CREATE TABLE token_session (
-    id TEXT PRIMARY KEY,
-    current TEXT NOT NULL,
-    data TEXT NOT NULL,
-    expires_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX token_session_expires_at ON token_session (expires_at);
-
-  CREATE TABLE token_revocation (
-    -- AUTOINCREMENT: a reader's position must not be used a second time.
-    position INTEGER PRIMARY KEY AUTOINCREMENT,
-    session TEXT NOT NULL UNIQUE,
-    until INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX token_revocation_until ON token_revocation (until);
-
-  CREATE TABLE fleet (
-    id TEXT PRIMARY KEY,
-    instance TEXT NOT NULL,
-    -- Version of the newest change that it has applied.
-    applied INTEGER,
-    -- On the host's clock that is never set.
-    seen_at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-
-  -- The categories of each instance.
-  CREATE TABLE category_list (id TEXT PRIMARY KEY, list TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
   -- Short-lived messages between the processes.
   CREATE TABLE message (
     -- AUTOINCREMENT: a reader's position must not be used a second time.
@@ -98,7 +70,35 @@ const SCHEMA = `
   ) STRICT;
 
   PRAGMA application_id = ${APPLICATION_ID};
+`;
+
+const RECORDS = `
+  -- Short texts that end by themselves: sessions of tokens, what each process announces.
+  CREATE TABLE record (
+    -- AUTOINCREMENT: a reader's position must not be used a second time.
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    -- On the host's clock that is never set.
+    written_at INTEGER NOT NULL,
+    UNIQUE (kind, key)
+  ) STRICT;
+  CREATE INDEX record_expires_at ON record (expires_at);
   PRAGMA user_version = ${VERSION};
+`;
+
+/** From version 1, which had a table for each kind of record. What processes announce is written again. */
+const FROM_VERSION_1 = `${RECORDS}
+  INSERT INTO record (kind, key, value, expires_at, written_at)
+    SELECT 'session', id, current || char(10) || data, expires_at, 0 FROM token_session;
+  INSERT INTO record (kind, key, value, expires_at, written_at)
+    SELECT 'revocation', session, '', until, 0 FROM token_revocation ORDER BY position;
+  DROP TABLE token_session;
+  DROP TABLE token_revocation;
+  DROP TABLE fleet;
+  DROP TABLE category_list;
 `;
 
 /**
@@ -182,7 +182,9 @@ function makeTables(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     // Read again under the lock: another process may have made them meanwhile.
-    if (versionOf(database) === 0) database.exec(SCHEMA);
+    const version = versionOf(database);
+    if (version === 0) database.exec(SCHEMA + RECORDS);
+    if (version === 1) database.exec(FROM_VERSION_1);
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');
@@ -193,7 +195,7 @@ function makeTables(database: DatabaseSync): void {
 /** 0 for a new file. */
 function versionOf(database: DatabaseSync): number {
   const version = Number(pragma(database, 'user_version'));
-  if (version === 0 || version === VERSION) return version;
+  if (version >= 0 && version <= VERSION) return version;
   throw new FileRefusal(
     `was written by a newer release of this package (schema ${version}; this release knows ${VERSION})`,
   );

@@ -7,12 +7,11 @@ import { Listeners } from '../listeners.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
 import { createSqliteTrail } from './audit.ts';
-import { createSqliteFleet, prepareFleet } from './fleet.ts';
 import { createSqliteHandle, IN_PASSING } from './handle.ts';
 import { isBusy } from './lock.ts';
 import { createSqliteMessages, prepareMessages } from './messages.ts';
+import { createSqliteRecords, prepareRecords } from './records.ts';
 import { applyCommit, LOADED_AT_ONCE, prepareScopes, replayOf, scopeState } from './scopes.ts';
-import { createSqliteTokens, prepareTokens } from './tokens.ts';
 
 /** Poll interval for writes by other processes, in milliseconds. */
 const POLL_MS = 100;
@@ -47,8 +46,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     prepare: (database: DatabaseSync) => ({
       scopes: prepareScopes(database),
       trail: createSqliteTrail(database, lasting ? undefined : MAX_PASSING_ENTRIES),
-      tokens: prepareTokens(database),
-      fleet: prepareFleet(database),
+      records: prepareRecords(database),
       messages: prepareMessages(database),
     }),
   });
@@ -67,7 +65,6 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
   let closed = false;
 
   const moved = new Listeners<[]>('positions');
-  const fleet = createSqliteFleet(handle, stored, { current: () => ({ history, revision: seen }), moved });
   const messages = createSqliteMessages(handle, writer, follow);
 
   /** Polls as long as there are listeners. */
@@ -129,8 +126,13 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
   return {
     name: 'sqlite',
     shared: true,
-    tokens: createSqliteTokens(handle, stored),
-    fleet,
+    isOnOneHost: true,
+    records: createSqliteRecords(handle, stored),
+    positions: {
+      position: () => ({ history, revision: seen }),
+      newest: () => read(({ scopes }) => ({ history, revision: scopes.version() })),
+      onMoved: (listener) => moved.add(listener),
+    },
     messages,
 
     async load() {

@@ -12,26 +12,30 @@ import fc from '../../support/fast-check.ts';
 import { auditTrailContract, naive, readAll } from './audit.ts';
 import { categoryListsContract, fleetStoreContract } from './fleet.ts';
 import { messageStoreContract } from './messages.ts';
+import { recordStoreContract } from './records.ts';
 import { appendAudit, auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 import { type AddCase, type StoreFixture, testsOn } from './suite.ts';
-import { tokenStoreContract } from './tokens.ts';
+import { tokenRecordsContract } from './tokens.ts';
 
 /** The contract of every {@link StateStore}, as tests; `create` makes state of its own for each of them, with nothing in it. */
 export function stateStoreContract(
   name: string,
   shared: boolean,
   create: () => Promise<StoreFixture>,
-  { tokens = true } = {},
+  { records = true } = {},
 ): void {
   const group = testsOn(create);
   describe(`${name} keeps the contract of a state store:`, () => {
-    keepsState(group('state: what is kept'), { shared, tokens });
+    keepsState(group('state: what is kept'), { shared, records });
     comparesAndSets(group('state: compare-and-set'));
     answersRepeats(group('state: repeats'));
     closes(group('state: closing'));
     auditTrailContract(group('audit trail'));
     filtersAgreeWithAnArray(create);
-    if (tokens) tokenStoreContract(group('token records'));
+    if (records) {
+      recordStoreContract(group('records'));
+      tokenRecordsContract(group('token records'));
+    }
     if (!shared) return;
     hearsOfOthers(group('state: changes of others'));
     fleetStoreContract(group('the fleet'));
@@ -103,11 +107,11 @@ function filtersAgreeWithAnArray(create: () => Promise<StoreFixture>): void {
   });
 }
 
-function keepsState(test: AddCase, { shared, tokens }: { shared: boolean; tokens: boolean }): void {
+function keepsState(test: AddCase, { shared, records }: { shared: boolean; records: boolean }): void {
   test('a store without state loads no scope, and answers', async ({ store }) => {
     assert.equal(store.shared, shared);
-    assert.equal(store.tokens !== undefined, tokens);
-    assert.equal(store.fleet !== undefined, shared);
+    assert.equal(store.records !== undefined, records);
+    assert.equal(store.positions !== undefined, shared);
     assert.equal((await store.load()).size, 0);
     assert.equal(await store.newestAudit(), undefined);
     assert.deepEqual(await store.queryAudit({ limit: 10 }), { entries: [] });
@@ -332,7 +336,11 @@ function closes(test: AddCase): void {
     await assert.rejects(store.findReplay('key', NOW));
     await assert.rejects(store.pruneAudit(NOW));
     await assert.rejects(store.check());
-    if (store.fleet !== undefined) await assert.rejects(store.fleet.look());
+    if (store.positions !== undefined) await assert.rejects(store.positions.newest());
+    if (store.records !== undefined) {
+      await assert.rejects(store.records.get('session', ['key'], NOW));
+      await assert.rejects(store.records.write([{ kind: 'session', key: 'key' }], NOW));
+    }
   });
 }
 

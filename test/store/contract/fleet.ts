@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import {
-  type CategoryLists,
-  type FleetStore,
-  GONE_MS,
-  type Instance,
-  type Position,
-} from '../../../src/store/fleet-store.ts';
+import { type FleetStore, GONE_MS, type Instance } from '../../../src/store/fleet.ts';
+import type { Position } from '../../../src/store/state-store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../../src/store/state-store.ts';
 import type { CallFigures } from '../../../src/wire/member-calls.ts';
+import { fleetOf } from '../../support/on-records.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
 import type { AddCase } from './suite.ts';
 
@@ -153,9 +149,8 @@ export function fleetStoreContract(add: AddCase): void {
   });
 
   test('a store that counts counts those of the list, without the one that asks', async ({ store, fleet, follow }) => {
-    if (fleet.count === undefined) return;
     const count = async (self: string, target?: Position) => {
-      const { instances, applied, silent, current } = await fleet.count!(self, target);
+      const { instances, applied, silent, current } = await fleet.count(self, target);
       assert.equal(silent, 0);
       return [instances, applied, current.revision];
     };
@@ -187,10 +182,10 @@ export function categoryListsContract(test: AddCase): void {
     const fleet = fleetOf(store);
     const other = fleetOf(await open());
     for (const id of ['a', 'b']) await fleet.announce(instance(id), undefined);
-    await listsOf(fleet).publish('a', 'first');
-    await listsOf(other).publish('b', '[“β”]');
-    await listsOf(other).publish('a', 'second');
-    const read = async () => [...(await listsOf(fleet).read(['a', 'nobody', 'b']))].sort();
+    await fleet.categories.publish('a', 'first');
+    await other.categories.publish('b', '[“β”]');
+    await other.categories.publish('a', 'second');
+    const read = async () => [...(await fleet.categories.read(['a', 'nobody', 'b']))].sort();
     assert.deepEqual(await read(), [
       ['a', 'second'],
       ['b', '[“β”]'],
@@ -214,26 +209,16 @@ export function categoryListsContract(test: AddCase): void {
     const ids = Array.from({ length: 250 }, (_, index) => `instance-${index}`);
     const long = 'x'.repeat(100_000);
     await Promise.all(ids.map((id) => fleet.announce(instance(id), undefined)));
-    for (const [index, id] of ids.entries()) await listsOf(fleet).publish(id, index === 0 ? long : id);
-    const found = await listsOf(fleet).read(ids);
+    for (const [index, id] of ids.entries()) await fleet.categories.publish(id, index === 0 ? long : id);
+    const found = await fleet.categories.read(ids);
     assert.equal(found.size, 250);
     assert.deepEqual([found.get('instance-0')?.length, found.get('instance-249')], [100_000, 'instance-249']);
-    assert.equal((await listsOf(fleet).read([])).size, 0);
+    assert.equal((await fleet.categories.read([])).size, 0);
   });
-}
-
-function listsOf({ categories }: FleetStore): CategoryLists {
-  assert.ok(categories, 'the store keeps categories');
-  return categories;
 }
 
 async function listen(opened: StateStore): Promise<StateStore> {
   await opened.load();
   opened.subscribe(() => {});
   return opened;
-}
-
-function fleetOf({ fleet }: StateStore): FleetStore {
-  assert.ok(fleet, 'a shared store knows its processes');
-  return fleet;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { StateStore } from '../../../src/store/state-store.ts';
-import type { Rotation, TokenSession, TokenStore } from '../../../src/store/token-store.ts';
+import type { Rotation, TokenRecords, TokenSession } from '../../../src/store/tokens.ts';
+import { tokensOf } from '../../support/on-records.ts';
 import { NOW } from './samples.ts';
 import type { AddCase } from './suite.ts';
 
@@ -21,14 +21,14 @@ function rotation(fields: Partial<Rotation> = {}): Rotation {
   return { id: 'session-1', expected: 'hash-1', next: 'hash-2', now: NOW, revokedUntil: UNTIL, ...fields };
 }
 
-async function revokedIds(from: TokenStore, after = 0, now = NOW): Promise<string[]> {
+async function revokedIds(from: TokenRecords, after = 0, now = NOW): Promise<string[]> {
   return (await from.revocations(after, now)).revoked.map(({ sessionId }) => sessionId).sort();
 }
 
 /** The part of the contract that is about the records of issued tokens. */
-export function tokenStoreContract(add: AddCase): void {
-  const test = (name: string, run: (opened: { tokens: TokenStore; open: () => Promise<TokenStore> }) => unknown) =>
-    add(name, ({ store, open }) => run({ tokens: recordsOf(store), open: async () => recordsOf(await open()) }));
+export function tokenRecordsContract(add: AddCase): void {
+  const test = (name: string, run: (opened: { tokens: TokenRecords; open: () => Promise<TokenRecords> }) => unknown) =>
+    add(name, ({ store, open }) => run({ tokens: tokensOf(store), open: async () => tokensOf(await open()) }));
 
   test('a session comes back as it was begun, in every handle, until it ends', async ({ tokens, open }) => {
     await tokens.begin(session(), NOW);
@@ -125,9 +125,4 @@ export function tokenStoreContract(add: AddCase): void {
     assert.ok((await revokedIds(tokens, position, NOW + 6000)).includes('later'));
     assert.deepEqual(await revokedIds(tokens, 0, NOW + 6000), ['later']);
   });
-}
-
-function recordsOf({ tokens }: StateStore): TokenStore {
-  assert.ok(tokens, 'the store keeps token records');
-  return tokens;
 }

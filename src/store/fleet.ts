@@ -1,0 +1,254 @@
+import { hostname } from 'node:os';
+import type { MemberCalls } from '../wire/member-calls.ts';
+import type { ListedRecord, RecordWrite } from './records.ts';
+import type { Position, StateStore } from './state-store.ts';
+import { StoredValues } from './stored-values.ts';
+
+/** One process that shares a store with others. */
+export interface Instance {
+  /** Id of the process. */
+  readonly id: string;
+  /** Name of its host. */
+  readonly host: string;
+  /** Its process id on that host. */
+  readonly pid: number;
+  /** Name of the service (`service.name` of the OpenTelemetry resource). */
+  readonly service: string;
+  /** Version of the service (`service.version`), if known. */
+  readonly version?: string;
+  /** Its `service.instance.id` of the OpenTelemetry resource, if it has one. Processes may share it. */
+  readonly serviceInstanceId?: string;
+  /** Wall time, milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Digest of its list in {@link CategoryLists}; absent while it has none there. */
+  readonly categoryDigest?: string;
+}
+
+/** What an instance announces of itself. */
+export interface Announcement extends Instance {
+  /** Its calls; absent where its release does not say. */
+  readonly calls?: MemberCalls | undefined;
+  /** Wall time at which the last of its temporary controls ends, milliseconds since the epoch; absent if there is none. */
+  readonly controlsEnd?: number;
+}
+
+/** An instance as the store lists it. */
+export interface AnnouncedInstance extends Announcement {
+  /** The instance has applied every change up to here; absent until it has applied one. */
+  readonly applied?: Position;
+  /** Milliseconds since its last announcement. */
+  readonly silentFor: number;
+  /** Milliseconds of silence after which it is not heard of. @default 3500 */
+  readonly goneAfter?: number;
+}
+
+/** The processes of a store. */
+export interface FleetView {
+  /** The store's own position. */
+  readonly current: Position;
+  /** The instances that announced themselves within a day and have not withdrawn, each once. */
+  readonly instances: readonly AnnouncedInstance[];
+}
+
+/** How many instances have applied a change, without the one that asks. */
+export interface FleetCount {
+  /** The store's own position. */
+  readonly current: Position;
+  /** Number of the other instances that are heard of. */
+  readonly instances: number;
+  /** How many of them have applied the change. */
+  readonly applied: number;
+  /** Number of the other instances that are not heard of and have not withdrawn; they are in none of the other numbers. */
+  readonly silent: number;
+  /** Milliseconds of silence after which an instance is not heard of. */
+  readonly goneAfter: number;
+}
+
+/** One list for each instance. A list is written when it has changed, not with every announcement. */
+export interface CategoryLists {
+  /** Keeps the list of an instance for a day. */
+  publish(id: string, list: string): Promise<void>;
+  /** The lists of these instances, by id; those without one are left out. */
+  read(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/** Milliseconds between two announcements of an instance, unless the store says otherwise. */
+export const BEAT_MS = 1000;
+/** Milliseconds of silence after which an instance is not heard of: three missed announcements, plus a margin. */
+export const goneAfter = (beatMs: number): number => 3 * beatMs + 500;
+/** The same for an instance that announces itself each second. */
+export const GONE_MS = goneAfter(BEAT_MS);
+/** Milliseconds after which a store drops an instance that did not withdraw. */
+export const FORGOTTEN_MS = 24 * 3_600_000;
+/** What does not change is written again after this time, long before the store drops it. */
+export const REWRITTEN_MS = 3_600_000;
+
+/** The processes that share a store. Every method that returns a promise rejects when the store cannot be reached. */
+export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, 'position' | 'onMoved'> {
+  /** Says that an instance is alive and what it has applied; its calls with every second announcement only. */
+  announce(instance: Announcement, applied: Position | undefined): Promise<void>;
+  /** Milliseconds between two announcements, which may grow with the fleet. */
+  beatMs(): number;
+  /** Removes an instance that shuts down from the list, and its categories. */
+  withdraw(id: string): Promise<void>;
+  look(): Promise<FleetView>;
+  /**
+   * Counts who has applied a change, without reading who they are.
+   * @param self id of the instance that asks
+   * @param target @default the store's own position
+   */
+  count(self: string, target?: Position): Promise<FleetCount>;
+  /** Whether an instance that is not heard of has certainly ended. */
+  hasEnded(instance: Instance): boolean;
+  /** Which categories the instances have. */
+  readonly categories: CategoryLists;
+}
+
+/** What the store has of this process. */
+interface Announced {
+  readonly id: string;
+  readonly beat: string;
+  /** The instance without its calls, and with them. */
+  readonly instance: string;
+  readonly member: string;
+  /** Whether it has other calls since. */
+  readonly isStale: boolean;
+  readonly at: number;
+}
+
+/** How an instance is, as its beat has it. */
+interface Pulse {
+  readonly id: string;
+  readonly silentFor: number;
+  readonly goneAfter: number;
+  readonly applied: Position | undefined;
+}
+
+/**
+ * The fleet of a store, in its records: a short beat of each process, which says what it has applied, and apart from that, written
+ * when it changes, what it is and which categories it has.
+ * @param malformed called for every record that is malformed
+ */
+export function createFleetStore(
+  { records, positions, isOnOneHost }: Pick<StateStore, 'records' | 'positions' | 'isOnOneHost'>,
+  malformed: (kind: string) => void,
+): FleetStore | undefined {
+  if (records === undefined || positions === undefined) return undefined;
+  const stored = new StoredValues();
+  stored.malformed.add(malformed);
+  let last: Announced | undefined;
+
+  const beatMs = () => records.beatMs?.() ?? BEAT_MS;
+
+  function put(kind: RecordWrite['kind'], key: string, value: string, now: number): RecordWrite {
+    return { kind, key, record: { value, expiresAt: now + FORGOTTEN_MS } };
+  }
+
+  function pulseOf({ key, value, age }: ListedRecord): Pulse[] {
+    const [, gone, revision, history] = /^(\d{1,9})(?: (\d{1,15}) (.+))?$/s.exec(value) ?? [];
+    if (gone === undefined) {
+      malformed('instance');
+      return [];
+    }
+    const applied = history === undefined ? undefined : { history, revision: Number(revision) };
+    return [{ id: key, silentFor: age, goneAfter: Number(gone), applied }];
+  }
+
+  async function pulses(): Promise<{ readonly current: Position; readonly all: readonly Pulse[] }> {
+    const [list, current] = await Promise.all([records!.list('beat', 0, Date.now()), positions!.newest()]);
+    return { current, all: list.records.flatMap(pulseOf) };
+  }
+
+  return {
+    position: positions.position,
+    onMoved: positions.onMoved,
+    beatMs,
+
+    async announce({ id, calls, ...instance }, applied) {
+      const now = Date.now();
+      const silence = goneAfter(beatMs());
+      const beat = applied === undefined ? `${silence}` : `${silence} ${applied.revision} ${applied.history}`;
+      const before = last;
+      last = undefined;
+      const announced = {
+        id,
+        beat,
+        instance: JSON.stringify(instance),
+        member: JSON.stringify({ ...instance, calls }),
+        isStale: false,
+        at: now,
+      };
+      const isSame = before?.instance === announced.instance && (before.member === announced.member || !before.isStale);
+      const isKnown = before?.id === id && Math.abs(now - before.at) < REWRITTEN_MS;
+      // An acknowledgement does not wait for what else is new, which follows with the next announcement.
+      if (isKnown && (isSame || before.beat !== beat)) {
+        const isKept = await records.write([{ ...put('beat', id, beat, now), expected: before.beat }], now);
+        if (isKept) {
+          last = { ...before, beat, isStale: before.member !== announced.member };
+          return;
+        }
+      }
+      await records.write([put('beat', id, beat, now), put('member', id, announced.member, now)], now);
+      last = announced;
+    },
+
+    async withdraw(id) {
+      if (last?.id === id) last = undefined;
+      const kinds = ['beat', 'member', 'categories'] as const;
+      await records.write(
+        kinds.map((kind) => ({ kind, key: id })),
+        Date.now(),
+      );
+    },
+
+    async look() {
+      const { current, all } = await pulses();
+      const ids = all.map(({ id }) => id);
+      const members = await records.get('member', ids, Date.now());
+      const instances = all.flatMap(({ applied, ...pulse }): AnnouncedInstance[] => {
+        const member = members.get(pulse.id);
+        const instance = member && stored.instance(member.value);
+        return instance === undefined ? [] : [{ ...instance, ...pulse, ...(applied && { applied }) }];
+      });
+      return { current, instances };
+    },
+
+    async count(self, target) {
+      const { current, all } = await pulses();
+      const { history, revision } = target ?? current;
+      const others = all.filter(({ id }) => id !== self);
+      const heard = others.filter(({ silentFor, goneAfter }) => silentFor <= goneAfter);
+      const applied = heard.filter((pulse) => pulse.applied?.history === history && pulse.applied.revision >= revision);
+      return {
+        current,
+        instances: heard.length,
+        applied: applied.length,
+        silent: others.length - heard.length,
+        goneAfter: goneAfter(beatMs()),
+      };
+    },
+
+    // The processes of a file are those of its host. A container has a host name of its own.
+    hasEnded: ({ host, pid }) => isOnOneHost === true && host === hostname() && !isRunning(pid),
+
+    categories: {
+      async publish(id, list) {
+        const now = Date.now();
+        await records.write([put('categories', id, list, now)], now);
+      },
+
+      async read(ids) {
+        const found = await records.get('categories', ids, Date.now());
+        return new Map([...found].map(([id, { value }]) => [id, value]));
+      },
+    },
+  };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
