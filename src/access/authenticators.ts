@@ -1,5 +1,5 @@
 import { type AuthMethod, HEADERS, REQUEST_HEADERS } from '../wire/constants.ts';
-import { RdcpError } from '../wire/errors.ts';
+import { REFUSALS } from '../wire/refusals.ts';
 import type { Authenticator, CredentialRequest, Sender } from './authenticator.ts';
 import { asHybrid, assertBinding, combine } from './hybrid.ts';
 import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
@@ -48,7 +48,7 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
 
   const byKey = (key: string, certificate: VerifiedCertificate | undefined, claimed: string | undefined) => {
     // A certificate of a configured identity is a credential itself. It cannot be combined with a key.
-    if (certificate?.identity !== undefined) throw twoCredentials();
+    if (certificate?.identity !== undefined) throw REFUSALS.twoCredentials();
     assertMethodMatches(claimed, 'api-key');
     if (certificateRequired) throw refusal('api-key', 'invalid_certificate');
     if (apiKey === undefined) throw refusal('api-key');
@@ -127,19 +127,15 @@ function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);
   const authorization = single(request, 'authorization', 'Authorization');
   const bearer = authorization === undefined ? null : BEARER.exec(authorization);
-  if (key !== undefined && bearer !== null) throw twoCredentials();
+  if (key !== undefined && bearer !== null) throw REFUSALS.twoCredentials();
   if (key !== undefined) return { method: 'api-key', value: key };
   return bearer === null ? undefined : { method: 'bearer', value: bearer[1] ?? '' };
-}
-
-function twoCredentials(): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The request carries two credentials');
 }
 
 function single(request: CredentialRequest, name: string, label: string): string | undefined {
   const values = request.headers[name];
   if (values !== undefined && values.length > 1) {
-    throw new RdcpError('RDCP_MALFORMED_REQUEST', `${label} was sent more than once`, { details: { field: label } });
+    throw REFUSALS.malformed(label, 'was sent more than once');
   }
   return values?.[0];
 }

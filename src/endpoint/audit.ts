@@ -4,7 +4,8 @@ import type { Addressing } from '../control/tenancy/address.ts';
 import type { AuditDraft, AuditTrail } from '../trail/types.ts';
 import type { AuditedTail } from '../wire/audit-messages.ts';
 import { AUTH_METHODS, type AuthMethod } from '../wire/constants.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError, type RdcpError } from '../wire/errors.ts';
+import { REFUSALS } from '../wire/refusals.ts';
 import { type Context, identityOf, required, sourceOf } from './steps.ts';
 
 /** The members of an audit entry that say who sent a request, and whence. */
@@ -23,7 +24,7 @@ export function auditDraft(
 }
 
 /** Codes that refuse a caller rather than a malformed request. Each writes an audit entry. */
-const REFUSALS: ReadonlySet<string> = new Set([
+const AUDITED: ReadonlySet<string> = new Set([
   'RDCP_AUTH_REQUIRED',
   'RDCP_AUTH_FAILED',
   'RDCP_FORBIDDEN',
@@ -39,7 +40,7 @@ export function createNoteRefusal(
   addressing: Addressing,
 ): NoteRefusal {
   return (ctx, error) => {
-    if (!REFUSALS.has(error.code)) return;
+    if (!AUDITED.has(error.code)) return;
     const { principal, tenancy, refusalRepeated } = ctx.state;
     instruments.authFailure(principal?.method ?? methodOf(error), reasonOf(error));
     // A client over its limit is one event, not an entry for every further request.
@@ -91,7 +92,7 @@ export function createAccessAudit(trail: Pick<AuditTrail, 'record' | 'note'>, en
       await trail.record(draft);
     } catch (cause) {
       if (isRdcpError(cause)) throw cause;
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The request could not be audited, so it was refused', { cause });
+      throw REFUSALS.unaudited(cause);
     }
   };
 }

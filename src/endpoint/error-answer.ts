@@ -3,9 +3,10 @@ import type { Http2Session } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { oauthErrorOf } from '../access/tokens/refusals.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../wire/constants.ts';
-import { RdcpError } from '../wire/errors.ts';
+import type { RdcpError } from '../wire/errors.ts';
 import type { ErrorResponse, TenantContext } from '../wire/messages.ts';
 import type { OAuthErrorResponse } from '../wire/oauth-messages.ts';
+import { REFUSALS } from '../wire/refusals.ts';
 import { withDeadline } from '../wire/time/deadline.ts';
 import { discard, endConnection, factsOf, hasBody, http2Stream } from './request.ts';
 
@@ -133,7 +134,7 @@ interface RawRefusal {
 
 /** For a request that did not arrive in time. */
 export function arrivedTooSlowly() {
-  return { error: new RdcpError('RDCP_TIMEOUT', 'The request took too long to arrive'), status: 408 };
+  return { error: REFUSALS.slowArrival(), status: 408 };
 }
 
 /**

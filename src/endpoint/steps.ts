@@ -6,10 +6,11 @@ import type { Address, Addressing } from '../control/tenancy/address.ts';
 import type { ReportFault } from '../otel/report/faults.ts';
 import type { AuditEntry, AuditIdentity } from '../wire/audit-messages.ts';
 import { HEADERS, PROTOCOL, REQUEST_HEADERS } from '../wire/constants.ts';
-import { isRdcpError, RdcpError, toRdcpError } from '../wire/errors.ts';
+import { isRdcpError, type RdcpError, toRdcpError } from '../wire/errors.ts';
 import type { TenantContext } from '../wire/messages.ts';
 import { isIdentifier } from '../wire/names.ts';
 import { escapeUnprintable } from '../wire/printable.ts';
+import { REFUSALS } from '../wire/refusals.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
 import type { NoteRefusal } from './audit.ts';
@@ -144,7 +145,7 @@ function inTime(
     timer = setTimeout(
       () => {
         state.expired = true;
-        reject(new RdcpError('RDCP_TIMEOUT', `The request took longer than ${seconds + extraMs / 1000} seconds`));
+        reject(REFUSALS.timeout(seconds + extraMs / 1000));
       },
       Math.min(seconds * 1000 + extraMs, MAX_DELAY_MS),
     ).unref();

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { DebugRecord } from './debug-record.ts';
-import { RdcpError } from './errors.ts';
 import { patternMatcher } from './names.ts';
+import { REFUSALS } from './refusals.ts';
 import type { LineFilter } from './target.ts';
 
 /** Why the expression cannot be evaluated for a line, such as `no field `rows``. Never holds a value of the line. */
@@ -179,7 +179,7 @@ async function compile(where: string, place: string): Promise<Compiled> {
   } catch (error) {
     if (!(error instanceof InvalidExpression)) throw error;
     const field = `${place}.where`;
-    throw new RdcpError('RDCP_MALFORMED_REQUEST', `${field} ${error.message}`, { details: { field } });
+    throw REFUSALS.malformed(field, error.message);
   }
 }
 

@@ -1,8 +1,9 @@
 import { assertScope, hasScope, type Principal } from '../../access/principal.ts';
 import { EVERYBODY, HEADERS } from '../../wire/constants.ts';
-import { RdcpError } from '../../wire/errors.ts';
+import type { RdcpError } from '../../wire/errors.ts';
 import type { TenantContext } from '../../wire/messages.ts';
 import { isIdentifier, matchesAny } from '../../wire/names.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { Scope } from '../types.ts';
 import type { Isolation } from './isolation.ts';
 
@@ -95,7 +96,7 @@ export function createAddressing(isolation: Isolation, named: Iterable<string> =
 
   function assertLevel(stated: string | undefined): void {
     if (stated === undefined || stated === level) return;
-    throw malformed(HEADERS.isolationLevel, `must be ${level}, the configured isolation level`);
+    throw REFUSALS.malformed(HEADERS.isolationLevel, `must be ${level}, the configured isolation level`);
   }
 
   return {
@@ -141,7 +142,7 @@ function addressedTenant(principal: Principal, named: readonly string[], access:
   const [id = EVERYBODY] = named;
   if (tenants !== undefined && id === EVERYBODY && named.length < 2) {
     if (access !== 'change' && access !== 'tap') return undefined;
-    throw malformed(
+    throw REFUSALS.malformed(
       HEADERS.tenantId,
       `is required: name one of the tenants of this credential (${tenants.join(', ')})`,
     );
@@ -156,8 +157,8 @@ function addressedTenant(principal: Principal, named: readonly string[], access:
   if (tenants === undefined ? !hasScope(principal, 'admin') : !matchesAny(tenants, id)) {
     throw mismatch(principal, tenants === undefined ? ['admin'] : []);
   }
-  if (named.length > 1) throw malformed(HEADERS.tenantId, 'was sent more than once');
-  if (!isIdentifier(id)) throw malformed(HEADERS.tenantId, 'must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
+  if (named.length > 1) throw REFUSALS.malformed(HEADERS.tenantId, 'was sent more than once');
+  if (!isIdentifier(id)) throw REFUSALS.malformed(HEADERS.tenantId, 'must be 1 to 255 characters of a-z A-Z 0-9 . _ -');
   return id;
 }
 
@@ -167,16 +168,9 @@ function mismatch(
   requiredScopes: readonly string[],
   message = 'The credential is not valid for this tenant',
 ): RdcpError {
-  return new RdcpError('RDCP_FORBIDDEN', message, {
-    method,
-    details: { reason: 'tenant_mismatch', requiredScopes, providedScopes: scopes },
-  });
-}
-
-function malformed(field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', `${field} ${problem}`, { details: { field } });
+  return REFUSALS.tenantMismatch(method, message, { requiredScopes, providedScopes: scopes });
 }
 
 function withoutTenants(field: string): RdcpError {
-  return malformed(field, 'is not allowed: this server has no tenants');
+  return REFUSALS.malformed(field, 'is not allowed: this server has no tenants');
 }

@@ -7,6 +7,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { ServerConfig } from '../../options/config.ts';
 import { type Conditions, UNWATCHED } from '../../otel/report/conditions.ts';
 import { RdcpError } from '../../wire/errors.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { unrefInterval } from '../../wire/time/clock.ts';
 import { withDeadline } from '../../wire/time/deadline.ts';
 import type { RequestHandler } from '../app.ts';
@@ -236,7 +237,7 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connection
     else endWith(socket, refusal.error, refusal.status);
   });
   server.on('connect', (_req, target: Duplex | ServerResponse) => {
-    const error = new RdcpError('RDCP_METHOD_NOT_ALLOWED', 'This server is not a proxy', { headers: { Allow: '' } });
+    const error = REFUSALS.noProxy();
     // An HTTP/2 stream has its own answer; on HTTP/1.1 there is only the connection.
     if ('setHeader' in target) answerResponse(target, { error, requestId: randomUUID() });
     else endWith(target, error);
@@ -254,17 +255,11 @@ const PLAIN_HTTP = 'ERR_SSL_HTTP_REQUEST';
 
 /** `undefined` for failures other than HTTP: a broken connection or a failed TLS handshake. */
 function refusalOf(code: string | undefined): { error: RdcpError; status: number } | undefined {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    const message = `The header of a request must be at most ${MAX_HEADER_BYTES} bytes`;
-    return { error: new RdcpError('RDCP_REQUEST_TOO_LARGE', message), status: 431 };
-  }
+  if (code === 'HPE_HEADER_OVERFLOW') return { error: REFUSALS.longHeader(MAX_HEADER_BYTES), status: 431 };
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return arrivedTooSlowly();
-  if (code === PLAIN_HTTP) {
-    const message = 'A plain HTTP request was sent to an HTTPS port: use https://';
-    return { error: new RdcpError('RDCP_MALFORMED_REQUEST', message), status: 400 };
-  }
+  if (code === PLAIN_HTTP) return { error: REFUSALS.plainHttp(), status: 400 };
   if (code?.startsWith('HPE_') !== true) return undefined;
-  return { error: new RdcpError('RDCP_MALFORMED_REQUEST', 'The request is not valid HTTP'), status: 400 };
+  return { error: REFUSALS.notHttp(), status: 400 };
 }
 
 /**

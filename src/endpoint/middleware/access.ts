@@ -5,8 +5,9 @@ import { authenticationRequired } from '../../access/refusal.ts';
 import type { Access, Addressing } from '../../control/tenancy/address.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { REQUEST_HEADERS, type Scope } from '../../wire/constants.ts';
-import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { clientCertificateOf } from '../request.ts';
 import type { Context, Step } from '../steps.ts';
@@ -189,10 +190,7 @@ function take({ res, state }: Context, limiter: RateLimiter, key: string): RdcpE
   }
   if (allowed) return undefined;
   state.refusalRepeated = repeated;
-  const message = `More than ${limit} requests in ${WINDOW_SECONDS} seconds`;
-  const details = { limit, windowSeconds: WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
-  const headers = { 'Retry-After': String(resetSeconds) };
-  return new RdcpError('RDCP_RATE_LIMITED', message, { details, headers });
+  return REFUSALS.rateLimited(limit, WINDOW_SECONDS, resetSeconds);
 }
 
 /** The state of a key's quota. */

@@ -4,13 +4,13 @@ import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import { addedToObjects } from '../../otel/loading/node-version.ts';
 import { BODY_BOUNDS, JSON_MEDIA_TYPE, MAX_BODY_BYTES, PROTOCOL, RDCP_MEDIA_TYPE } from '../../wire/constants.ts';
-import { RdcpError } from '../../wire/errors.ts';
+import type { RdcpError } from '../../wire/errors.ts';
 import { firstIssue } from '../../wire/issues.ts';
 import { duplicateMember, exceededBound } from '../../wire/json-text.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { discard, endConnection, hasBody } from '../request.ts';
 import type { Context, Step } from '../steps.ts';
-import { versionUnsupported } from './headers.ts';
 
 const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
 
@@ -29,7 +29,7 @@ export function jsonBody(bounds = BODY_BOUNDS): Step {
     }
     const exceeded = exceededBound(body, bounds);
     if (exceeded === 'depth') throw malformed('', `nests objects and lists more than ${bounds.depth} deep`);
-    if (exceeded !== undefined) throw tooLarge(bounds[exceeded], UNITS[exceeded]);
+    if (exceeded !== undefined) throw REFUSALS.largeBody(bounds[exceeded], UNITS[exceeded]);
     const text = body.toString('utf8');
     const parsed = parse(text);
     ctx.request.body = asObject(parsed);
@@ -42,23 +42,19 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text, /__|\\u005f/i.test(text) ? refusePrototypes : undefined);
   } catch {
-    throw notJson();
+    throw REFUSALS.notJson();
   }
 }
 
 /** A copy of such a member would become the prototype of its object. */
 function refusePrototypes(name: string, value: unknown): unknown {
-  if (name === '__proto__') throw notJson();
+  if (name === '__proto__') throw REFUSALS.notJson();
   return value;
 }
 
 function asObject(value: unknown): NonNullable<Context['request']['body']> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJson();
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw REFUSALS.notJson();
   return value as NonNullable<Context['request']['body']>;
-}
-
-function notJson(): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a JSON object, or holds a forbidden field');
 }
 
 /** Longest unknown field name that is repeated to the client. */
@@ -69,7 +65,7 @@ export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.outpu
   const body: unknown = ctx.request.body;
   // Checked first, because a body of another version may have other fields.
   const stated = (body as { protocol?: unknown }).protocol;
-  if (typeof stated === 'string' && stated !== PROTOCOL) throw versionUnsupported();
+  if (typeof stated === 'string' && stated !== PROTOCOL) throw REFUSALS.version();
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const { field, message } = firstIssue(result.error);
@@ -77,10 +73,7 @@ export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.outpu
 }
 
 function malformed(field: string, problem: string): RdcpError {
-  const place = field.slice(0, MAX_FIELD_LENGTH);
-  return new RdcpError('RDCP_MALFORMED_REQUEST', `${place === '' ? 'The body' : place} ${problem}`, {
-    details: { field: place },
-  });
+  return REFUSALS.malformedBody(field.slice(0, MAX_FIELD_LENGTH), problem);
 }
 
 /** Returns the parser, loaded on first use. */
@@ -113,25 +106,20 @@ function textParser(textTypes: string[], maximum: number): BodyParser {
 function unreadable(cause: unknown): never {
   const added = addedToObjects();
   if (added === undefined) throw cause;
-  const message = `Bodies cannot be read since Object.prototype got the enumerable member ${added}`;
-  throw new RdcpError('RDCP_SERVER_ERROR', message, { cause });
+  throw REFUSALS.unreadable(added, cause);
 }
 
 const CHARSET = /^charset="?utf-?8"?$/i;
 /** Refuses unsupported media types, by the headers. */
 function assertMediaType({ req }: Context, supported: readonly string[]): void {
   const encoding = req.headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', 'Content-Encoding is not supported: send the body as it is');
-  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw REFUSALS.encoded();
   const given = req.headers['content-type'];
-  if (given === undefined && !hasBody(req)) throw emptyBody();
+  if (given === undefined && !hasBody(req)) throw REFUSALS.emptyBody();
   const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim());
   const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
   if (supported.includes(type.toLowerCase()) && charsets.length < 2 && charsets.every((it) => CHARSET.test(it))) return;
-  throw new RdcpError('RDCP_MEDIA_UNSUPPORTED', `A body must be ${supported.join(' or ')}, in UTF-8`, {
-    details: { supported },
-  });
+  throw REFUSALS.mediaType(supported);
 }
 
 /**
@@ -143,7 +131,7 @@ const BYTES = 'binary';
 /**
  * The bytes of a body, read by a koa-body parser in {@link BYTES}. */
 async function readBody(ctx: Context, parser: BodyParser, maximum: number): Promise<Buffer> {
-  if (!hasBody(ctx.req)) throw emptyBody();
+  if (!hasBody(ctx.req)) throw REFUSALS.emptyBody();
   if (Number(ctx.req.headers['content-length'] ?? 0) > maximum) throw await cutOff(ctx, maximum);
   const parse = await parser();
   try {
@@ -165,24 +153,19 @@ function wasRead(req: IncomingMessage): boolean {
  */
 function parsedBefore(req: IncomingMessage, maximum = MAX_BODY_BYTES): Buffer | { readonly parsed: unknown } {
   const { body } = req as { body?: unknown };
-  if (body === undefined) throw readInVain();
+  if (body === undefined) throw REFUSALS.readBefore(new Error(LEAVE_BODY));
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
   const length = bytes?.length ?? Number(req.headers['content-length'] ?? JSON.stringify(body).length);
-  if (length > maximum) throw tooLarge(maximum);
+  if (length > maximum) throw REFUSALS.largeBody(maximum, UNITS.bytes);
   return bytes === undefined ? { parsed: body } : checked(bytes);
 }
 
-function readInVain(): RdcpError {
-  return new RdcpError('RDCP_SERVER_ERROR', 'The body was read before it reached this endpoint', {
-    cause: new Error(
-      'mount the remote control before the body parser, or make the parser leave its result in req.body (koa-body and @koa/bodyparser: patchNode)',
-    ),
-  });
-}
+const LEAVE_BODY =
+  'mount the remote control before the body parser, or make the parser leave its result in req.body (koa-body and @koa/bodyparser: patchNode)';
 
 function checked(bytes: Buffer): Buffer {
-  if (bytes.length === 0) throw emptyBody();
-  if (!isUtf8(bytes)) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not valid UTF-8');
+  if (bytes.length === 0) throw REFUSALS.emptyBody();
+  if (!isUtf8(bytes)) throw REFUSALS.notUtf8();
   return bytes;
 }
 
@@ -190,25 +173,15 @@ function checked(bytes: Buffer): Buffer {
 async function refusalOf(error: unknown, ctx: Context, maximum: number): Promise<RdcpError> {
   const { status } = error as { status?: unknown };
   if (status === 413) return cutOff(ctx, maximum);
-  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body ended before its declared length');
+  return REFUSALS.cutBody();
 }
 
 async function cutOff(ctx: Context, maximum: number): Promise<RdcpError> {
   if (!(await discard(ctx.req))) endConnection(ctx.res);
-  return tooLarge(maximum);
+  return REFUSALS.largeBody(maximum, UNITS.bytes);
 }
 
 const UNITS = { bytes: 'bytes', values: 'members and elements' };
-
-function tooLarge(maximum: number, unit = UNITS.bytes): RdcpError {
-  return new RdcpError('RDCP_REQUEST_TOO_LARGE', `A body may have at most ${maximum} ${unit}`, {
-    details: { maximum },
-  });
-}
-
-function emptyBody(): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is empty');
-}
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -227,15 +200,11 @@ export function formBody(): Step {
 
 /** The result of the application's parser, in which a duplicate field is a list. */
 function pairsOf(parsed: unknown): [string, string][] {
-  if (typeof parsed !== 'object' || parsed === null) throw notForm();
+  if (typeof parsed !== 'object' || parsed === null) throw REFUSALS.notForm();
   return Object.entries(parsed).flatMap(([name, values]) =>
     [values].flat().map((value: unknown): [string, string] => {
       if (typeof value === 'string') return [name, value];
-      throw notForm();
+      throw REFUSALS.notForm();
     }),
   );
-}
-
-function notForm(): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', 'The body is not a form of names and values');
 }

@@ -12,9 +12,9 @@ import {
   RDCP_MEDIA_TYPE,
   REQUEST_HEADERS,
 } from '../../wire/constants.ts';
-import { RdcpError, unavailable } from '../../wire/errors.ts';
 import { isIdentifier } from '../../wire/names.ts';
 import { createHostCheck, hostNameOf, isLoopback } from '../../wire/net/hosts.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { timestamp } from '../../wire/time.ts';
 import { contentType } from '../error-answer.ts';
@@ -31,7 +31,7 @@ export function refuseWhileClosing(closing: AbortSignal): Step {
   return (ctx) => {
     if (!closing.aborted) return;
     endConnection(ctx.res);
-    throw unavailable('The server is shutting down', undefined, 1);
+    throw REFUSALS.closing();
   };
 }
 
@@ -54,11 +54,9 @@ export function singleHeaders(judgedLater: readonly string[] = []): Step {
   const single = SINGLE.filter(({ name }) => !judgedLater.includes(name));
   return (ctx) => {
     const { rawHeaders, headersDistinct: headers } = ctx.req;
-    if (rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
-      throw new RdcpError('RDCP_MALFORMED_REQUEST', `The request has more than ${MAX_HEADER_FIELDS} header fields`);
-    }
+    if (rawHeaders.length > 2 * MAX_HEADER_FIELDS) throw REFUSALS.manyFields(MAX_HEADER_FIELDS);
     for (const { name, key } of single) {
-      if ((headers[key]?.length ?? 0) > 1) throw malformed(name, 'was sent more than once');
+      if ((headers[key]?.length ?? 0) > 1) throw REFUSALS.malformed(name, 'was sent more than once');
     }
   };
 }
@@ -72,7 +70,7 @@ export function identifiers(): Step {
     for (const key of ['requestId', 'clientId', 'tenantId'] as const) {
       const values = ctx.req.headersDistinct[REQUEST_HEADERS[key]];
       if (values === undefined || values.every(isIdentifier)) continue;
-      throw malformed(HEADERS[key], 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
+      throw REFUSALS.malformed(HEADERS[key], 'must be 1 to 255 of a-z A-Z 0-9 . _ -');
     }
   };
 }
@@ -81,7 +79,7 @@ export function identifiers(): Step {
 export function protocolVersion(): Step {
   return (ctx) => {
     const stated = header(ctx.req, REQUEST_HEADERS.protocol);
-    if (stated !== undefined && stated !== PROTOCOL) throw versionUnsupported();
+    if (stated !== undefined && stated !== PROTOCOL) throw REFUSALS.version();
   };
 }
 
@@ -91,10 +89,11 @@ export function clockSkew(clock: Pick<Clock, 'now'>): Step {
     const date = header(ctx.req, 'date');
     if (date === undefined) return;
     const sentAt = parseHttpDate(date);
-    if (sentAt === undefined) throw malformed('Date', 'must be an HTTP date such as Sun, 06 Nov 1994 08:49:37 GMT');
+    if (sentAt === undefined)
+      throw REFUSALS.malformed('Date', 'must be an HTTP date such as Sun, 06 Nov 1994 08:49:37 GMT');
     const now = clock.now();
     if (Math.abs(now - sentAt) > MAX_CLOCK_SKEW_MS) {
-      throw malformed('Date', 'is more than 5 minutes away from the clock of this server', {
+      throw REFUSALS.malformed('Date', 'is more than 5 minutes away from the clock of this server', {
         reason: 'clock_skew',
         serverTime: timestamp(now),
       });
@@ -140,24 +139,14 @@ export function contentNegotiation({
     const { path } = ctx.state.facts;
     if (files.has(path)) return;
     if (streams.has(path)) {
-      if (ctx.accepts(STREAM) === false) throw notAcceptable([EVENT_STREAM_MEDIA_TYPE]);
+      if (ctx.accepts(STREAM) === false) throw REFUSALS.notAcceptable([EVENT_STREAM_MEDIA_TYPE]);
       return;
     }
     // Fast path for the usual value.
     if (accept === JSON_MEDIA_TYPE || ctx.accepts(AVAILABLE) !== false) return;
-    if ([ctx.accepts()].flat().some((type) => VERSIONED.test(String(type)))) throw versionUnsupported();
-    throw notAcceptable([JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE]);
+    if ([ctx.accepts()].flat().some((type) => VERSIONED.test(String(type)))) throw REFUSALS.version();
+    throw REFUSALS.notAcceptable();
   };
-}
-
-function notAcceptable(available: readonly string[]): RdcpError {
-  return new RdcpError('RDCP_MEDIA_NOT_ACCEPTABLE', `Answers are ${available.join(' or ')}`, {
-    details: { available },
-  });
-}
-
-function malformed(field: string, problem: string, details: Readonly<Record<string, unknown>> = {}): RdcpError {
-  return new RdcpError('RDCP_MALFORMED_REQUEST', `${field} ${problem}`, { details: { field, ...details } });
 }
 
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
@@ -168,16 +157,9 @@ export function knownPath(known: ReadonlyMap<string, unknown>): Step {
     const { path } = ctx.state.facts;
     if (known.has(path)) return;
     const version = VERSION.exec(path)?.[1];
-    if (version !== undefined && version !== '1') throw versionUnsupported();
-    throw new RdcpError('RDCP_NOT_FOUND', 'There is no such resource');
+    if (version !== undefined && version !== '1') throw REFUSALS.version();
+    throw REFUSALS.noResource();
   };
-}
-
-/** The error for a protocol version that the server does not support. */
-export function versionUnsupported(): RdcpError {
-  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `This server speaks ${PROTOCOL}`, {
-    details: { supported: [PROTOCOL] },
-  });
 }
 
 /** Runs after the router: a known path with an unsupported method. `OPTIONS` has no special meaning. */
@@ -188,7 +170,7 @@ export function methodNotAllowed(): Step {
       .flatMap(({ methods }) => methods)
       .sort()
       .join(', ');
-    throw new RdcpError('RDCP_METHOD_NOT_ALLOWED', `This resource allows ${allow}`, { headers: { Allow: allow } });
+    throw REFUSALS.noMethod(allow);
   };
 }
 
@@ -221,21 +203,15 @@ export function hostAndOrigin(): Step {
       const optional = isHttp10(ctx.req);
       const name = nameOf(host, optional);
       if (target !== undefined) nameOf(stated, optional);
-      if (name !== undefined && !policy.allows(name, ctx.req.socket)) {
-        throw new RdcpError(
-          'RDCP_FORBIDDEN',
-          'This host name is not allowed: add it to server.allowedHosts if clients should use it',
-          { details: { field: 'Host', option: 'server.allowedHosts' } },
-        );
-      }
+      if (name !== undefined && !policy.allows(name, ctx.req.socket)) throw REFUSALS.foreignHost();
       if (target !== undefined && !policy.schemes.includes(target.scheme)) {
-        throw new RdcpError('RDCP_FORBIDDEN', `This server does not answer for ${target.scheme} here`);
+        throw REFUSALS.foreignScheme(target.scheme);
       }
     }
     const origin = header(ctx.req, 'origin')?.toLowerCase();
     const schemes = policy?.schemes ?? ['http', 'https'];
     if (origin !== undefined && !schemes.some((scheme) => origin === `${scheme}://${host}`)) {
-      throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other origins are not accepted');
+      throw REFUSALS.foreignOrigin();
     }
   };
 }
@@ -244,7 +220,7 @@ export function hostAndOrigin(): Step {
 function nameOf(host: string | undefined, optional: boolean): string | undefined {
   if (host === undefined && optional) return undefined;
   const name = hostNameOf(host ?? '');
-  if (name === undefined) throw new RdcpError('RDCP_MALFORMED_REQUEST', 'Host must be a host name and a port');
+  if (name === undefined) throw REFUSALS.noHost();
   return name;
 }
 
@@ -262,7 +238,7 @@ export function fetchMetadata(): Step {
     const sites = valuesOf(ctx, 'sec-fetch-site');
     if (!sites.some((site) => site === 'cross-site' || site === 'same-site')) return;
     if (isLinkToConsole(ctx)) return;
-    throw new RdcpError('RDCP_FORBIDDEN', 'Requests from other sites are not accepted');
+    throw REFUSALS.foreignSite();
   };
 }
 
@@ -291,9 +267,7 @@ function valuesOf({ req }: Context, name: Lowercase<string>): readonly string[] 
 export function loopbackOnly(): Step {
   return ({ req: { socket } }) => {
     if (isLocal(socket)) return;
-    throw new RdcpError('RDCP_FORBIDDEN', 'Without a configured credential only loopback is served', {
-      details: { option: 'security.apiKeys' },
-    });
+    throw REFUSALS.notLoopback();
   };
 }
 
@@ -308,9 +282,7 @@ export const assertSameMachine: Step = ({ req }) => {
   const host = hostNameOf(header(req, 'host') ?? '');
   const straight = FORWARDED.every((name) => req.headers[name] === undefined);
   if (isLocal(req.socket) && straight && host !== undefined && isLoopback(host)) return;
-  throw new RdcpError('RDCP_FORBIDDEN', 'One-time codes are for browsers on the machine of the service', {
-    details: { reason: 'not_local' },
-  });
+  throw REFUSALS.notLocal();
 };
 
 /** Unix sockets and broken connections have no addresses. */

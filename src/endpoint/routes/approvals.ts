@@ -1,8 +1,8 @@
 import { isOfTenants, keepsRights, type Principal } from '../../access/principal.ts';
 import { type Held, shownWaiting } from '../../control/approvals.ts';
 import { approvalRequestSchema } from '../../wire/control-request.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type { ApprovalsResponse } from '../../wire/messages.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { validBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
 import { type Context, type Handler, identityOf, opening, required } from '../steps.ts';
@@ -28,16 +28,10 @@ export function approve({
   return async (ctx) => {
     const { id } = validBody(ctx, approvalRequestSchema);
     const found = await held.find(id);
-    if (found === undefined || !mayDecide(ctx, found)) {
-      throw new RdcpError('RDCP_NOT_FOUND', `No change waits with the id ${id}: changes wait 10m`);
-    }
+    if (found === undefined || !mayDecide(ctx, found)) throw REFUSALS.noChange(id);
     const asker = found.asker as Principal;
     if (!keepsRights(asker, await authenticator.current(asker), ['control'])) {
-      throw new RdcpError(
-        'RDCP_FORBIDDEN',
-        'The credential that asked for the change was revoked, has ended, or may do something else now',
-        { details: { reason: 'asker_changed' } },
-      );
+      throw REFUSALS.askerChanged();
     }
     const { categories } = found.request;
     if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);

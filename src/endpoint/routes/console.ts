@@ -8,8 +8,8 @@ import { z } from 'zod';
 import { codeRefusal } from '../../access/refusal.ts';
 import { CONSOLE_CODE_SECONDS, CONSOLE_PATHS, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { statedProtocol } from '../../wire/control-request.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type { ConsoleCodeResponse, ConsoleSessionResponse } from '../../wire/messages.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { HandedOver } from '../console/codes.ts';
 import { tenancy } from '../middleware/access.ts';
 import { validBody } from '../middleware/body.ts';
@@ -109,7 +109,7 @@ export function consoleFile({ name, type }: Omit<ConsoleFile, 'path'>) {
       content ??= readContent(name);
       const { plain, gzipped, hash } = await content.catch((cause: unknown) => {
         content = undefined;
-        throw new RdcpError('RDCP_NOT_FOUND', 'The console is not installed here', { cause });
+        throw REFUSALS.notInstalled('The console', cause);
       });
       if (ctx.state.expired) return undefined;
       const zipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
@@ -155,13 +155,7 @@ export function consoleCode({
   return async (ctx) => {
     assertSameMachine(ctx);
     const credential = credentialIn(ctx.req);
-    if (credential === undefined) {
-      throw new RdcpError(
-        'RDCP_MALFORMED_REQUEST',
-        'A code hands over an API key or a token, and this request has neither: open the console without a code',
-        { details: { reason: 'no_credential' } },
-      );
-    }
+    if (credential === undefined) throw REFUSALS.noCredential();
     const code = codes.issue(required(ctx, 'principal'), credential);
     await recordAccess(ctx, { ...NO_CATEGORY, reason: 'one-time code for the console' });
     const body: ConsoleCodeResponse = { ...opening(ctx, clock), code, expiresInSeconds: CONSOLE_CODE_SECONDS };

@@ -2,9 +2,9 @@ import { identityKey, type Principal } from '../../access/principal.ts';
 import { type CategoryLoad, runForecast } from '../../calls/tail/forecasts.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
-import { RdcpError, unavailable } from '../../wire/errors.ts';
 import { forecastRequestSchema } from '../../wire/forecast-request.ts';
 import type { MetricUnit, MetricValue } from '../../wire/messages.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration } from '../../wire/time.ts';
@@ -32,9 +32,8 @@ export function forecast(parts: ForecastParts): Handler {
   return async (ctx) => {
     const { categories, duration: seconds, target, filter, when } = validBody(ctx, forecastRequestSchema);
     if (seconds > MAX_FORECAST_SECONDS) {
-      throw new RdcpError('RDCP_MALFORMED_REQUEST', `duration must be at most ${MAX_FORECAST_SECONDS}s`, {
-        details: { field: 'duration', maximum: formatDuration(MAX_FORECAST_SECONDS) },
-      });
+      const maximum = formatDuration(MAX_FORECAST_SECONDS);
+      throw REFUSALS.malformed('duration', `must be at most ${MAX_FORECAST_SECONDS}s`, { maximum });
     }
     const { tenantId } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');
@@ -50,7 +49,7 @@ export function forecast(parts: ForecastParts): Handler {
     const over = new AbortController();
     const left = () => over.abort();
     ctx.res.once('close', left);
-    const remove = streams.add(() => over.abort(unavailable('The server is shutting down', undefined, 1)));
+    const remove = streams.add(() => over.abort(REFUSALS.closing()));
     try {
       await recordAccess(ctx, {
         action: 'forecast',

@@ -4,8 +4,8 @@ import { badRequest, withOAuthError } from '../../access/tokens/refusals.ts';
 import { GRANT_TYPES } from '../../access/tokens/service.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { auditDraft } from '../audit.ts';
 import { count, rateLimit, senderOf, tenancy } from '../middleware/access.ts';
 import { formBody } from '../middleware/body.ts';
@@ -121,7 +121,7 @@ function createTokenCalls({ trail, addressing, quotas }: TokenParts): (ctx: Cont
         ...(event.outcome === 'denied' && { error: 'RDCP_AUTH_FAILED' }),
       });
     } catch (cause) {
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', 'The audit trail cannot be written now', { cause });
+      throw REFUSALS.noTrail(cause);
     }
   }
 }

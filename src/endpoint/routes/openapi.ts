@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RdcpError } from '../../wire/errors.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { packageFolder } from '../package-folder.ts';
 import type { Uses } from '../parts.ts';
 import type { Handler } from '../steps.ts';
@@ -21,7 +21,7 @@ export function openApi({ hasPath }: Uses<'hasPath'>): Handler {
       return { body: await made };
     } catch (cause) {
       made = undefined;
-      throw new RdcpError('RDCP_NOT_FOUND', 'The OpenAPI document is not installed here', { cause });
+      throw REFUSALS.notInstalled('The OpenAPI document', cause);
     }
   };
 }

@@ -1,4 +1,5 @@
-import { RdcpError } from '../../wire/errors.ts';
+import type { RdcpError } from '../../wire/errors.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 
 /** How a query parameter is read. */
 export interface Rule<T> {
@@ -35,11 +36,8 @@ export function parseQuery<T extends object>(querystring: string, rules: Rules<T
 }
 
 /** The error for a query parameter. */
-export function malformed(name: string, problem: string, details: object = {}): RdcpError {
-  const field = name === '' ? "''" : name.slice(0, 64);
-  return new RdcpError('RDCP_MALFORMED_REQUEST', `Query parameter ${field} ${problem}`, {
-    details: { field, ...details },
-  });
+export function malformed(name: string, problem: string, details?: object): RdcpError {
+  return REFUSALS.malformedQuery(name === '' ? "''" : name.slice(0, 64), problem, details);
 }
 
 /** A whole number of a range. */

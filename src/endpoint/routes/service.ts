@@ -2,7 +2,7 @@ import { hasScope, isOfTenants } from '../../access/principal.ts';
 import type { Member } from '../../control/fleet/types.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { CONSOLE_PATHS, PATHS, PROTOCOL, STANDARD_SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
-import { RdcpError } from '../../wire/errors.ts';
+import type { RdcpError } from '../../wire/errors.ts';
 import type {
   ConsoleSettings,
   FleetMember,
@@ -13,6 +13,7 @@ import type {
   WellKnownDocument,
 } from '../../wire/messages.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { timestamp } from '../../wire/time.ts';
 import { createHealthChecks, type HealthParts, healthChecks } from '../health-checks.ts';
 import type { Uses } from '../parts.ts';
@@ -136,8 +137,7 @@ export function session({
 export function fleetMembers({ fleet, clock }: Uses<'fleet' | 'clock'>): Handler {
   return async (ctx) => {
     if (required(ctx, 'principal').tenantId !== undefined) throw notForTenants(ctx, 'The list of processes');
-    if (fleet === undefined)
-      throw new RdcpError('RDCP_NOT_FOUND', 'This server shares its state with no other process');
+    if (fleet === undefined) throw REFUSALS.noFleet();
     const { summary, members, lost } = await fleet.members();
     const now = clock.now();
     const body: FleetResponse = {
@@ -160,11 +160,7 @@ export function notifications({ notifications: receivers, clock }: Uses<'notific
 }
 
 function notForTenants(ctx: Context, what: string): RdcpError {
-  const { method } = required(ctx, 'principal');
-  return new RdcpError('RDCP_FORBIDDEN', `${what} is not available to tenants`, {
-    method,
-    details: { reason: 'tenant_mismatch' },
-  });
+  return REFUSALS.tenantMismatch(required(ctx, 'principal').method, `${what} is not available to tenants`);
 }
 
 export function shown({ startedAt, silentFor, ...rest }: Member, now: number): FleetMember {

@@ -1,4 +1,5 @@
-import { RdcpError } from '../../wire/errors.ts';
+import type { RdcpError } from '../../wire/errors.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 
 interface StreamLimits {
   /** Name of the limited streams, in the plural, for the error. */
@@ -52,9 +53,6 @@ export class StreamPlaces {
     const { name, total, perIdentity } = this.#limits;
     const limit = ofIdentity ? perIdentity : total;
     const whose = ofIdentity ? 'of this credential' : 'of this process';
-    return new RdcpError('RDCP_RATE_LIMITED', `${limit} ${name} ${whose} are open already`, {
-      details: { limit },
-      headers: { 'Retry-After': '5' },
-    });
+    return REFUSALS.manyStreams(limit, name, whose);
   }
 }
