@@ -517,6 +517,21 @@ test('a clock that was years behind at the start, and is set right, ends the ret
   assert.equal((await shared.entries()).length, 2);
 });
 
+test('retention is enforced within a minute of the start, then once an hour', async (t) => {
+  const shared = breakableStore();
+  const prune = t.mock.method(shared.store, 'pruneAudit');
+  const { time } = startTrail({ shared });
+  for (const [passing, count] of [
+    [MINUTE, 1],
+    [HOUR - 2 * MINUTE, 1],
+    [MINUTE, 2],
+    [HOUR, 3],
+  ] as const) {
+    await time.pass(passing);
+    assert.equal(prune.mock.callCount(), count);
+  }
+});
+
 test('an entry that was changed is not dropped: it is the evidence', async () => {
   const { shared, time, write } = startTrail();
   await write();

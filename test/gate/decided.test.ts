@@ -218,12 +218,17 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
     failing.failures.map(({ error }) => (error as Error).message),
     ['tap of LOGGER'],
   );
-  for (const tap of [
-    () => ({ activated: false, failure: { error: new Error('returned') } }),
-    () => {
-      throw new Error('thrown');
-    },
-  ]) {
+  for (const [tap, failures, books] of [
+    [() => ({ activated: false, failure: { error: new Error('returned') } }), 1, [0, 0]],
+    [
+      () => {
+        throw new Error('thrown');
+      },
+      1,
+      [0, 0],
+    ],
+    [() => ({ activated: true, dropped: DROP.budget }), 0, [1, 1]],
+  ] as const) {
     const controller = new RecordingController(4096, {
       tap,
       watchTaps: (listener) => {
@@ -239,7 +244,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
       tapped.passes(4, () => ({ message: 'text' })),
       false,
     );
-    assert.equal(controller.failures.length, 1);
-    assert.deepEqual([other.callsTotal(0), other.droppedTotal(0)], [0, 0]);
+    assert.equal(controller.failures.length, failures);
+    assert.deepEqual([other.callsTotal(0), other.droppedTotal(0)], books);
   }
 });
