@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { type AuditEntry, whoText } from '../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
@@ -217,7 +217,7 @@ export function audit(service: Service, now: () => number): AddTool {
 function entryOf({ timestamp, action, categories, outcome, identity, tenant, source, reason, error }: AuditEntry) {
   return {
     timestamp,
-    who: identity.userId ?? identity.clientId ?? '-',
+    who: whoText(identity) ?? '-',
     ...(source?.userAgent !== undefined && { via: source.userAgent }),
     action,
     categories: [...categories],

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { type AuditEntry, whoText } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
@@ -103,7 +103,7 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
     if (outcome !== 'success' && outcome !== 'partial') continue;
     // An activation leaves no record of a change.
     for (const category of activation === undefined ? changes.map((change) => change.category) : categories) {
-      if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
+      if (!who.has(category)) who.set(category, whoText(identity) ?? '');
     }
   }
   return who;
