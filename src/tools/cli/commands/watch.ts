@@ -76,15 +76,7 @@ class Actors {
   }
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(
-      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
-        name,
-        enabled,
-        otelrdcp_expiresAt,
-        otelrdcp_settings,
-        otelrdcp_activations,
-      ]),
-    );
+    const seen = JSON.stringify(categories.map(mark));
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
     try {
@@ -109,6 +101,12 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
+/** The same as long as a category stays as it is. */
+function mark(category: DiscoveredCategory): string {
+  const { name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
+  return JSON.stringify([name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
+}
+
 interface View {
   /** @param counted whose calls the rates are, if not all are counted */
   show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
@@ -127,10 +125,6 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
-  const mark = (category: DiscoveredCategory) => {
-    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
-    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
-  };
   return {
     show: (categories, who, counted) => {
       if (lost) terminal.note('The service answers again.');
