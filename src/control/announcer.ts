@@ -6,6 +6,7 @@ import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
+import { ENDED } from '../wire/words/change.ts';
 import { settingText } from '../wire/words/level.ts';
 import type { FollowedCluster } from './cluster/following.ts';
 import type { ScopeTenants } from './gate-binding.ts';
@@ -117,7 +118,7 @@ export class Announcer {
     if (this.#options.reporter === undefined) return;
     for (const each of ended) {
       if (!this.#isNewEnd(key, each.id, each)) continue;
-      const why = this.#options.states.spent(each) ? 'the budget is used up' : 'the time is over';
+      const why = ENDED[this.#options.states.spent(each) ? 'budget' : 'time'];
       this.#announce({ key, parts: [`${describeEndOf(each)}${this.#forTenant(key)}, ${why}`], origin: {} });
     }
   }
@@ -244,7 +245,7 @@ export class Announcer {
   }
 
   #describeEnd(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
-    const why = this.#options.states.spent(overlay) ? 'the budget is used up' : 'the time is over';
+    const why = ENDED[this.#options.states.spent(overlay) ? 'budget' : 'time'];
     return `${settingText(stateOf(category, now))} again${this.#forTenant(key)}, ${why}`;
   }
 

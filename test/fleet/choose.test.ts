@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test';
 import { type Candidate, choose } from '../../src/control/fleet/choose.ts';
 import { Choosing } from '../../src/control/fleet/choosing.ts';
 import type { Fleet } from '../../src/control/fleet/types.ts';
-import { BEAT_MS, type Instance } from '../../src/store/fleet-store.ts';
+import { BEAT_MS, type Instance } from '../../src/store/fleet.ts';
 import type { Instances } from '../../src/wire/target.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';

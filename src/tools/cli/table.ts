@@ -15,6 +15,15 @@ export interface Canvas {
 
 export type Rows = readonly (readonly Cell[])[];
 
+/** A column: its head, and its cell in each row. `false` for one that is not shown. */
+export type Column<T> = false | readonly [head: string, cell: (item: T) => Cell];
+
+/** Head and rows of a table with a row for each item. */
+export function rowsOf<T>(items: readonly T[], columns: readonly Column<T>[]): [header: string[], rows: Cell[][]] {
+  const shown = columns.filter((column) => column !== false);
+  return [shown.map(([head]) => head), items.map((item) => shown.map(([, cell]) => cell(item)))];
+}
+
 export interface TableOptions {
   /** Whether the last cell is cut where it has no room. @default false: it is folded */
   readonly cutsLast?: boolean;

@@ -1,6 +1,7 @@
 import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../wire/constants.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
+import type { ControlOptions } from './client.ts';
 
 // What can be filled in beside the categories: once, for the options of the command and the fields of the page. Another one
 // is a row here, and its rule in wire/target.ts or wire/control-request.ts.
@@ -209,6 +210,16 @@ function put(tree: Tree, [name = '', ...rest]: readonly string[], value: unknown
 
 function fields(): [FieldName, Field][] {
   return Object.entries(ALL) as [FieldName, Field][];
+}
+
+/** What was filled in, as options of a control. */
+export function controlOptionsOf({ target, filter, when, budget }: Filled): ControlOptions {
+  return {
+    ...(target && { otelrdcp_target: target }),
+    ...(filter && { otelrdcp_filter: filter }),
+    ...(when && { otelrdcp_when: when }),
+    ...(budget && { otelrdcp_budget: budget }),
+  };
 }
 
 /** Options of the command that mean the same; `undefined` for a number of processes that it has no option for. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { AuditEntry } from '../../wire/audit-messages.ts';
+import { type AuditEntry, whoText } from '../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import { parseDuration, timestamp } from '../../wire/time.ts';
-import { isOn, STATES, statesOf } from '../../wire/words/state.ts';
+import { categoriesOf, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
 import { fitting } from './answer.ts';
 import {
@@ -143,19 +143,10 @@ export function status(service: Service, now: () => number): AddTool {
     }),
     run: async (_, { client, signal }) => {
       const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
-      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_fleet: fleet } = answer;
-      const { otelrdcp_levels: levels } = answer;
-      const on = Object.entries(answer.categories).flatMap(([category, enabled]) => {
-        const [given, active, level] = [settings?.[category], activations?.[category], levels?.[category]];
-        const shown = {
-          enabled,
-          temporary: false,
-          ...(level && { otelrdcp_level: level }),
-          ...(given && { otelrdcp_settings: given }),
-          ...(active && { otelrdcp_activations: active }),
-        };
-        return isOn(shown) ? [{ category, states: [...statesOf(shown, now())] }] : [];
-      });
+      const { otelrdcp_fleet: fleet } = answer;
+      const on = categoriesOf(answer)
+        .filter(isOn)
+        .map((category) => ({ category: category.name, states: [...statesOf(category, now())] }));
       const { taken, omitted } = fitting(on);
       return {
         enabled: answer.enabled,
@@ -217,7 +208,7 @@ export function audit(service: Service, now: () => number): AddTool {
 function entryOf({ timestamp, action, categories, outcome, identity, tenant, source, reason, error }: AuditEntry) {
   return {
     timestamp,
-    who: identity.userId ?? identity.clientId ?? '-',
+    who: whoText(identity) ?? '-',
     ...(source?.userAgent !== undefined && { via: source.userAgent }),
     action,
     categories: [...categories],

@@ -1,7 +1,8 @@
+import { whoText } from '../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
-import { byText, madeText } from '../../wire/words/change.ts';
+import { byText, ENDED, madeText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';
@@ -13,8 +14,8 @@ const MAX_NAMES = 20;
 
 const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {
   change: (entry) => `${changes(entry)}${forTenant(entry)}${by(entry)}${alone(entry)}${because(entry)}`,
-  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the time is over`,
-  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the budget is used up`,
+  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, ${ENDED.time}`,
+  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, ${ENDED.budget}`,
   refusal: (entry) => `${refused(entry)}${forTenant(entry)}${because(entry)}`,
   loss: (entry) => `the store has lost changes${because(entry)}${entry.changes.length > 0 ? `; ${states(entry)}` : ''}`,
   credentials: ({ reason = 'credentials changed' }) => reason,
@@ -76,8 +77,8 @@ function forTenant({ tenant }: RecordedEntry): string {
   return tenant === undefined ? '' : ` for tenant ${tenant.id}`;
 }
 
-function by({ identity: { userId, clientId } }: RecordedEntry): string {
-  const who = userId ?? clientId;
+function by({ identity }: RecordedEntry): string {
+  const who = whoText(identity);
   return who === undefined ? '' : ` by ${who}`;
 }
 

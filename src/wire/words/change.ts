@@ -25,6 +25,9 @@ export function byText(
   });
 }
 
+/** Why a temporary control or an activation ended by itself. */
+export const ENDED = { time: 'the time is over', budget: 'the budget is used up' } as const;
+
 /** The tenants that a change is for, where it was asked for one. `undefined` for everybody. */
 export function tenantsText({ tenant }: Pick<ControlResponse, 'tenant'>): string | undefined {
   if (tenant === undefined || tenant.id === EVERYBODY) return undefined;

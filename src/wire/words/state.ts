@@ -1,5 +1,11 @@
 import { isQuiet, type Level } from '../constants.ts';
-import type { DiscoveredActivation, DiscoveredCategory, DiscoveredControl, TenantSettings } from '../messages.ts';
+import type {
+  DiscoveredActivation,
+  DiscoveredCategory,
+  DiscoveredControl,
+  StatusResponse,
+  TenantSettings,
+} from '../messages.ts';
 import { nameSome } from '../printable.ts';
 import { partText } from './activation.ts';
 import { levelText } from './level.ts';
@@ -35,6 +41,19 @@ export interface Part {
 type Reach = Pick<DiscoveredCategory, 'enabled' | 'otelrdcp_settings' | 'otelrdcp_activations'>;
 type Category = Reach &
   Pick<DiscoveredCategory, 'temporary' | 'otelrdcp_expiresAt' | 'otelrdcp_level' | 'otelrdcp_recorder'>;
+
+/** The categories of a status, as far as it describes them. */
+export function categoriesOf(answer: StatusResponse): readonly (Category & { readonly name: string })[] {
+  const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
+  return Object.entries(answer.categories).map(([name, enabled]) => ({
+    name,
+    enabled,
+    temporary: false,
+    ...(levels?.[name] && { otelrdcp_level: levels[name] }),
+    ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
+    ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
+  }));
+}
 
 /** The state that a setting gives, in a word. */
 export function stateOf({ enabled, level }: { readonly enabled: boolean; readonly level?: Level | undefined }): State {

@@ -1,5 +1,5 @@
 import { partOfFleet } from '../../../wire/counted-calls.ts';
-import { statesOf } from '../../../wire/words/state.ts';
+import { categoriesOf, statesOf } from '../../../wire/words/state.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -17,16 +17,9 @@ export const status: Command = ofServices({
     const fleet = await fleetOf(terminal, client, answer);
     present(terminal, values, answer, () => {
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
-      const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
-        const category = {
-          enabled: on,
-          temporary: false,
-          ...(levels?.[name] && { otelrdcp_level: levels[name] }),
-          ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
-          ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
-        };
-        return statesOf(category, terminal.now()).map((each) => [name, state(each.state), each.whom]);
-      });
+      const rows = categoriesOf(answer).flatMap((category) =>
+        statesOf(category, terminal.now()).map((each) => [category.name, state(each.state), each.whom]),
+      );
       terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;
       const part = partOfFleet(answer.otelrdcp_instances);

@@ -6,7 +6,7 @@ import {
   OPTION_RULES,
   QUIET_LEVELS,
 } from '../../../wire/control-options.ts';
-import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
+import type { ChangeRecord, ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import type { Timestamp } from '../../../wire/time.ts';
@@ -15,6 +15,7 @@ import { appliedText, byText, madeText, NOT_SHARED, staysOff, tenantsText } from
 import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
 import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import { controlOptionsOf } from '../../client/fields.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -30,7 +31,7 @@ import {
   selectionOf as partOf,
   SELECTION_OPTIONS,
 } from '../selection-options.ts';
-import { state } from '../table.ts';
+import { type Column, rowsOf, state } from '../table.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -229,10 +230,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   const settings: ControlOptions = {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
-    ...(budget !== undefined && { otelrdcp_budget: budget }),
-    ...(target !== undefined && { otelrdcp_target: target }),
-    ...(filter !== undefined && { otelrdcp_filter: filter }),
-    ...(when !== undefined && { otelrdcp_when: when }),
+    ...controlOptionsOf({ target, filter, when, ...(budget && { budget }) }),
+    ...(budget === false && { otelrdcp_budget: false }),
     ...(level !== undefined && { otelrdcp_level: level }),
     ...(id !== undefined && { otelrdcp_id: id }),
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
@@ -347,18 +346,24 @@ function showChanges(
   changes: ControlResponse['changes'],
   { wide, now }: { readonly wide: boolean; readonly now: number },
 ): void {
-  const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
-    category,
-    state(stateOf({ enabled: previousState })),
-    state(stateOf({ enabled: newState, level })),
-    expiresAt === undefined ? '-' : remaining(expiresAt, now),
-    ...(wide ? [expiresAt ?? '-'] : []),
-  ]);
-  terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
+  const columns = [
+    ['CATEGORY', ({ category }) => category],
+    ['WAS', ({ previousState }) => state(stateOf({ enabled: previousState }))],
+    ['NOW', ({ newState, otelrdcp_level: level }) => state(stateOf({ enabled: newState, level }))],
+    ['FOR', ({ expiresAt }) => (expiresAt === undefined ? '-' : remaining(expiresAt, now))],
+    wide && ['UNTIL', ({ expiresAt }) => expiresAt ?? '-'],
+  ] satisfies Column<ChangeRecord>[];
+  terminal.table(...rowsOf(changes, columns));
 }
 
 /** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
+
+/** The categories, where the credential may see them. */
+async function knownTo(client: RdcpClient): Promise<readonly DiscoveredCategory[]> {
+  const answer = await client.discovery().catch(() => undefined);
+  return answer?.categories ?? [];
+}
 
 /** Names the categories for which a level means all or nothing: they have debug lines alone. */
 async function noteWithoutLevels(
@@ -368,10 +373,7 @@ async function noteWithoutLevels(
   level: Level | undefined,
 ): Promise<void> {
   if (level === undefined) return;
-  const ask = async (): Promise<readonly DiscoveredCategory[]> => (await client.discovery()).categories ?? [];
-  // Not every credential may ask.
-  const known = await ask().catch(() => []);
-  const flat = known.filter(
+  const flat = (await knownTo(client)).filter(
     ({ name, otelrdcp_source }) => categories.includes(name) && !LEVELED.has(otelrdcp_source?.kind),
   );
   if (flat.length === 0) return;
@@ -396,9 +398,7 @@ async function noteStillOn(
   }
   if (tenant?.id !== EVERYBODY) return;
   const isAsked = (name: string) => categories === 'all' || categories.includes(name);
-  const ask = async () => (await client.discovery()).categories ?? [];
-  const known = await ask().catch(() => []);
-  const left = known.filter(({ name }) => isAsked(name) && !stillOn.includes(name));
+  const left = (await knownTo(client)).filter(({ name }) => isAsked(name) && !stillOn.includes(name));
   for (const category of left.filter(isOn)) {
     const { name } = category;
     terminal.note(

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { type AuditEntry, whoText } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
@@ -76,15 +76,7 @@ class Actors {
   }
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(
-      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
-        name,
-        enabled,
-        otelrdcp_expiresAt,
-        otelrdcp_settings,
-        otelrdcp_activations,
-      ]),
-    );
+    const seen = JSON.stringify(categories.map(mark));
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
     try {
@@ -103,10 +95,16 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
     if (outcome !== 'success' && outcome !== 'partial') continue;
     // An activation leaves no record of a change.
     for (const category of activation === undefined ? changes.map((change) => change.category) : categories) {
-      if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
+      if (!who.has(category)) who.set(category, whoText(identity) ?? '');
     }
   }
   return who;
+}
+
+/** The same as long as a category stays as it is. */
+function mark(category: DiscoveredCategory): string {
+  const { name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
+  return JSON.stringify([name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
 }
 
 interface View {
@@ -127,10 +125,6 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
-  const mark = (category: DiscoveredCategory) => {
-    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
-    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
-  };
   return {
     show: (categories, who, counted) => {
       if (lost) terminal.note('The service answers again.');

@@ -5,6 +5,7 @@ import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { partText } from '../../../wire/words/activation.ts';
 import { appliedText, NOT_SHARED, silentText, staysOff } from '../../../wire/words/change.ts';
 import { capitalized } from '../../../wire/words/count.ts';
+import { controlOptionsOf } from '../../client/fields.ts';
 import { randomId } from '../../client/random-id.ts';
 import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
@@ -28,15 +29,8 @@ export function commandOf({ intent, categories, seconds, reason, budget, part = 
     return { action, categories, options: intent === 'end' ? { otelrdcp_only: 'temporary', ...said } : said };
   }
   const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
-  const limits =
-    budget === undefined || action === 'disable' || seconds === undefined ? {} : { otelrdcp_budget: budget };
-  const { target, filter, when } = part;
-  const only = {
-    ...(target && { otelrdcp_target: target }),
-    ...(filter && { otelrdcp_filter: filter }),
-    ...(when && { otelrdcp_when: when }),
-  };
-  return { action, categories, options: { ...time, ...said, ...limits, ...only } };
+  const limits = action === 'disable' || seconds === undefined ? {} : { budget };
+  return { action, categories, options: { ...time, ...said, ...controlOptionsOf({ ...part, ...limits }) } };
 }
 
 /** The answer to a change in words: what is so now, for whom, and where. */
