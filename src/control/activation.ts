@@ -7,8 +7,9 @@ import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { DiscoveredActivation } from '../wire/messages.ts';
 import type { ControlTarget, Match, Target } from '../wire/target.ts';
-import { describeInstances, levelText, whenText } from '../wire/target-text.ts';
 import { timestamp } from '../wire/time.ts';
+import { describeInstances, whenText } from '../wire/words/activation.ts';
+import { levelText } from '../wire/words/level.ts';
 
 /** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;

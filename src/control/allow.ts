@@ -1,12 +1,11 @@
 import type { Allow, Limits } from '../wire/allow.ts';
-import type { AllowedAction, AuthMethod } from '../wire/constants.ts';
+import { type AllowedAction, type AuthMethod, isQuiet } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import { matchesAny } from '../wire/names.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { LineFilter, Match } from '../wire/target.ts';
-import { isQuiet } from '../wire/target-text.ts';
 import { parseDuration } from '../wire/time.ts';
 import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 

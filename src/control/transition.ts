@@ -1,13 +1,13 @@
 import { randomUUID as newId } from 'node:crypto';
 import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
-import type { Level } from '../wire/constants.ts';
+import { isQuiet, type Level } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
-import { isQuiet, levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
+import { levelText } from '../wire/words/level.ts';
 import {
   type ActivationSources,
   activationOf,

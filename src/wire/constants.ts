@@ -119,6 +119,11 @@ export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as co
  */
 export type Level = (typeof LEVELS)[number];
 
+/** Whether a level takes lines away, instead of letting them out. */
+export function isQuiet(level: Level): boolean {
+  return level === 'warn' || level === 'error';
+}
+
 /** What `allow` of a credential may name: the actions that switch, and the two that read lines. */
 export const ALLOWED_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'tail', 'forecast'] as const;
 /** One of {@link ALLOWED_ACTIONS}. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   CONTROL_ACTIONS,
+  isQuiet,
   LEVELS,
   MAX_BUDGET_RATE,
   MAX_BUDGET_TOTAL,
@@ -9,7 +10,6 @@ import {
 } from './constants.ts';
 import { ANY_CATEGORY_NAME } from './names.ts';
 import { controlTargetSchema, lineFilterSchema, whenSchema } from './target.ts';
-import { isQuiet } from './target-text.ts';
 import { DURATION_SCHEMA, parseDuration } from './time.ts';
 
 /** The version of the protocol that a body may state. Another one is refused before the body is validated. */

@@ -132,7 +132,7 @@ describe('tools for agents', () => {
     await shop.client.enable('WIDE_LINES', { duration: '1m', reason: 'test' });
     const { categories, omitted } = await ask(client, 'list_categories');
     await shop.client.reset();
-    assert.deepEqual([categories[0].name, categories[0].states[0].on, omitted], ['WIDE_LINES', true, 0]);
+    assert.deepEqual([categories[0].name, categories[0].states[0].state, omitted], ['WIDE_LINES', 'on', 0]);
     assert.ok(categories.length >= 5);
   });
 

@@ -10,8 +10,8 @@ import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../wire/const
 import { isCategoryName } from '../../wire/names.ts';
 import type { TailCounts, TailOpen } from '../../wire/streams.ts';
 import { tailRequestSchema } from '../../wire/tail-request.ts';
-import { describeInstances, whenText } from '../../wire/target-text.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
+import { describeInstances, whenText } from '../../wire/words/activation.ts';
 import type { StreamDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';

@@ -1,7 +1,8 @@
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
-import { levelState } from '../../wire/target-text.ts';
-import { formatDuration, timestamp } from '../../wire/time.ts';
+import { timestamp } from '../../wire/time.ts';
+import { settingText } from '../../wire/words/level.ts';
+import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';
 import type { FailureReport } from './failures.ts';
@@ -64,9 +65,10 @@ function changes(entry: RecordedEntry): string {
 
 /** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
 function states({ changes: all }: RecordedEntry, after = ''): string {
-  const stateOf = ({ newState, otelrdcp_level: level }: ChangeRecord) =>
-    level === undefined ? (newState ? 'on' : 'off') : levelState(level);
-  const byState = Map.groupBy(all, (change) => `${stateOf(change)}${after}${lasting(change)}`);
+  const byState = Map.groupBy(
+    all,
+    (change) => `${settingText({ enabled: change.newState, level: change.otelrdcp_level })}${after}${lasting(change)}`,
+  );
   return [...byState]
     .map(
       ([state, some]) =>
@@ -79,9 +81,7 @@ function states({ changes: all }: RecordedEntry, after = ''): string {
 }
 
 function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
-  if (!temporary || expiresAt === undefined) return '';
-  const seconds = Math.round((Date.parse(expiresAt) - Date.parse(effectiveAt)) / 1000);
-  return ` for ${formatDuration(Math.max(1, seconds))}`;
+  return temporary && expiresAt !== undefined ? ` for ${between(effectiveAt, expiresAt)}` : '';
 }
 
 function forTenant({ tenant }: RecordedEntry): string {

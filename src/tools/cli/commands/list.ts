@@ -1,6 +1,7 @@
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../../wire/messages.ts';
 import type { ForecastResponse } from '../../../wire/streams.ts';
+import { type CategoryState, isOn, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
@@ -10,7 +11,6 @@ import { assertKnown, isSelected, parseSelection, type Selection } from '../name
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
 import { type Cell, state } from '../table.ts';
-import { isOn, type ShownState, statesOf } from '../tenant-settings.ts';
 
 /** How long --measure takes. */
 const MEASURED_FOR = '2s';
@@ -93,7 +93,7 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
 /** A row for the category, and one for each further state that it has. */
 function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
   const [first, ...others] = statesOf(category, now);
-  const more = others.map(({ enabled, whom, quiet }): Cell[] => [category.name, state(enabled, quiet), whom]);
+  const more = others.map((each): Cell[] => [category.name, state(each.state), each.whom]);
   return [shown.map(({ cell }) => cell(category, first)), ...more];
 }
 
@@ -129,7 +129,7 @@ function isSwitched(category: DiscoveredCategory): boolean {
 
 interface Column {
   readonly name: string;
-  readonly cell: (category: DiscoveredCategory, shown: ShownState) => Cell;
+  readonly cell: (category: DiscoveredCategory, shown: CategoryState) => Cell;
 }
 
 function columns(
@@ -162,7 +162,7 @@ function columns(
   const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
   return [
     { name: 'CATEGORY', cell: ({ name }) => name },
-    { name: 'STATE', cell: (_, { enabled, quiet }) => state(enabled, quiet) },
+    { name: 'STATE', cell: (_, shown) => state(shown.state) },
     { name: 'FOR', cell: (_, { whom }) => whom },
     { name: 'CALLS', cell: calls },
     { name: 'CALLS/S', cell: (category) => rate(category, measured) },

@@ -1,11 +1,11 @@
 import { partOfFleet } from '../../../wire/counted-calls.ts';
+import { statesOf } from '../../../wire/words/state.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
 import { state } from '../table.ts';
-import { statesOf } from '../tenant-settings.ts';
 
 export const status: Command = ofServices({
   summary: 'show which categories are on',
@@ -25,11 +25,7 @@ export const status: Command = ofServices({
           ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
           ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
         };
-        return statesOf(category, terminal.now()).map(({ enabled, whom, quiet }) => [
-          name,
-          state(enabled, quiet),
-          whom,
-        ]);
+        return statesOf(category, terminal.now()).map((each) => [name, state(each.state), each.whom]);
       });
       terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;

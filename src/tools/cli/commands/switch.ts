@@ -1,6 +1,7 @@
 import {
   type ControlAction,
   EVERYBODY,
+  isQuiet,
   LEVELS,
   type Level,
   MAX_BUDGET_RATE,
@@ -9,7 +10,10 @@ import {
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
+import { partText } from '../../../wire/words/activation.ts';
+import { settingText } from '../../../wire/words/level.ts';
+import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
+import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -21,8 +25,6 @@ import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
 import { state } from '../table.ts';
-import { isOn, statesOf } from '../tenant-settings.ts';
-import { between, clockTime, remaining } from '../times.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -345,8 +347,8 @@ function showChanges(
 ): void {
   const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
     category,
-    state(previousState),
-    state(newState, level !== undefined && isQuiet(level)),
+    state(stateOf({ enabled: previousState })),
+    state(stateOf({ enabled: newState, level })),
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
@@ -425,8 +427,8 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
   for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
     if (expiresAt === undefined) continue;
     const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const state = level === undefined ? (newState ? 'on' : 'off') : levelState(level);
-    const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
+    const setting = settingText({ enabled: newState, level });
+    const ending = `${dryRun === true ? 'would be ' : ''}${setting} ${time}`;
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
   return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);

@@ -2,11 +2,11 @@ import type { ControlCommand } from '../../../client.ts';
 import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { partText } from '../../../wire/words/activation.ts';
 import { randomId } from '../../client/random-id.ts';
 import { clockTime } from '../parts/format.ts';
 import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
-import { activationText } from './reach.ts';
 import type { Receipt } from './state.ts';
 
 export interface ChangeForm {
@@ -50,7 +50,7 @@ export function receiptOf(
     return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${nameSome(names, { most: 3 })}`];
   });
   if (activation !== undefined && action === 'enable') {
-    parts.push(`On for ${activationText(activation)}: ${nameSome(categories, { most: 3 })}`);
+    parts.push(`On for ${partText(activation)}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
   const applied = some

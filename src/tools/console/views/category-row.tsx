@@ -1,12 +1,12 @@
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { isPartlyOn } from '../../../wire/words/state.ts';
 import { connection, now, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { roughSpan } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
-import { isPartlyOn } from '../state/reach.ts';
 import { href } from '../state/route.ts';
 import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOf, isPartlyOn, partsOf, whomOf } from '../../src/tools/console/state/reach.ts';
 import type { DiscoveredActivation, DiscoveredCategory, TenantSettings } from '../../src/wire/messages.ts';
+import { endOf, isOn, isPartlyOn, partsOf, statesOf, whomOf } from '../../src/wire/words/state.ts';
 
 const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, '0')}:00.000Z`;
 
@@ -47,35 +47,70 @@ test('a category that is off is on for its tenants and activations alone, the so
       ['acme', undefined],
     ],
   );
-  assert.equal(whomOf(partly, undefined), 'only user.id=42, globex and 1 more');
+  assert.equal(whomOf(partly, 'everybody'), 'only user.id=42, globex and 1 more');
   assert.equal(endOf(partly), at(3));
 });
 
 test('tenants that are off are left out where it is off, and named where it is on for everybody', () => {
-  assert.equal(whomOf(category({ otelrdcp_settings: SETTINGS }), undefined), 'only globex, acme');
+  assert.equal(whomOf(category({ otelrdcp_settings: SETTINGS }), 'everybody'), 'only globex, acme');
   const on = category({ enabled: true, otelrdcp_origin: 'global', otelrdcp_settings: SETTINGS });
-  assert.equal(whomOf(on, undefined), 'everybody but beta');
+  assert.equal(whomOf(on, 'everybody'), 'everybody but beta');
   const off: TenantSettings = { temporary: 0, permanent: 0, tenants: SETTINGS.tenants.slice(1, 2), more: 0 };
   assert.equal(isPartlyOn(category({ otelrdcp_settings: off })), false);
 });
 
 test('tenants that are not listed are counted', () => {
   const many: TenantSettings = { temporary: 30, permanent: 0, tenants: SETTINGS.tenants.slice(2), more: 29 };
-  assert.equal(whomOf(category({ otelrdcp_settings: many }), undefined), 'only globex and 29 more');
+  assert.equal(whomOf(category({ otelrdcp_settings: many }), 'everybody'), 'only globex and 29 more');
 });
 
 test('an activation names its work and lines, and says which values are hidden', () => {
   const whom = (given: Partial<DiscoveredActivation>) =>
-    whomOf(category({ otelrdcp_activations: [activation(given)] }), undefined);
+    whomOf(category({ otelrdcp_activations: [activation(given)] }), 'everybody');
   assert.equal(whom({ target: { request: true } }), 'only one request');
   assert.equal(whom({ target: { match: { 'user.id': 'hmac:0123456789ab' } } }), 'only user.id=(hidden)');
   assert.equal(whom({ tenant: 'acme', filter: { where: 'rows > 9', sample: 0.01 } }), 'only acme, where rows > 9, 1 %');
   const on = category({ enabled: true, otelrdcp_activations: [activation({ filter: { text: 'query*' } })] });
-  assert.equal(whomOf(on, undefined), 'everybody; text query*');
+  assert.equal(whomOf(on, 'everybody'), 'everybody; text query*');
 });
 
 test('the end of a category that is on is its own', () => {
   const on = category({ enabled: true, temporary: true, otelrdcp_expiresAt: at(7), otelrdcp_settings: SETTINGS });
   assert.equal(endOf(on), at(7));
   assert.equal(isPartlyOn(on), false);
+});
+
+test('a state says for whom it is and how long, and with activations alone the category is on', () => {
+  const now = Date.parse(at(0));
+  const words = (given: Partial<DiscoveredCategory>) =>
+    statesOf(category(given), now).map(({ state, whom }) => `${state} ${whom}`);
+  const timed = { enabled: true, temporary: true, otelrdcp_expiresAt: at(5) };
+  const one = { otelrdcp_activations: [activation({ target: { match: { 'user.id': '42' } } })] };
+  const failures = { otelrdcp_activations: [activation({ when: { failed: true } })] };
+  const off: TenantSettings = { temporary: 0, permanent: 0, tenants: SETTINGS.tenants.slice(1, 2), more: 0 };
+  const rows: [Partial<DiscoveredCategory>, string[]][] = [
+    [{}, ['off -']],
+    [{ enabled: true }, ['on -']],
+    [timed, ['on 5m 0s']],
+    [{ enabled: true, temporary: true }, ['on a while']],
+    [{ ...timed, otelrdcp_level: 'info' }, ['on 5m 0s, from info up']],
+    [{ ...timed, otelrdcp_level: 'warn' }, ['quiet 5m 0s, quiet below warn']],
+    [{ otelrdcp_settings: SETTINGS }, ['on 2 tenants']],
+    [{ ...timed, otelrdcp_settings: off }, ['on 5m 0s', 'off beta, permanent']],
+    [one, ['on user.id=42, 9m 0s']],
+    [{ ...timed, ...one }, ['on 5m 0s', 'on user.id=42, 9m 0s']],
+    [
+      { ...failures, otelrdcp_recorder: { written: 3, forgotten: 9, cut: 0 } },
+      ['on recording failures, 3 written, 9m 0s'],
+    ],
+    [{ temporary: true, otelrdcp_expiresAt: at(5), ...one }, ['off 5m 0s', 'on user.id=42, 9m 0s']],
+  ];
+  for (const [given, expected] of rows) {
+    assert.deepEqual(words(given), expected);
+    assert.equal(
+      isOn(category(given)),
+      expected.some((row) => !row.startsWith('off')),
+      expected.join(),
+    );
+  }
 });

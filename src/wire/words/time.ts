@@ -1,4 +1,4 @@
-import { formatDuration, type Timestamp } from '../../wire/time.ts';
+import { formatDuration, type Timestamp } from '../time.ts';
 
 /** Time left until a timestamp in its two largest units, such as `4m 59s` or `23h 10m`. */
 export function remaining(until: Timestamp, now: number): string {
