@@ -3,6 +3,7 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
+import type { Reach } from '../calls/recorder/types.ts';
 import { History, type HistoryOptions } from '../calls/tail/history.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
@@ -121,7 +122,9 @@ export function openState(
     },
     overrides: config.categories,
     budgets: sink.budgets,
-    activate: sink.activate,
+    // Until the recorder takes them, recorded calls go nowhere.
+    activate: (category, part) => (part.record ? () => {} : sink.activate(category, part)),
+    recorded: config.recorder.categories,
     whileChosen,
     ticketSigner: security.tokens && ownKeys && { ...security.tokens, current: ownKeys.current },
     securityLevel: security.level,
@@ -134,9 +137,12 @@ export function openState(
     report,
   });
   opened.push(plane);
+  const reach: Reach = { since: undefined, works: 0, bytes: 0 };
   instruments.observe({
     states: () => plane.view(GLOBAL),
     recorded: (index) => sink.recorder.countsOf(index),
+    kept: () =>
+      reach.since === undefined ? undefined : { bytes: reach.bytes, seconds: (clock.now() - reach.since) / 1000 },
     conditions: () => holdingByName(conditions),
     temporaryControls: () => {
       const global = plane.temporaryControls(GLOBAL);
@@ -240,6 +246,7 @@ export function openState(
           sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
+      reach: () => reach,
       outputs: sink.outputs,
     },
     host: {
@@ -265,11 +272,11 @@ export function openState(
   return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
 }
 
-/** Wall time at which the last temporary control ends; of tenants that the views do not list, that is not known. */
+/** Wall time at which the last temporary control that writes lines ends; of tenants that the views do not list, that is not known. */
 function lastEnd(views: readonly CategoryView[]): number | undefined {
   const ends = views.flatMap(({ expiresAt = 0, activations = [], tenants }) => [
     expiresAt,
-    ...activations.map(({ activation }) => activation.expiresAt),
+    ...activations.map(({ activation }) => (activation.record ? 0 : activation.expiresAt)),
     ...(tenants?.tenants.map((each) => Date.parse(each.expiresAt ?? '') || 0) ?? []),
     tenants !== undefined && tenants.more > 0 && tenants.temporary > 0 ? LATEST_INSTANT : 0,
   ]);

@@ -1,12 +1,19 @@
 import type { Reporter } from '../otel/report/reporter.ts';
-import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  NO_END,
+  type Overlay,
+  type ScopeKey,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
 import { settingText } from '../wire/words/level.ts';
-import { describeActivation } from './activation.ts';
+import { describeActivation, isRecording } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
@@ -105,9 +112,9 @@ export class Announcer {
     const had = new Set(before.map(({ id }) => id));
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
-      const lasting = this.#remaining(each, origin.changedAt);
+      const lasting = each.expiresAt === NO_END ? 'without an end' : `for ${this.#remaining(each, origin.changedAt)}`;
       const begun = describeActivation(each, { names: nameSome(each.categories), values: false, state: 'on' });
-      parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
+      parts.push(`${begun} ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
       this.#forgetEnd(key, each.id);
@@ -298,7 +305,7 @@ function describeEndOf(activation: Activation): string {
     values: false,
     state: 'off again',
   });
-  return activation.when === undefined ? text : `${text} ended`;
+  return isRecording(activation) ? `${text} ended` : text;
 }
 
 /** Who made a change: ` by root`, ` (alert orders)`. */

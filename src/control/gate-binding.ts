@@ -5,10 +5,11 @@ import type { AuditDraft } from '../trail/types.ts';
 import type { OtherCategories } from '../wire/category-list.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
+import { patternMatcher } from '../wire/names.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import { type ControlLimits, type Snapshot, sameOverlay, settingState } from './transition.ts';
+import { type ControlLimits, type Ended, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryOfProcess } from './types.ts';
 import { type Catalogue, type DescribedCategory, Views } from './views.ts';
 
@@ -53,6 +54,8 @@ export interface GateOptions {
   readonly budgets?: ControlBudgets;
   /** @default activations have no effect in this process */
   readonly activate?: Activate;
+  /** Names and patterns of the categories that are recorded until somebody switches them off for everybody. @default none */
+  readonly recorded?: readonly string[];
   /** @default this process is chosen */
   readonly whileChosen?: WhileChosen;
   /** Receives errors that occur outside any request. */
@@ -75,6 +78,18 @@ export interface BindingEvents {
   /** The same for an activation. */
   activationExhausted(key: ScopeKey, id: string): void;
 }
+
+/** What is recorded from the start: every line of all work. */
+const OWNERS_PART: Parameters<Activate>[1] = {
+  tenantId: undefined,
+  match: undefined,
+  filter: undefined,
+  when: undefined,
+  record: true,
+  budget: undefined,
+  level: ANY_LEVEL,
+  exhausted: () => {},
+};
 
 /** Where a new state of a scope comes from. */
 interface Adoption {
@@ -101,7 +116,11 @@ export class GateBinding {
   readonly #waiting = new Map<string, Set<ScopeKey>>();
   /** Controls whose budget is in force, by scope and category. */
   readonly #limited = new Map<string, Overlay>();
+  readonly #activate: Activate;
   readonly #parts: ActiveParts;
+  readonly #recorded: readonly ((name: string) => boolean)[];
+  /** The categories that are recorded from the start: how to end it. */
+  readonly #recordings = new Map<string, () => void>();
   #sorted: readonly CategoryOfProcess[] | undefined;
   #others: OtherCategories = { processes: 0, categories: new Map() };
   #all: Catalogue | undefined;
@@ -116,12 +135,15 @@ export class GateBinding {
     const { gate, sink, limits, countsTenants = false, overrides, report } = options;
     const { currentTenant } = options.isolation;
     this.#options = options;
+    this.#recorded = (options.recorded ?? []).map((pattern) => patternMatcher(pattern));
+    this.#activate = options.activate ?? (() => () => {});
     const tenantOf = (key: ScopeKey) => this.tenantOf(key);
     const catalogue = () => this.#catalogue();
     const enabled = () => this.enabled;
-    this.views = new Views({ catalogue, defaults: this.defaults, enabled, states: options.states, tenantOf });
+    const recorded = (name: string, ended: Ended) => this.#isRecorded(name, ended);
+    this.views = new Views({ catalogue, defaults: this.defaults, enabled, recorded, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
-      activate: options.activate ?? (() => () => {}),
+      activate: this.#activate,
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
       category: (name) => gate.categories()[this.#indexes.get(name) ?? -1],
       tenantOf,
@@ -231,6 +253,8 @@ export class GateBinding {
   }
 
   detach(): void {
+    for (const end of this.#recordings.values()) end();
+    this.#recordings.clear();
     for (const key of [...this.#parts.keys()]) this.#parts.apply(key, []);
     this.#attachment.detach();
   }
@@ -275,7 +299,24 @@ export class GateBinding {
     else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
       this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled, level);
+      this.#applyRecording(name, index);
     }
+  }
+
+  /** Whether it is recorded from the start, and nobody has switched it off for everybody. */
+  #isRecorded(name: string, ended: Ended): boolean {
+    if (!this.#recorded.some((matches) => matches(name))) return false;
+    const setting = this.#options.states.settings(GLOBAL_SCOPE).get(name);
+    return settingState(setting, 'global', ended)?.enabled !== false;
+  }
+
+  #applyRecording(name: string, index: number): void {
+    const end = this.#recordings.get(name);
+    const isRecorded = this.#isRecorded(name, this.#options.states.ended);
+    if (isRecorded === (end !== undefined)) return;
+    end?.();
+    this.#recordings.delete(name);
+    if (isRecorded) this.#recordings.set(name, this.#activate(this.#options.gate.categories()[index]!, OWNERS_PART));
   }
 
   /** Applies the budget of a control once, so that what was spent of it does not come back. */

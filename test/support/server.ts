@@ -133,6 +133,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       maxCategories: config.limits.maxCategories,
     },
     overrides: config.categories,
+    recorded: config.recorder.categories,
     isolation,
     countsTenants: isolation.separatesMetrics,
     report,
@@ -189,6 +190,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
         ...sink.budgets,
         linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
       },
+      reach: () => ({ since: undefined, works: 0, bytes: 0 }),
       outputs: sink.outputs,
     },
     host: {

@@ -6,7 +6,7 @@ import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import { parseDuration, timestamp } from '../../wire/time.ts';
-import { isOn, STATES, statesOf } from '../../wire/words/state.ts';
+import { categoryOfStatus, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
 import { fitting } from './answer.ts';
 import {
@@ -31,7 +31,11 @@ export const selection = {
 };
 
 export const state = z.object({
-  state: z.enum(STATES).describe("'quiet' holds back lines of loggers that are less urgent."),
+  state: z
+    .enum(STATES)
+    .describe(
+      "'quiet' holds back lines of loggers that are less urgent; 'recorded' keeps lines in memory and writes none.",
+    ),
   whom: z.string().describe("For whom and how long; '-' for everybody, without an end."),
 });
 const omitted = z.int().describe('Left out because the answer would be too long.');
@@ -143,17 +147,9 @@ export function status(service: Service, now: () => number): AddTool {
     }),
     run: async (_, { client, signal }) => {
       const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
-      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_fleet: fleet } = answer;
-      const { otelrdcp_levels: levels } = answer;
-      const on = Object.entries(answer.categories).flatMap(([category, enabled]) => {
-        const [given, active, level] = [settings?.[category], activations?.[category], levels?.[category]];
-        const shown = {
-          enabled,
-          temporary: false,
-          ...(level && { otelrdcp_level: level }),
-          ...(given && { otelrdcp_settings: given }),
-          ...(active && { otelrdcp_activations: active }),
-        };
+      const { otelrdcp_fleet: fleet } = answer;
+      const on = Object.keys(answer.categories).flatMap((category) => {
+        const shown = categoryOfStatus(answer, category);
         return isOn(shown) ? [{ category, states: [...statesOf(shown, now())] }] : [];
       });
       const { taken, omitted } = fitting(on);

@@ -76,15 +76,7 @@ class Actors {
   }
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(
-      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
-        name,
-        enabled,
-        otelrdcp_expiresAt,
-        otelrdcp_settings,
-        otelrdcp_activations,
-      ]),
-    );
+    const seen = JSON.stringify(categories.map((category) => [category.name, mark(category)]));
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
     try {
@@ -122,15 +114,25 @@ interface Change {
   readonly who: string;
 }
 
+/** What a change of a category's state changes. */
+function mark(category: DiscoveredCategory): string {
+  const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded } =
+    category;
+  return JSON.stringify([
+    enabled,
+    temporary,
+    otelrdcp_expiresAt,
+    otelrdcp_settings,
+    otelrdcp_activations,
+    otelrdcp_recorded,
+  ]);
+}
+
 /** Shows what is on at first, then what changes. */
 function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
-  const mark = (category: DiscoveredCategory) => {
-    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
-    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
-  };
   return {
     show: (categories, who, counted) => {
       if (lost) terminal.note('The service answers again.');
