@@ -1,10 +1,11 @@
 import { DROP, type DropCode } from '../../gate/drops.ts';
+import { ANY_LEVEL } from '../../gate/levels.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import type { DebugRecord } from '../../wire/debug-record.ts';
 import { type Call, recordOf } from '../emit/record.ts';
-import type { Recorder } from '../emit/recorder.ts';
 import { Selection, type SelectionOptions, takesTenant } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
+import type { HeldOutput, RecordedPart, Recorder } from '../recorder/recorder.ts';
 import { CallCounter } from './call-counter.ts';
 import type { History } from './history.ts';
 import { type Line, lineOf } from './line.ts';
@@ -24,7 +25,7 @@ export interface LineTapOptions extends Tapped, SelectionOptions {
   readonly work: SelectionOptions['work'] & Counting['work'];
   readonly now: () => number;
   /** Keeps lines until the outcome of their work is known. */
-  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  readonly recorder: Pick<Recorder, 'record'>;
   /** Lines from before a tail began. @default none are kept */
   readonly history?: History | undefined;
   /** The logger of another library that makes the calls of a category. @default none */
@@ -39,7 +40,7 @@ export class LineTap {
   readonly #looks: LineRate;
   readonly #selection: Selection;
   readonly #tapping: Tapping;
-  readonly #close: () => void;
+  readonly #stops: (() => void)[] = [];
   readonly #counters = new Map<string, CallCounter>();
   #lines: Line[] = [];
   #waiting = 0;
@@ -55,16 +56,18 @@ export class LineTap {
     const before = () => this.#takeHistory(spec);
     this.#selection = new Selection(spec, options, before);
     if (!this.#selection.filtersLines) before();
-    const { recorder } = options;
     const held = spec.when && { when: spec.when, write: this.#write };
-    this.#close = held === undefined ? () => {} : recorder.open(held);
-    this.#tapping = new Tapping(options, categories, ({ name }): Tap => {
+    this.#tapping = new Tapping(options, categories, (category): Tap => {
+      const { name } = category;
       const counter = new CallCounter(this.#selection, () => options.work.attributeNames());
       this.#counters.set(name, counter);
+      if (held !== undefined) this.#stops.push(options.recorder.record(category, this.#recorded(counter, held)));
       return {
         logs: log,
         matches: (tenant) =>
-          !this.suspended && (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
+          !this.suspended &&
+          (held === undefined || options.work.outcomes.current() !== undefined) &&
+          this.#selection.takesCall(tenant),
         missed: (tenant) => {
           if (!this.suspended || !this.#selection.takesCall(tenant)) counter.missed(tenant);
           else {
@@ -74,12 +77,11 @@ export class LineTap {
         },
         admits: () => {
           counter.called();
-          return (held !== undefined && !this.#selection.filtersLines) || this.#admits(name);
+          // Recorded calls come once their work has ended.
+          return held === undefined && this.#admits(name);
         },
-        take: (category, call) => {
-          if (!this.#passes(call, counter)) return;
-          if (held === undefined) this.#take(name, call);
-          else recorder.record(held, category, call);
+        take: (_category, call) => {
+          if (this.#passes(recordOf(call, this.#options.now()), counter)) this.#take(name, call);
         },
       };
     });
@@ -98,8 +100,21 @@ export class LineTap {
     return false;
   }
 
-  #passes(call: Call, counter: CallCounter): boolean {
-    return !this.#selection.filtersLines || counter.takesLine(recordOf(call, this.#options.now()));
+  #passes(line: DebugRecord, counter: CallCounter): boolean {
+    return !this.#selection.filtersLines || counter.takesLine(line);
+  }
+
+  #recorded(counter: CallCounter, output: HeldOutput): RecordedPart {
+    return {
+      isWhole: false,
+      level: ANY_LEVEL,
+      isOfTenant: (tenant) => !this.suspended && this.#selection.isOfTenant(tenant),
+      isOfWork: (surroundings) => this.#selection.matches(surroundings),
+      takesLine: this.#selection.filtersLines
+        ? (line) => this.#selection.hasTime && this.#looks.take(line.category) && this.#passes(line, counter)
+        : undefined,
+      output,
+    };
   }
 
   #take(name: string, call: Call): void {
@@ -181,6 +196,6 @@ export class LineTap {
   end(): void {
     this.#tapping.end();
     this.#selection.end();
-    this.#close();
+    for (const stop of this.#stops) stop();
   }
 }
