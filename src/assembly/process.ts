@@ -7,7 +7,6 @@ import { budgetsOf } from '../calls/emit/budgets.ts';
 import type { LogExports } from '../calls/emit/log-exports.ts';
 import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
 import { createInstruments, type Instruments } from '../calls/metrics/instruments.ts';
-import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { createMeasurements } from '../calls/metrics/measurements.ts';
 import type { Measurements } from '../calls/metrics/types.ts';
 import { WorkFollower } from '../calls/work/match.ts';
@@ -216,7 +215,7 @@ export function openProcess(
     redact: config.emit.redact,
     instanceId,
     schedule,
-    recorder: { ...RECORDER_DEFAULTS, ...config.recorder },
+    recorder: config.recorder,
     failed: notifier && ((failure) => notifier.failed(failure)),
     selection: { clock, instanceId: facts.id, work, random: Math.random },
   });

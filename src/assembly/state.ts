@@ -3,7 +3,6 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
-import type { Reach } from '../calls/recorder/types.ts';
 import { History, type HistoryOptions } from '../calls/tail/history.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
@@ -122,9 +121,9 @@ export function openState(
     },
     overrides: config.categories,
     budgets: sink.budgets,
-    // Until the recorder takes them, recorded calls go nowhere.
-    activate: (category, part) => (part.record ? () => {} : sink.activate(category, part)),
+    activate: sink.activate,
     recorded: config.recorder.categories,
+    setRecorded: sink.setRecorded,
     whileChosen,
     ticketSigner: security.tokens && ownKeys && { ...security.tokens, current: ownKeys.current },
     securityLevel: security.level,
@@ -137,12 +136,13 @@ export function openState(
     report,
   });
   opened.push(plane);
-  const reach: Reach = { since: undefined, works: 0, bytes: 0 };
   instruments.observe({
     states: () => plane.view(GLOBAL),
     recorded: (index) => sink.recorder.countsOf(index),
-    kept: () =>
-      reach.since === undefined ? undefined : { bytes: reach.bytes, seconds: (clock.now() - reach.since) / 1000 },
+    kept: () => {
+      const { since, bytes } = sink.recorder.past.reach;
+      return since === undefined ? undefined : { bytes, seconds: (clock.now() - since) / 1000 };
+    },
     conditions: () => holdingByName(conditions),
     temporaryControls: () => {
       const global = plane.temporaryControls(GLOBAL);
@@ -246,7 +246,7 @@ export function openState(
           sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
-      reach: () => reach,
+      reach: () => sink.recorder.past.reach,
       outputs: sink.outputs,
     },
     host: {

@@ -13,7 +13,7 @@ export type Activate = (
     readonly filter: LineFilter | undefined;
     readonly when: When | undefined;
     /** Calls are kept in memory, and none is written. */
-    readonly record?: true | undefined;
+    readonly record?: true;
     readonly budget: ControlBudget | false | undefined;
     /** The least urgent level that it lets out (`gate/levels.ts`). */
     readonly level: number;
@@ -81,7 +81,7 @@ export class ActiveParts {
         match: target?.match,
         filter,
         when,
-        record,
+        ...(record && { record }),
         budget,
         level: level === undefined ? ANY_LEVEL : LEVEL[level],
         exhausted: () => this.#options.exhausted(key, id),

@@ -56,6 +56,8 @@ export interface GateOptions {
   readonly activate?: Activate;
   /** Names and patterns of the categories that are recorded until somebody switches them off for everybody. @default none */
   readonly recorded?: readonly string[];
+  /** Begins or ends to record all calls of a category. @default nothing is recorded */
+  readonly setRecorded?: (category: CategoryDescriptor, isRecorded: boolean) => void;
   /** @default this process is chosen */
   readonly whileChosen?: WhileChosen;
   /** Receives errors that occur outside any request. */
@@ -78,18 +80,6 @@ export interface BindingEvents {
   /** The same for an activation. */
   activationExhausted(key: ScopeKey, id: string): void;
 }
-
-/** What is recorded from the start: every line of all work. */
-const OWNERS_PART: Parameters<Activate>[1] = {
-  tenantId: undefined,
-  match: undefined,
-  filter: undefined,
-  when: undefined,
-  record: true,
-  budget: undefined,
-  level: ANY_LEVEL,
-  exhausted: () => {},
-};
 
 /** Where a new state of a scope comes from. */
 interface Adoption {
@@ -116,11 +106,8 @@ export class GateBinding {
   readonly #waiting = new Map<string, Set<ScopeKey>>();
   /** Controls whose budget is in force, by scope and category. */
   readonly #limited = new Map<string, Overlay>();
-  readonly #activate: Activate;
   readonly #parts: ActiveParts;
   readonly #recorded: readonly ((name: string) => boolean)[];
-  /** The categories that are recorded from the start: how to end it. */
-  readonly #recordings = new Map<string, () => void>();
   #sorted: readonly CategoryOfProcess[] | undefined;
   #others: OtherCategories = { processes: 0, categories: new Map() };
   #all: Catalogue | undefined;
@@ -136,14 +123,13 @@ export class GateBinding {
     const { currentTenant } = options.isolation;
     this.#options = options;
     this.#recorded = (options.recorded ?? []).map((pattern) => patternMatcher(pattern));
-    this.#activate = options.activate ?? (() => () => {});
     const tenantOf = (key: ScopeKey) => this.tenantOf(key);
     const catalogue = () => this.#catalogue();
     const enabled = () => this.enabled;
     const recorded = (name: string, ended: Ended) => this.#isRecorded(name, ended);
     this.views = new Views({ catalogue, defaults: this.defaults, enabled, recorded, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
-      activate: this.#activate,
+      activate: options.activate ?? (() => () => {}),
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
       category: (name) => gate.categories()[this.#indexes.get(name) ?? -1],
       tenantOf,
@@ -253,8 +239,8 @@ export class GateBinding {
   }
 
   detach(): void {
-    for (const end of this.#recordings.values()) end();
-    this.#recordings.clear();
+    const { gate, setRecorded } = this.#options;
+    for (const category of gate.categories()) setRecorded?.(category, false);
     for (const key of [...this.#parts.keys()]) this.#parts.apply(key, []);
     this.#attachment.detach();
   }
@@ -299,7 +285,8 @@ export class GateBinding {
     else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
       this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled, level);
-      this.#applyRecording(name, index);
+      const isRecorded = this.#isRecorded(name, states.ended);
+      this.#options.setRecorded?.(this.#options.gate.categories()[index]!, isRecorded);
     }
   }
 
@@ -308,15 +295,6 @@ export class GateBinding {
     if (!this.#recorded.some((matches) => matches(name))) return false;
     const setting = this.#options.states.settings(GLOBAL_SCOPE).get(name);
     return settingState(setting, 'global', ended)?.enabled !== false;
-  }
-
-  #applyRecording(name: string, index: number): void {
-    const end = this.#recordings.get(name);
-    const isRecorded = this.#isRecorded(name, this.#options.states.ended);
-    if (isRecorded === (end !== undefined)) return;
-    end?.();
-    this.#recordings.delete(name);
-    if (isRecorded) this.#recordings.set(name, this.#activate(this.#options.gate.categories()[index]!, OWNERS_PART));
   }
 
   /** Applies the budget of a control once, so that what was spent of it does not come back. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
+import { runWork } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
 import { NO_END } from '../../src/store/state-store.ts';
@@ -145,7 +146,7 @@ describe('an enable that records', () => {
 
 describe('what the owner records', () => {
   it('is recorded from the start, until it is switched off for everybody, and again after a reset', async (t) => {
-    const { control, recorded, rdcp, discovered } = await start(t, {
+    const { category, control, recorded, rdcp, discovered } = await start(t, {
       recorder: { categories: ['KEP*', 'OTHER'] },
       tenancy: { isolation: 'organization' },
     });
@@ -154,6 +155,10 @@ describe('what the owner records', () => {
     const names = async () =>
       (await discovered()).categories.filter((each) => each.otelrdcp_recorded).map(({ name }) => name);
     assert.deepEqual(await names(), ['KEPT', 'KEPT_LATER']);
+    const work = () => runWork('job', () => category.debug('a call'));
+    const works = async () => (await discovered()).otelrdcp_recorder?.works;
+    work();
+    assert.equal(await works(), 1);
     await control('disable', {}, { headers: { 'X-RDCP-Tenant-ID': 'acme' } });
     assert.equal(await recorded(), true);
     await control('disable', { temporary: true, duration: '1h' });
@@ -162,8 +167,12 @@ describe('what the owner records', () => {
     assert.equal(await recorded(), true);
     await control('disable');
     assert.equal(await recorded(), undefined);
+    work();
+    assert.equal(await works(), 1);
     await control('reset');
     assert.equal(await recorded(), true);
+    work();
+    assert.equal(await works(), 2);
   });
 });
 
