@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Activation, Maker } from '../store/state-store.ts';
+import { type Activation, type Maker, NO_END } from '../store/state-store.ts';
 import type { AuditedActivation } from '../wire/audit-messages.ts';
 import { ALERT_USER, TICKET_ATTRIBUTE } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
@@ -35,6 +35,7 @@ export function activationOf(
     otelrdcp_target: target,
     otelrdcp_filter: filter,
     otelrdcp_when: when,
+    otelrdcp_record: record,
     otelrdcp_budget: budget,
     otelrdcp_level: level,
   } = options ?? {};
@@ -48,6 +49,7 @@ export function activationOf(
     }),
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
+    ...(record && { record }),
     ...(budget !== undefined && { budget }),
     ...(level !== undefined && { level }),
     expiresAt,
@@ -74,6 +76,11 @@ export function ofCategory(activations: readonly Activation[] | undefined, categ
   return activations?.filter(({ categories }) => categories.includes(category)) ?? NO_ACTIVATIONS;
 }
 
+/** When it ends, in words: `until 2026-01-31T14:05:12.000Z`, or `without an end`. */
+export function endText({ expiresAt }: Pick<Activation, 'expiresAt'>): string {
+  return expiresAt === NO_END ? 'without an end' : `until ${timestamp(expiresAt)}`;
+}
+
 /**
  * An activation as an answer shows it.
  * @param tenantId of its scope
@@ -92,7 +99,7 @@ export function shownActivation(
     ...(tenantId !== undefined && { tenant: tenantId }),
     ...partOf(activation, reader.values),
     ...(budget !== undefined && { budget }),
-    expiresAt: timestamp(expiresAt),
+    ...shownEnd(expiresAt),
     ...(reason !== undefined && reader.maker && { reason }),
     ...(at !== undefined && reader.maker && { by: { ...who, since: timestamp(at) } }),
   };
@@ -100,17 +107,22 @@ export function shownActivation(
 
 /** An activation as the audit trail has it: without values of attributes, which are personal data. */
 export function auditedActivation(activation: Activation): AuditedActivation {
-  return { id: activation.id, ...partOf(activation, false), expiresAt: timestamp(activation.expiresAt) };
+  return { id: activation.id, ...partOf(activation, false), ...shownEnd(activation.expiresAt) };
+}
+
+function shownEnd(expiresAt: number): Pick<DiscoveredActivation, 'expiresAt'> {
+  return expiresAt === NO_END ? {} : { expiresAt: timestamp(expiresAt) };
 }
 
 function partOf(
-  { target, filter, when, level, maskKey }: Activation,
+  { target, filter, when, record, level, maskKey }: Activation,
   values: boolean,
-): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'level'> {
+): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'record' | 'level'> {
   return {
     ...(target !== undefined && { target: shownTarget(target, values, maskKey) }),
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
+    ...(record && { record }),
     ...(level !== undefined && { level }),
   };
 }

@@ -1,11 +1,18 @@
 import type { Reporter } from '../otel/report/reporter.ts';
-import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  NO_END,
+  type Overlay,
+  type ScopeKey,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
-import { activationText } from '../wire/words/activation.ts';
+import { activationText, isRecording } from '../wire/words/activation.ts';
 import { ENDED } from '../wire/words/change.ts';
 import { settingText } from '../wire/words/level.ts';
 import type { FollowedCluster } from './cluster/following.ts';
@@ -101,9 +108,9 @@ export class Announcer {
     const had = new Set(before.map(({ id }) => id));
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
-      const lasting = this.#remaining(each, origin.changedAt);
+      const lasting = each.expiresAt === NO_END ? 'without an end' : `for ${this.#remaining(each, origin.changedAt)}`;
       const begun = activationText(each, { values: false, state: 'on' });
-      parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
+      parts.push(`${begun} ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
       this.#forgetEnd(key, each.id);
@@ -290,7 +297,7 @@ function withNames(groups: ReadonlyMap<string, readonly string[]>): readonly str
 
 function describeEndOf(activation: Activation): string {
   const text = activationText(activation, { values: false, state: 'off again' });
-  return activation.when === undefined ? text : `${text} ended`;
+  return isRecording(activation) ? `${text} ended` : text;
 }
 
 /** Who made a change: ` by root`, ` (alert orders)`. */

@@ -21,7 +21,7 @@ import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
 import { staysOff } from '../wire/words/change.ts';
-import { type ActivationSources, activationOf, auditedActivation, shownActivation } from './activation.ts';
+import { type ActivationSources, activationOf, auditedActivation, endText, shownActivation } from './activation.ts';
 import { assertMayChange } from './allow.ts';
 import type { Announcer, AnnouncerOptions } from './announcer.ts';
 import type { Follower } from './follower.ts';
@@ -226,7 +226,7 @@ export class Commands implements Writer {
       settings: snapshot.tenant ?? snapshot.global,
       activations: [],
       activation,
-      summary: `Signed ${activationText(activation, { values: true })} until ${timestamp(expiresAt)}`,
+      summary: `Signed ${activationText(activation, { values: true })} ${endText(activation)}`,
     };
     if (allow !== undefined) {
       assertMayChange(

@@ -1,7 +1,14 @@
 import { randomUUID as newId } from 'node:crypto';
-import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  type Maker,
+  NO_END,
+  type Overlay,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
-import type { Level } from '../wire/constants.ts';
+import { type Level, RECORDING_SECONDS } from '../wire/constants.ts';
 import { OPTION_RULES } from '../wire/control-options.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
@@ -10,7 +17,14 @@ import { nameSome } from '../wire/printable.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
 import { levelText } from '../wire/words/level.ts';
-import { type ActivationSources, activationOf, assertRoomForActivation, isOfAlert, ofCategory } from './activation.ts';
+import {
+  type ActivationSources,
+  activationOf,
+  assertRoomForActivation,
+  endText,
+  isOfAlert,
+  ofCategory,
+} from './activation.ts';
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -173,7 +187,8 @@ export function transition(
   assertKnown(categories, snapshot);
   const seconds = overlaySeconds(request, limits);
   const { until = Number.POSITIVE_INFINITY } = sources;
-  const expiresAt = seconds === undefined ? undefined : Math.min(now + seconds * 1000, until);
+  const end = seconds === undefined ? undefined : now + seconds * 1000;
+  const expiresAt = end === undefined ? undefined : Math.min(end, until);
   const before = snapshot.tenant ?? snapshot.global;
   const at = timestamp(now);
   const { action } = request;
@@ -183,10 +198,10 @@ export function transition(
   }
   const by = identity && makerOf(identity, request, now);
   const unchanged = { at, settings: before, changes: [] };
-  if (isActivating(request) && expiresAt !== undefined) {
-    const activation = activationOf(request, categories, expiresAt, by, sources);
+  if (isActivating(request)) {
+    const activation = activationOf(request, categories, expiresAt ?? NO_END, by, sources);
     assertRoom(snapshot, activation);
-    const summary = `Enabled ${activationText(activation, { values: true })} until ${timestamp(expiresAt)}`;
+    const summary = `Enabled ${activationText(activation, { values: true })} ${endText(activation)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -218,8 +233,8 @@ function isTemporary(category: string, { tenant, global, activations }: Snapshot
 
 /** Whether a request makes an activation, instead of a setting. An empty target is for all work. */
 export function isActivating({ action, options }: ControlRequest): boolean {
-  const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when } = options ?? {};
-  return action === 'enable' && (target ?? filter ?? when) !== undefined;
+  const { otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_record } = options ?? {};
+  return action === 'enable' && (otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_record) !== undefined;
 }
 
 /** Ends the activations of these categories. One that has others goes on for them. */
@@ -378,6 +393,7 @@ export function overlaySeconds(
   limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
 ): number | undefined {
   const { duration } = options;
+  if (options.otelrdcp_permanent === true) return undefined;
   const short =
     options.temporary === true ||
     OPTION_RULES.some(({ option, values, lasting }) => {
@@ -386,11 +402,17 @@ export function overlaySeconds(
     });
   if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
-  if (seconds <= limits.maxDuration) return seconds;
-  const maximum = formatDuration(limits.maxDuration);
+  const longest = options.otelrdcp_record === true ? longestRecording(limits) : limits.maxDuration;
+  if (seconds <= longest) return seconds;
+  const maximum = formatDuration(longest);
   throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
     details: { field: 'options.duration', maximum },
   });
+}
+
+/** Longest duration of what is only recorded, in seconds. */
+export function longestRecording({ maxDuration }: Pick<ControlLimits, 'maxDuration'>): number {
+  return Math.max(maxDuration, RECORDING_SECONDS);
 }
 
 function makerOf({ userId, clientId }: AuditIdentity, { options }: ControlRequest, at: number): Maker {

@@ -1,6 +1,7 @@
 import type { Authenticator } from '../access/authenticator.ts';
 import type { TokenService } from '../access/tokens/service.ts';
 import type { ControlInstruments, SharedMeasurements } from '../calls/metrics/types.ts';
+import type { Reach } from '../calls/recorder/types.ts';
 import type { Relay } from '../calls/tail/relay.ts';
 import type { Approvals } from '../control/approvals.ts';
 import type { Choosing } from '../control/fleet/choosing.ts';
@@ -59,6 +60,8 @@ export interface EndpointParts extends Time {
   /** The tenants that the application has worked for in this process. */
   readonly namedTenants: ReadonlySet<string>;
   readonly budgets: Budgets;
+  /** How much the recorder keeps of work that has ended. */
+  readonly reach: () => Reach;
   /** Where debug calls go, and whether they are lost. */
   readonly outputs: { readonly emission: Emission; readonly lost: boolean };
   readonly measurements: SharedMeasurements;

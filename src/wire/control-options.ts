@@ -32,6 +32,13 @@ export interface ControlOptions {
    */
   readonly otelrdcp_when?: When | undefined;
   /**
+   * Keeps the calls in memory for who asks for the past, and writes nothing; an activation, as with a target. An addition of this
+   * implementation. @default lines are written
+   */
+  readonly otelrdcp_record?: true | undefined;
+  /** With `otelrdcp_record`: until somebody ends it. Needs the scope `admin`. An addition of this implementation. @default for a while */
+  readonly otelrdcp_permanent?: true | undefined;
+  /**
    * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
    * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this
    * implementation. @default every line
@@ -78,6 +85,8 @@ interface OptionRule {
   readonly actions?: readonly ControlAction[];
   /** The problem beside `temporary: false`. Without `temporary`, the option makes a control temporary. */
   readonly lasting?: string;
+  /** An option that it needs. */
+  readonly needs?: keyof ControlOptions;
   /** Options that it cannot be combined with. */
   readonly excludes?: readonly (keyof ControlOptions)[];
   /** The problem beside one of them. @default that they cannot be combined */
@@ -88,7 +97,8 @@ export const QUIET_LEVELS = LEVELS.filter(isQuiet);
 export const LETTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 
 const LASTING = 'needs a temporary control';
-const PARTS = ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'] as const;
+const PARTS = ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_record', 'otelrdcp_sign'] as const;
+const NOT_RECORDED = ['otelrdcp_when', 'otelrdcp_budget', 'otelrdcp_sign'] as const;
 
 /** The rules of a control request's options. Its schema, its JSON Schema, the control plane and the command read them here. */
 export const OPTION_RULES: readonly OptionRule[] = [
@@ -98,8 +108,10 @@ export const OPTION_RULES: readonly OptionRule[] = [
   { option: 'otelrdcp_only', actions: ['reset'] },
   { option: 'otelrdcp_id', actions: ['disable', 'reset'] },
   ...PARTS.map((option) => ({ option, actions: ['enable' as const], lasting: LASTING })),
+  ...NOT_RECORDED.map((option) => ({ option, excludes: ['otelrdcp_record' as const] })),
+  { option: 'otelrdcp_permanent', needs: 'otelrdcp_record', excludes: ['temporary', 'duration'] },
   { option: 'otelrdcp_sign', excludes: ['otelrdcp_dryRun'] },
-  { option: 'otelrdcp_target', member: 'request', excludes: ['otelrdcp_sign'] },
+  { option: 'otelrdcp_target', member: 'request', excludes: ['otelrdcp_sign', 'otelrdcp_record'] },
   { option: 'otelrdcp_level', actions: ['enable'] },
   ...QUIET_LEVELS.map((level) => ({
     option: 'otelrdcp_level' as const,

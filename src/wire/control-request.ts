@@ -87,6 +87,8 @@ const options = z.strictObject({
   otelrdcp_filter: lineFilterSchema.optional(),
   otelrdcp_when: whenSchema.optional(),
   otelrdcp_level: z.enum(LEVELS).optional(),
+  otelrdcp_record: z.literal(true, 'must be true').optional(),
+  otelrdcp_permanent: z.literal(true, 'must be true').optional(),
   otelrdcp_sign: z.literal(true, 'must be true').optional(),
   otelrdcp_id: z
     .string()
@@ -96,13 +98,14 @@ const options = z.strictObject({
 } satisfies Shape<ControlOptions>);
 
 /** The rules as JSON Schema: one holds where the option is absent, or what the rule asks for is there. */
-function conditionsOf({ option, member, values, actions, lasting, excludes }: (typeof OPTION_RULES)[number]) {
+function conditionsOf({ option, member, values, actions, lasting, needs, excludes }: (typeof OPTION_RULES)[number]) {
   const options = (properties: object) => ({ properties: { options: { properties } } });
   const given = member === undefined ? false : { properties: { [member]: false } };
   const absent = options({ [option]: values === undefined ? given : { not: { enum: values } } });
   return [
     ...(actions === undefined ? [] : [{ properties: { action: { enum: actions } } }]),
     ...(lasting === undefined ? [] : [options({ temporary: { const: true } })]),
+    ...(needs === undefined ? [] : [{ properties: { options: { required: [needs] } } }]),
     ...(excludes === undefined ? [] : [options(Object.fromEntries(excludes.map((name) => [name, false])))]),
   ].map((asked) => ({ anyOf: [asked, absent] }));
 }
@@ -125,13 +128,14 @@ export const controlRequestSchema = z
     if (categories === undefined && !WITHOUT_CATEGORIES.includes(action)) {
       reject(['categories'], `is required for ${action}`);
     }
-    for (const { option, member, values, actions, lasting, excludes, otherwise } of OPTION_RULES) {
+    for (const { option, member, values, actions, lasting, needs, excludes, otherwise } of OPTION_RULES) {
       const value: unknown = member === undefined ? options[option] : Reflect.get(Object(options[option]), member);
       if (value === undefined || values?.includes(value) === false) continue;
       const path = ['options', option, ...(member === undefined ? [] : [member])];
       const other = excludes?.find((name) => options[name] !== undefined);
       if (actions?.includes(action) === false) reject(path, `is not allowed for ${action}`);
       else if (lasting !== undefined && options.temporary === false) reject(path, lasting);
+      else if (needs !== undefined && options[needs] === undefined) reject(path, `needs ${needs}`);
       else if (other !== undefined) reject(path, otherwise ?? `cannot be combined with ${other}`);
     }
   })

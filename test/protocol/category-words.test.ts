@@ -88,6 +88,11 @@ test('a state says for whom it is and how long, and with activations alone the c
   const one = { otelrdcp_activations: [activation({ target: { match: { 'user.id': '42' } } })] };
   const failures = { otelrdcp_activations: [activation({ when: { failed: true } })] };
   const off: TenantSettings = { temporary: 0, permanent: 0, tenants: SETTINGS.tenants.slice(1, 2), more: 0 };
+  const recording = (given: Partial<DiscoveredActivation>) => ({
+    otelrdcp_recorded: true as const,
+    otelrdcp_activations: [activation({ record: true, ...given })],
+  });
+  const { expiresAt: _, ...endless } = activation({ record: true, tenant: 'acme' });
   const rows: [Partial<DiscoveredCategory>, string[]][] = [
     [{}, ['off -']],
     [{ enabled: true }, ['on -']],
@@ -104,12 +109,21 @@ test('a state says for whom it is and how long, and with activations alone the c
       ['on recording failures, 3 written, 9m 0s'],
     ],
     [{ temporary: true, otelrdcp_expiresAt: at(5), ...one }, ['off 5m 0s', 'on user.id=42, 9m 0s']],
+    [{ otelrdcp_recorded: true }, ['recorded -']],
+    [{ enabled: true, otelrdcp_recorded: true }, ['on -']],
+    [recording({}), ['recorded 9m 0s']],
+    [{ otelrdcp_recorded: true, otelrdcp_activations: [endless] }, ['recorded acme, permanent']],
+    [
+      { ...recording({}), otelrdcp_activations: [...one.otelrdcp_activations, activation({ record: true })] },
+      ['on user.id=42, 9m 0s', 'recorded 9m 0s'],
+    ],
+    [{ ...recording({}), temporary: true, otelrdcp_expiresAt: at(5) }, ['off 5m 0s', 'recorded 9m 0s']],
   ];
   for (const [given, expected] of rows) {
     assert.deepEqual(words(given), expected);
     assert.equal(
       isOn(category(given)),
-      expected.some((row) => !row.startsWith('off')),
+      expected.some((row) => /^(?:on|quiet)/.test(row)),
       expected.join(),
     );
   }

@@ -1,4 +1,4 @@
-import { hasScope, isOfTenants } from '../../access/principal.ts';
+import { hasScope, isOfTenants, mayTail } from '../../access/principal.ts';
 import type { CategoryCalls, Counted, SharedMeasurements } from '../../calls/metrics/types.ts';
 import { shownActivation } from '../../control/activation.ts';
 import type { CategoryActivation, CategoryView } from '../../control/types.ts';
@@ -16,8 +16,9 @@ import type {
   MetricValue,
   ProcessMetricName,
   StatusResponse,
+  WithReach,
 } from '../../wire/messages.ts';
-import { timestamp } from '../../wire/time.ts';
+import { formatDuration, timestamp } from '../../wire/time.ts';
 import type { Uses } from '../parts.ts';
 import { type Context, type Handler, opening, required, type Tenancy, timestampNow } from '../steps.ts';
 
@@ -34,7 +35,7 @@ export interface Budgets {
 }
 
 /** What describes categories. */
-export type CategoryParts = Uses<'plane' | 'measurements' | 'budgets' | 'sourceOf' | 'clock'>;
+export type CategoryParts = Uses<'plane' | 'measurements' | 'budgets' | 'sourceOf' | 'clock' | 'config' | 'reach'>;
 
 /** `GET /rdcp/v1/discovery`: every category with its state and what it emitted. */
 export function discovery(parts: CategoryParts & Uses<'fleet'>): Handler {
@@ -61,7 +62,17 @@ export function discovered(ctx: Context, parts: CategoryParts): DiscoveryRespons
       categoryBreakdown: Object.fromEntries(categories.map(({ name, metrics }) => [name, metrics.callsTotal])),
     },
     ...fleetCalls(plane.view(tenancy.scope), tenancy, measurements),
+    ...reachOf(ctx, parts),
   };
+}
+
+/** How far back the recorder of this process reaches, for those who may tail. */
+function reachOf(ctx: Context, { config, reach, clock }: Uses<'config' | 'reach' | 'clock'>): WithReach {
+  const isShown = mayTail(required(ctx, 'principal'), config.tail) && required(ctx, 'tenancy').callsOf === undefined;
+  if (!isShown || config.recorder.keepSeconds === 0) return {};
+  const { since, works, bytes } = reach();
+  const seconds = since === undefined ? 0 : Math.floor((clock.now() - since) / 1000);
+  return { otelrdcp_recorder: { ...(seconds > 0 && { reachesBack: formatDuration(seconds) }), works, bytes } };
 }
 
 /** What the responding process knows of a category beside its state: its limits, what became of its lines, its loggers. */
@@ -145,6 +156,7 @@ export function described(
   ctx: Context,
   { by, expiresAt, level, tenants, activations, ...view }: CategoryView,
 ): Omit<DiscoveredCategory, 'metrics'> {
+  const active = activationsOf(ctx, activations);
   return {
     name: view.name,
     description: view.description,
@@ -157,9 +169,18 @@ export function described(
     // Who made what is for all tenants is not for those of some.
     ...(by !== undefined && required(ctx, 'tenancy').tenants === undefined && { otelrdcp_control: shownMaker(by) }),
     ...(tenants !== undefined && seesTenants(ctx) && { otelrdcp_settings: tenants }),
-    ...activationsOf(ctx, activations),
+    ...recordedOf(view, active),
+    ...active,
     ...(view.instances !== undefined && { otelrdcp_instances: view.instances }),
   };
+}
+
+/** Whether it is recorded for anything that the caller may see. */
+function recordedOf(
+  { recorded }: Pick<CategoryView, 'recorded'>,
+  { otelrdcp_activations: shown = [] }: Pick<DiscoveredCategory, 'otelrdcp_activations'>,
+): Pick<DiscoveredCategory, 'otelrdcp_recorded'> {
+  return recorded || shown.some(({ record }) => record) ? { otelrdcp_recorded: true } : {};
 }
 
 /** The activations that the caller may see: of a tenant, those of others stay hidden, and who made what is for everybody. */
@@ -190,21 +211,20 @@ function seesTenants(ctx: Context): boolean {
 }
 
 /** `GET /rdcp/v1/status`: which categories are enabled; none while the whole instrumentation is off. */
-export function status({
-  plane,
-  fleet,
-  measurements,
-  clock,
-}: Uses<'plane' | 'fleet' | 'measurements' | 'clock'>): Handler {
+export function status(parts: Uses<'plane' | 'fleet' | 'measurements' | 'clock' | 'reach' | 'config'>): Handler {
+  const { plane, fleet, measurements, clock } = parts;
   return async (ctx) => {
     const tenancy = required(ctx, 'tenancy');
     const summary = await fleet?.summary();
     const views = plane.view(tenancy.scope);
     const set = seesTenants(ctx) ? views.filter(({ tenants }) => tenants !== undefined) : [];
-    const active = views.flatMap(({ name, activations }) => {
-      const { otelrdcp_activations: shown } = activationsOf(ctx, activations);
-      return shown === undefined ? [] : [[name, shown] as const];
-    });
+    const active: Record<string, readonly DiscoveredActivation[]> = {};
+    const recorded: Record<string, true> = {};
+    for (const view of views) {
+      const shown = activationsOf(ctx, view.activations);
+      if (shown.otelrdcp_activations !== undefined) active[view.name] = shown.otelrdcp_activations;
+      if (recordedOf(view, shown).otelrdcp_recorded) recorded[view.name] = true;
+    }
     const levels = views.flatMap(({ name, level }) => (level === undefined ? [] : [[name, level] as const]));
     const body: StatusResponse = {
       ...opening(ctx, clock),
@@ -214,10 +234,12 @@ export function status({
       categories: Object.fromEntries(views.map(({ name, enabled }) => [name, enabled])),
       ...(levels.length > 0 && { otelrdcp_levels: Object.fromEntries(levels) }),
       ...(summary !== undefined && { otelrdcp_fleet: summary }),
-      ...(active.length > 0 && { otelrdcp_activations: Object.fromEntries(active) }),
+      ...(Object.keys(recorded).length > 0 && { otelrdcp_recorded: recorded }),
+      ...(Object.keys(active).length > 0 && { otelrdcp_activations: active }),
       ...(set.length > 0 && {
         otelrdcp_settings: Object.fromEntries(set.flatMap(({ name, tenants }) => (tenants ? [[name, tenants]] : []))),
       }),
+      ...reachOf(ctx, parts),
     };
     return { body };
   };

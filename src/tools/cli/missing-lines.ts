@@ -74,7 +74,14 @@ export async function findMissingLines(words: readonly string[], options: Missin
 }
 
 function reasonsFor(
-  { name, enabled, metrics, otelrdcp_instances: instances, otelrdcp_level: level }: DiscoveredCategory,
+  {
+    name,
+    enabled,
+    metrics,
+    otelrdcp_instances: instances,
+    otelrdcp_level: level,
+    otelrdcp_recorded: recorded,
+  }: DiscoveredCategory,
   measured: ForecastResponse | undefined,
   { part, reader }: Pick<MissingLinesOptions, 'part' | 'reader'>,
 ): string[] {
@@ -101,6 +108,9 @@ function reasonsFor(
   }
   if (enabled && level !== undefined)
     reasons.push(`It is ${settingText({ enabled, level })}: other lines of it are not written.`);
-  if (!enabled) reasons.push('It is off for those that are asked about: the logs of the service have no line of it.');
+  if (!enabled) {
+    const state = recorded ? 'only recorded: its lines are kept in memory, and' : 'off for those that are asked about:';
+    reasons.push(`It is ${state} the logs of the service have no line of it.`);
+  }
   return reasons;
 }

@@ -120,7 +120,7 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 
-const STYLES = { on: 'green', quiet: 'yellow', off: 'dim' } as const;
+const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;
 
 /** A state in its colour. */
 export function state(text: State): Cell {

@@ -1,7 +1,7 @@
 import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../wire/constants.ts';
+import type { ControlOptions } from '../../wire/control-options.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
-import type { ControlOptions } from './client.ts';
 
 // What can be filled in beside the categories: once, for the options of the command and the fields of the page. Another one
 // is a row here, and its rule in wire/target.ts or wire/control-request.ts.

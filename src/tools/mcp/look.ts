@@ -31,7 +31,11 @@ export const selection = {
 };
 
 export const state = z.object({
-  state: z.enum(STATES).describe("'quiet' holds back lines of loggers that are less urgent."),
+  state: z
+    .enum(STATES)
+    .describe(
+      "'quiet' holds back lines of loggers that are less urgent; 'recorded' keeps lines in memory and writes none.",
+    ),
   whom: z.string().describe("For whom and how long; '-' for everybody, without an end."),
 });
 const omitted = z.int().describe('Left out because the answer would be too long.');

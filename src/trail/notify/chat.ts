@@ -1,7 +1,8 @@
-import { whoText } from '../../wire/audit-messages.ts';
+import { type AuditedActivation, whoText } from '../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
+import { partText } from '../../wire/words/activation.ts';
 import { byText, ENDED, madeText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
@@ -57,6 +58,7 @@ function escaped(text: string): string {
 }
 
 function changes(entry: RecordedEntry): string {
+  if (entry.otelrdcp_activation !== undefined) return states(entry);
   if (entry.changes.length === 0)
     return `${entry.action} of ${nameSome(entry.categories, { most: MAX_NAMES })} changed nothing`;
   return entry.action === 'reset'
@@ -64,12 +66,28 @@ function changes(entry: RecordedEntry): string {
     : states(entry);
 }
 
-/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
-function states({ changes: all }: RecordedEntry, after = ''): string {
+/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`, `ORDERS recorded for 7d`. */
+function states({ changes: all, otelrdcp_activation: activation, ...entry }: RecordedEntry, after = ''): string {
+  if (activation !== undefined) return activationState(entry, activation);
   return byText(all, (change) => `${madeText(change)}${after}${lasting(change)}`, MAX_NAMES).join('; ');
 }
 
-function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
+function activationState(
+  { action, categories, timestamp: at }: Pick<RecordedEntry, 'action' | 'categories' | 'timestamp'>,
+  activation: AuditedActivation,
+): string {
+  const begins = action === 'enable';
+  const state = activation.record ? (begins ? 'recorded' : 'not recorded any more') : begins ? 'on' : 'off again';
+  const part = partText(activation);
+  const time = begins ? lasting({ temporary: true, effectiveAt: at, ...activation }) : '';
+  return `${nameSome(categories, { most: MAX_NAMES })} ${state}${part && ` for ${part}`}${time}`;
+}
+
+function lasting({
+  temporary,
+  effectiveAt,
+  expiresAt,
+}: Pick<ChangeRecord, 'temporary' | 'effectiveAt' | 'expiresAt'>): string {
   return temporary && expiresAt !== undefined ? ` for ${between(effectiveAt, expiresAt)}` : '';
 }
 

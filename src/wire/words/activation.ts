@@ -31,11 +31,13 @@ interface Described {
   readonly target?: Target | undefined;
   readonly filter?: LineFilter | undefined;
   readonly when?: When | undefined;
+  readonly record?: true | undefined;
   readonly level?: Level | undefined;
 }
 
 /**
- * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`.
+ * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
+ * `recording ORDERS`.
  * @param values whether the values of attributes are shown; they may be personal data
  * @param state of the categories, such as `on`
  */
@@ -45,8 +47,14 @@ export function activationText(
 ): string {
   const { categories, when } = activation;
   const names = nameSome(categories);
-  const what = when === undefined ? [names, state] : [`recording ${whenText(when)} of ${names}`];
+  const recorded = when === undefined ? names : `${whenText(when)} of ${names}`;
+  const what = isRecording(activation) ? [`recording ${recorded}`] : [names, state];
   return `${what.filter((each) => each !== undefined).join(' ')}${workText(activation, values)}`;
+}
+
+/** Whether its lines wait in memory, instead of being written at once. */
+export function isRecording({ when, record }: Pick<Described, 'when' | 'record'>): boolean {
+  return when !== undefined || record === true;
 }
 
 /** A part of the work behind what is done with it: ` for work with user.id=42 in one process, filtered by where`; empty for all. */

@@ -13,8 +13,8 @@ import { remaining } from './time.ts';
 
 // The state of a category in words: for the tables and lines of the command, the page, and agents.
 
-/** `quiet` takes lines of loggers away, instead of letting them out. */
-export const STATES = ['on', 'quiet', 'off'] as const;
+/** `quiet` takes lines of loggers away, instead of letting them out; of what is `recorded`, none is written. */
+export const STATES = ['on', 'quiet', 'recorded', 'off'] as const;
 export type State = (typeof STATES)[number];
 
 /**
@@ -26,19 +26,21 @@ export interface CategoryState {
   readonly whom: string;
 }
 
-/** A tenant that has a category on by its own setting, or the work and lines that an activation is for. */
+/** A tenant that has a category on by its own setting, or the work and lines that an activation is for, or records. */
 export interface Part {
   readonly whom: string;
   /** Absent for an activation of everybody. */
   readonly tenant?: string | undefined;
   /** Id of the activation. */
   readonly activation?: string;
-  /** Absent for a permanent setting. */
+  /** Absent for a permanent setting, and for what is recorded without an end. */
   readonly expiresAt?: string | undefined;
+  /** Nothing is written for it. */
+  readonly recorded?: true;
   readonly control?: DiscoveredControl | undefined;
 }
 
-type Reach = Pick<DiscoveredCategory, 'enabled' | 'otelrdcp_settings' | 'otelrdcp_activations'>;
+type Reach = Pick<DiscoveredCategory, 'enabled' | 'otelrdcp_settings' | 'otelrdcp_activations' | 'otelrdcp_recorded'>;
 type Category = Reach &
   Pick<DiscoveredCategory, 'temporary' | 'otelrdcp_expiresAt' | 'otelrdcp_level' | 'otelrdcp_recorder'>;
 
@@ -52,6 +54,7 @@ export function categoriesOf(answer: StatusResponse): readonly (Category & { rea
     ...(levels?.[name] && { otelrdcp_level: levels[name] }),
     ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
     ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
+    ...(answer.otelrdcp_recorded?.[name] && { otelrdcp_recorded: true }),
   }));
 }
 
@@ -62,15 +65,29 @@ export function stateOf({ enabled, level }: { readonly enabled: boolean; readonl
 }
 
 /**
- * The states of a category: one, two where it is on for everybody and off for some tenants, and one for its activations. A
- * category that is on for some tenants, or for some work, alone is on.
+ * The states of a category: one, two where it is on for everybody and off for some tenants, one for its activations, and one
+ * where it is recorded and not on for everybody. A category that is on for some tenants, or for some work, alone is on.
  */
 export function statesOf(category: Category, now: number): readonly [CategoryState, ...CategoryState[]] {
   const [first, ...others] = settingsOf(category, now);
-  const { otelrdcp_activations: activations = [] } = category;
-  if (activations.length === 0) return [first, ...others];
-  const active: CategoryState = { state: 'on', whom: activationsText(activations, category.otelrdcp_recorder, now) };
-  return first.state !== 'off' || category.temporary ? [first, ...others, active] : [active];
+  const { active, recordings } = activationsOf(category);
+  const parts: CategoryState[] = [];
+  if (active.length > 0) parts.push({ state: 'on', whom: activationsText(active, category.otelrdcp_recorder, now) });
+  if (isRecorded(category)) parts.push({ state: 'recorded', whom: recordingsText(recordings, now) });
+  const [part, ...more] = parts;
+  return first.state !== 'off' || category.temporary || part === undefined
+    ? [first, ...others, ...parts]
+    : [part, ...more];
+}
+
+function activationsOf({ otelrdcp_activations: all = [] }: Reach) {
+  const { active = [], recordings = [] } = Object.groupBy(all, ({ record }) => (record ? 'recordings' : 'active'));
+  return { active, recordings };
+}
+
+/** Whether its calls are kept in memory, and not written for everybody. */
+export function isRecorded({ enabled, otelrdcp_recorded: recorded }: Reach): boolean {
+  return !enabled && recorded === true;
 }
 
 function settingsOf(category: Category, now: number): readonly [CategoryState, ...CategoryState[]] {
@@ -113,7 +130,18 @@ function activationsText(
   const part = first.when === undefined ? partText(first) : `recording ${partText(first)}`;
   // Answers for an isolated tenant, and those of `status`, do not say how many were written.
   const written = first.when === undefined || recorder === undefined ? '' : ` ${recorder.written} written,`;
-  return `${part},${written} ${remaining(first.expiresAt, now)}`;
+  return `${part},${written} ${timeTo(first, now)}`;
+}
+
+/** `-` for all work without an end, as by the options of the service. */
+function recordingsText([first, ...others]: readonly DiscoveredActivation[], now: number): string {
+  if (first === undefined) return '-';
+  if (others.length > 0) return `${others.length + 1} activations`;
+  return [partText(first), timeTo(first, now)].filter((text) => text !== '').join(', ');
+}
+
+function timeTo({ expiresAt }: Pick<DiscoveredActivation, 'expiresAt'>, now: number): string {
+  return expiresAt === undefined ? 'permanent' : remaining(expiresAt, now);
 }
 
 /** Other implementations of the protocol may send no expiry for a temporary control. */
@@ -137,19 +165,21 @@ export function partsOf({
 }
 
 function partOf(activation: DiscoveredActivation): Part {
-  const { id, tenant, expiresAt, reason, by } = activation;
+  const { id, tenant, expiresAt, reason, by, record } = activation;
   return {
-    whom: partText(activation),
+    whom: record ? ['recorded', partText(activation)].filter(Boolean).join(', ') : partText(activation),
     tenant,
     activation: id,
     expiresAt,
+    ...(record && { recorded: record }),
     control: by && { ...by, ...(reason !== undefined && { reason }) },
   };
 }
 
-/** The number of parts, those included that are not listed. */
-export function countOfParts({ otelrdcp_settings: settings, otelrdcp_activations: activations = [] }: Reach): number {
-  return activations.length + (settings === undefined ? 0 : settings.temporary + settings.permanent);
+/** The number of parts that it is on for, those included that are not listed. */
+export function countOfParts(category: Reach): number {
+  const { temporary, permanent } = category.otelrdcp_settings ?? { temporary: 0, permanent: 0 };
+  return activationsOf(category).active.length + temporary + permanent;
 }
 
 /** Off for everybody, and on for some tenants or some work. */
@@ -167,9 +197,10 @@ export function isOn(category: Reach): boolean {
  * @param all what is set for everybody: `everybody`, or the tenant that is shown
  */
 export function whomOf(category: Reach, all: string): string {
-  const { enabled, otelrdcp_settings: settings, otelrdcp_activations: activations = [] } = category;
+  const { enabled, otelrdcp_settings: settings } = category;
+  const { active: activations } = activationsOf(category);
   if (!enabled) {
-    const names = partsOf(category).map(({ whom }) => whom);
+    const names = onPartsOf(category).map(({ whom }) => whom);
     return names.length === 0 ? '' : `only ${nameSome(names, { most: 2, all: countOfParts(category) })}`;
   }
   const off = settings?.tenants.filter((each) => !each.enabled).map(({ id }) => id) ?? [];
@@ -180,5 +211,10 @@ export function whomOf(category: Reach, all: string): string {
 
 /** When a category's present state ends first. */
 export function endOf(category: Reach & Pick<Category, 'otelrdcp_expiresAt'>): string | undefined {
-  return isPartlyOn(category) ? partsOf(category)[0]?.expiresAt : category.otelrdcp_expiresAt;
+  if (isPartlyOn(category)) return onPartsOf(category)[0]?.expiresAt;
+  return isRecorded(category) ? partsOf(category)[0]?.expiresAt : category.otelrdcp_expiresAt;
+}
+
+function onPartsOf(category: Reach): readonly Part[] {
+  return partsOf(category).filter(({ recorded }) => recorded === undefined);
 }

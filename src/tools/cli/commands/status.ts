@@ -5,6 +5,7 @@ import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
+import { noteReach } from '../reach.ts';
 import { state } from '../table.ts';
 
 export const status: Command = ofServices({
@@ -25,6 +26,7 @@ export const status: Command = ofServices({
       const part = partOfFleet(answer.otelrdcp_instances);
       const whose = part === undefined ? '' : ` ${part}`;
       terminal.out(`\n${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      noteReach(terminal, answer.otelrdcp_recorder);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });
   },

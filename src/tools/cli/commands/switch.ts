@@ -35,6 +35,8 @@ import { type Column, rowsOf, state } from '../table.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
+/** Of `record`, which writes nothing. */
+const RECORDING_LEASE = '1d';
 
 const LASTING = {
   for: { value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
@@ -78,6 +80,19 @@ export const enable = ofServices(
       "rdcp enable 'DB_*' --rate 20 --calls 5000",
       'rdcp enable IMPORT --for 1h --print > controls.jwt',
     ],
+  }),
+);
+export const record = ofServices(
+  switching('record', {
+    summary: 'keep the calls of categories in memory, and write none: for tail --since and failures',
+    options: {
+      for: { value: '7d', help: `duration, after which it ends (default: ${RECORDING_LEASE})` },
+      permanent: { help: 'until it is ended (needs admin)' },
+      ...SELECTION_OPTIONS,
+      ...LEVEL,
+    },
+    notes: ["It ends with 'rdcp end' or 'rdcp disable'. What recorder.categories of the service records has no end."],
+    examples: ["rdcp record ORDERS 'DB_*' --for 7d", 'rdcp record ORDERS -m user.id=42', 'rdcp end ORDERS'],
   }),
 );
 export const disable = ofServices(
@@ -130,10 +145,10 @@ export const end = ofServices(
   }),
 );
 
-/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away. */
-type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten';
+/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away; `record` one that writes none. */
+type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten' | 'record';
 
-const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable' };
+const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable', record: 'enable' };
 
 function switching(
   verb: Verb,
@@ -158,6 +173,7 @@ function switching(
         return EXIT.refused;
       }
       if (settings.otelrdcp_dryRun === true) await assertKnowsOptions(client, 'has no dry run');
+      if (verb === 'record') await assertKnowsOptions(client, 'records nothing');
       const command: ControlCommand = {
         action: ACTIONS[verb] ?? (verb as ControlAction),
         ...(categories !== 'all' && { categories }),
@@ -223,15 +239,19 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   const given = duration(values, 'for');
   const { target, filter, when } = partOf(values);
   const id = text(values, 'id');
+  const records = verb === 'record';
   const level =
     verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
   const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
-  const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
+  const usual = records ? RECORDING_LEASE : leased ? LEASE : undefined;
+  const lasting = given ?? (values.permanent === true ? undefined : usual);
   const settings: ControlOptions = {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
     ...controlOptionsOf({ target, filter, when, ...(budget && { budget }) }),
     ...(budget === false && { otelrdcp_budget: false }),
+    ...(records && { otelrdcp_record: true as const }),
+    ...(records && values.permanent === true && { otelrdcp_permanent: true as const }),
     ...(level !== undefined && { otelrdcp_level: level }),
     ...(id !== undefined && { otelrdcp_id: id }),
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
@@ -411,13 +431,14 @@ async function noteStillOn(
 function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
   const timed = changes.filter(({ expiresAt }) => expiresAt !== undefined);
   return byText(timed, (change) => {
-    const time = timeText(change.effectiveAt, change.expiresAt ?? '', now);
+    const time = timeText(change.effectiveAt, change.expiresAt, now);
     return `${dryRun === true ? 'would be ' : ''}${madeText(change)} ${time}`;
   });
 }
 
-/** Such as `for 15m, until 14:05:12`. */
-function timeText(from: Timestamp, until: Timestamp, now: number): string {
+/** Such as `for 15m, until 14:05:12`, or `without an end`. */
+function timeText(from: Timestamp, until: Timestamp | undefined, now: number): string {
+  if (until === undefined) return 'without an end';
   return `for ${between(from, until)}, until ${clockTime(until, now)}`;
 }
 
@@ -431,8 +452,10 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   // The service says what it ended: activations leave no record of a change.
   if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
-  const { id, expiresAt } = activation;
+  const { id, expiresAt, record } = activation;
   const time = timeText(timestamp, expiresAt, now);
-  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
+  const part = partText(activation);
+  const state = `${record ? 'recorded' : 'on'}${part === '' ? '' : ` for ${part},`}`;
+  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}${state} ${time}`;
   return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }

@@ -101,12 +101,6 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
-/** The same as long as a category stays as it is. */
-function mark(category: DiscoveredCategory): string {
-  const { name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
-  return JSON.stringify([name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
-}
-
 interface View {
   /** @param counted whose calls the rates are, if not all are counted */
   show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
@@ -118,6 +112,13 @@ interface View {
 interface Change {
   readonly category: DiscoveredCategory;
   readonly who: string;
+}
+
+/** The same as long as a category stays as it is. */
+function mark({ name, enabled, temporary, ...category }: DiscoveredCategory): string {
+  const { otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded } = category;
+  const others = [otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded];
+  return JSON.stringify([name, enabled, temporary, ...others]);
 }
 
 /** Shows what is on at first, then what changes. */

@@ -20,17 +20,29 @@ export interface ChangeForm {
   readonly budget: ControlBudget | undefined;
   /** For an `enable` that is for some work or some lines alone. */
   readonly part?: ReadPart;
+  /** An `enable` that writes nothing. @default false */
+  readonly record?: boolean;
 }
 
-export function commandOf({ intent, categories, seconds, reason, budget, part = {} }: ChangeForm): ControlCommand {
+export function commandOf({
+  intent,
+  categories,
+  seconds,
+  reason,
+  budget,
+  part = {},
+  record = false,
+}: ChangeForm): ControlCommand {
   const said = reason.trim() === '' ? {} : { reason: reason.trim() };
   const action = actionOf(intent);
   if (action === 'reset') {
     return { action, categories, options: intent === 'end' ? { otelrdcp_only: 'temporary', ...said } : said };
   }
-  const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
-  const limits = action === 'disable' || seconds === undefined ? {} : { budget };
-  return { action, categories, options: { ...time, ...said, ...controlOptionsOf({ ...part, ...limits }) } };
+  const forGood = record ? { otelrdcp_permanent: true as const } : { temporary: false };
+  const time = seconds === undefined ? forGood : { temporary: true, duration: seconds };
+  const limits = action === 'disable' || seconds === undefined || record ? {} : { budget };
+  const only = { ...controlOptionsOf({ ...part, ...limits }), ...(record && { otelrdcp_record: record }) };
+  return { action, categories, options: { ...time, ...said, ...only } };
 }
 
 /** The answer to a change in words: what is so now, for whom, and where. */
@@ -42,7 +54,9 @@ export function receiptOf(response: ControlResponse, whom: string, processName =
     return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${nameSome(names, { most: 3 })}`];
   });
   if (activation !== undefined && action === 'enable') {
-    parts.push(`On for ${partText(activation)}: ${nameSome(categories, { most: 3 })}`);
+    const part = partText(activation);
+    const state = `${activation.record ? 'Recorded' : 'On'}${part && ` for ${part}`}`;
+    parts.push(`${state}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
   const applied = some ? `${capitalized(progressText(fleet, processName))}.` : '';

@@ -24,7 +24,8 @@ interface CategoryRowProps {
 /** Off, and not set: there is nothing to say but what it is. Such a row has one line. */
 export function isPlain(category: DiscoveredCategory): boolean {
   const { enabled, otelrdcp_origin: origin, otelrdcp_control: control } = category;
-  return !enabled && !isPartlyOn(category) && origin === 'default' && control === undefined;
+  const { otelrdcp_activations: activations } = category;
+  return !enabled && !isPartlyOn(category) && origin === 'default' && (control ?? activations) === undefined;
 }
 
 export function CategoryRow({ category, index, current, selected, onSelect }: CategoryRowProps) {

@@ -4,7 +4,7 @@ import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
-import { countOfParts, endOf, isPartlyOn, type Part, partsOf } from '../../../wire/words/state.ts';
+import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
 import { randomId } from '../../client/random-id.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -93,6 +93,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             <>
               {capitalized(settingText({ enabled, level: category.otelrdcp_level }))},{' '}
               {ORIGINS[category.otelrdcp_origin]}
+              {isRecorded(category) && '; recorded: its lines are kept in memory, and none is written'}
               {control && (
                 <>
                   {' '}
@@ -138,13 +139,13 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
 /** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
 function Parts({ category }: { readonly category: DiscoveredCategory }) {
   const parts = partsOf(category);
-  const more = countOfParts(category) - parts.length;
+  const more = countOfParts(category) - parts.filter(({ recorded }) => !recorded).length;
   if (parts.length === 0) return null;
   return (
     <section aria-label="On for">
       <h2>On for</h2>
       <Table
-        caption="Tenants and work that it is on for"
+        caption="Tenants and work that it is on or recorded for"
         head={['For whom', 'Time left', 'Who and why', 'Action']}
         rows={parts.map((part) => [
           part.activation ?? part.whom,

@@ -1,7 +1,7 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { levelText } from '../../../wire/words/level.ts';
-import { countOfParts, endOf, isPartlyOn, partsOf, stateOf, whomOf } from '../../../wire/words/state.ts';
+import { countOfParts, endOf, isPartlyOn, isRecorded, partsOf, stateOf, whomOf } from '../../../wire/words/state.ts';
 import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { printable, shortBytes, shortNumber } from '../parts/format.ts';
@@ -48,9 +48,10 @@ function End({ category }: { readonly category: DiscoveredCategory }) {
 
 /** Who switched it and why. Of several parts that it is on for, how many there are. */
 export function WhoAndWhy({ category }: { readonly category: DiscoveredCategory }) {
-  if (!isPartlyOn(category)) return <Who control={category.otelrdcp_control} />;
-  const count = countOfParts(category);
-  const parts = partsOf(category);
+  const recorded = isRecorded(category) && !isPartlyOn(category);
+  const parts = partsOf(category).filter((part) => recorded || !part.recorded);
+  const count = recorded ? parts.length : countOfParts(category);
+  if (!isPartlyOn(category) && (!recorded || count === 0)) return <Who control={category.otelrdcp_control} />;
   if (count === 1) return <Who control={parts[0]?.control} />;
   return (
     <span class="who" title={printable(parts.map(({ whom }) => whom).join('\n'), 2000).text}>
@@ -132,7 +133,8 @@ function Meter({ used, limit }: { readonly used: number; readonly limit: number 
 export function OnBadge({ category }: { readonly category: DiscoveredCategory }) {
   const { enabled, otelrdcp_level: level } = category;
   const { otelrdcp_activations: activations = [], otelrdcp_settings: settings } = category;
-  const records = settings === undefined && activations.length > 0 && activations.every(({ when }) => when);
+  const records = settings === undefined && activations.every(({ when, record }) => when ?? record);
   if (isPartlyOn(category)) return <Badge tone="one-tenant">{records ? 'Failures' : 'Partly'}</Badge>;
-  return <Badge tone={enabled ? 'on' : 'off'}>{capitalized(stateOf({ enabled, level }))}</Badge>;
+  const text = isRecorded(category) ? 'recorded' : stateOf({ enabled, level });
+  return <Badge tone={enabled ? 'on' : 'off'}>{capitalized(text)}</Badge>;
 }
