@@ -3,7 +3,7 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
-import { History, type HistoryOptions } from '../calls/tail/history.ts';
+import { NO_PAST } from '../calls/tail/past.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
@@ -15,7 +15,6 @@ import type { CategoryView, ControlPlane } from '../control/types.ts';
 import { type DeferredApp, deferApp } from '../endpoint/deferred.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
 import { gate } from '../gate/gate.ts';
-import type { ResolvedConfig } from '../options/config.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
 import { openSigner } from '../trail/signature.ts';
@@ -43,8 +42,6 @@ export interface State {
   readonly streams: OpenStreams;
   readonly choosing: Closable;
   readonly relay: Closable;
-  /** `undefined` where no lines are kept. */
-  readonly history: Closable | undefined;
   readonly alerts: Closable;
   /** `undefined` without `pull`. */
   readonly pulled: Closable | undefined;
@@ -174,13 +171,12 @@ export function openState(
   opened.push(choosing);
 
   const streams = new OpenStreams();
-  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule });
-  if (history !== undefined) opened.push(history);
   const relay = new Relay({
     gate,
     addTap: sink.addTap,
     recorder: sink.recorder,
-    history,
+    past: NO_PAST,
+    service: () => host.instance().service,
     work: host.work,
     budgetOf: sink.budgets.configured,
     messages: store.messages,
@@ -240,6 +236,7 @@ export function openState(
           sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
+      recorder: { keepSeconds: 0, isRecorded: () => false },
       outputs: sink.outputs,
     },
     host: {
@@ -262,7 +259,7 @@ export function openState(
   const started = plane.start();
   fleet?.start();
 
-  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
+  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, alerts, pulled, app, started };
 }
 
 /** Wall time at which the last temporary control ends; of tenants that the views do not list, that is not known. */
@@ -294,13 +291,4 @@ function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind
 function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
   const names = new Set(holding.map(({ name }) => name));
   return [...seen].map((name) => [name, names.has(name)]);
-}
-
-/** `undefined` where no lines are kept. */
-function openHistory(
-  tail: ResolvedConfig['tail'],
-  options: Omit<HistoryOptions, 'seconds' | 'categories'>,
-): History | undefined {
-  if (tail === false || tail.historySeconds === 0) return undefined;
-  return new History({ ...options, seconds: tail.historySeconds, categories: tail.historyCategories });
 }

@@ -58,6 +58,7 @@ import { type Budgets, discovery, metrics, refreshCategories, type SourceOf, sta
 import { consoleCode, consoleFiles, consoleRedirect, consoleSession, setPageHeaders } from './routes/console.ts';
 import { control } from './routes/control.ts';
 import { events } from './routes/events.ts';
+import { failures } from './routes/failures.ts';
 import { forecast } from './routes/forecast.ts';
 import { createTokenCalls, jwks, oauthMetadata, revoke, token } from './routes/oauth.ts';
 import { openApi } from './routes/openapi.ts';
@@ -82,6 +83,12 @@ interface DebugCalls {
   /** The tenants that the application has worked for in this process. */
   readonly namedTenants: ReadonlySet<string>;
   readonly budgets: Budgets;
+  readonly recorder: {
+    /** How long finished work is kept, in seconds. */
+    readonly keepSeconds: number;
+    /** Whether a category is recorded, by its name. */
+    isRecorded(category: string): boolean;
+  };
   /** Where debug calls go, and whether they are lost. */
   readonly outputs: DebugOutputs;
 }
@@ -280,6 +287,8 @@ export function createApp(dependencies: AppDependencies): Handle {
     const lines = tail(streaming, config.tail);
     get(PATHS.tail, ...open, lines);
     post(PATHS.tail, ...open, jsonBody(), lines);
+    const reading = [credential, reads, authorize(config.tail.scope, 'tail'), tenancy(addressing, 'tail')];
+    post(PATHS.failures, ...reading, jsonBody(), answer(failures(dependencies, recordAccess)));
   }
 
   if (tokens !== undefined) {

@@ -62,10 +62,10 @@ export type AuditedTail =
     };
 
 /**
- * Why the server ended a tail: its time is over, its number of lines was reached, the credential expired or was revoked, the
- * server shuts down, or the same client began another and had no place left.
+ * Why the server ended a tail: its time is over, its number of lines was reached, only the past was asked for, the credential
+ * expired or was revoked, the server shuts down, or the same client began another and had no place left.
  */
-export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
+export type TailEndReason = 'expired' | 'budget' | 'past' | 'revoked' | 'shutdown' | 'replaced';
 
 /** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`. */
 export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { checkHistory, checkTail } from './fleet.ts';
+import { checkTail } from './fleet.ts';
 
 test('an operator sees one tenant’s lines of three processes, in one place alone', {
   skip: whyNoRedis(),
@@ -8,10 +8,4 @@ test('an operator sees one tenant’s lines of three processes, in one place alo
   const redis = await startRedis();
   t.after(() => redis.close());
   await checkTail(t, redis.url);
-});
-
-test('the lines of three processes from before a tail come first, each once', { skip: whyNoRedis() }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  await checkHistory(t, redis.url);
 });

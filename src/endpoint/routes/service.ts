@@ -55,7 +55,7 @@ export function wellKnown(
       audit: PATHS.audit,
       session: PATHS.session,
       forecast: PATHS.forecast,
-      ...(config.tail !== false && { tail: PATHS.tail }),
+      ...(config.tail !== false && { tail: PATHS.tail, failures: PATHS.failures }),
       events: PATHS.events,
       ...(takesNotifications(config) && { alerts: PATHS.alerts }),
       approvals: PATHS.approvals,

@@ -1,6 +1,6 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { nameSome } from '../../wire/printable.ts';
-import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
+import type { TailCounts, TailEvent, TailNow, TailOpen } from '../../wire/streams.ts';
 import { counted } from './words.ts';
 
 /** After this time without a line a tail says why, in milliseconds. */
@@ -13,10 +13,14 @@ const DROPPED_MS = 10_000;
 const ENDS: Readonly<Record<string, string>> = {
   expired: 'The time is over.',
   budget: 'All requested lines have arrived.',
+  past: 'All recorded lines have arrived.',
   revoked: 'The credential has expired or was revoked.',
   shutdown: 'The service is shutting down.',
   replaced: 'A newer tail of this machine took its place.',
 };
+
+/** Ends that were asked for. */
+const COMPLETE: ReadonlySet<string> = new Set(['expired', 'budget', 'past']);
 
 interface Saying {
   readonly note: (text: string) => void;
@@ -122,9 +126,10 @@ export class TailNotes {
       this.#sayDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);
     else if (event === 'counts') this.#counts = data;
+    else if (event === 'now') this.#pastOver(data);
     else {
       this.#dropped = Math.max(this.#dropped, data.dropped);
-      this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
+      this.endedEarly = !COMPLETE.has(data.reason);
       this.#shutDown = data.reason === 'shutdown';
       if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
       else note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
@@ -153,6 +158,14 @@ export class TailNotes {
     if (this.#open === undefined) return undefined;
     if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
     return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
+  }
+
+  #pastOver({ instances: { asked, answered } }: TailNow): void {
+    const { note } = this.#saying;
+    if (answered < asked) note(`Recorded lines of ${answered} of ${processes(asked)}.`);
+    if (this.#lines === 0) note('No recorded line matches.');
+    this.#quiet = true;
+    this.#openedAt = this.#saying.now();
   }
 
   #sayDropped(): void {

@@ -6,11 +6,13 @@ import type { TailSettings } from './tail-session.ts';
 
 /** The tail by the command `rdcp`; `undefined` for a number of processes that it has no option for. */
 export function rdcpCommand(settings: TailSettings): string | undefined {
-  const { categories, seconds, rate, log, tenant, target, filter, when } = settings;
+  const { categories, seconds, rate, log, tenant, target, filter, when, since, past } = settings;
   const { match = {}, instances } = target ?? {};
   if ((instances?.count ?? 1) > 1) return undefined;
   const given: readonly (readonly [option: string, value?: string | number])[] = [
     ['--for', formatDuration(seconds)],
+    ...(since === undefined ? [] : [['--since', formatDuration(since)] as const]),
+    ...(past ? [['--past'] as const] : []),
     ...(tenant === undefined ? [] : [['--tenant', tenant] as const]),
     ...(rate === undefined ? [] : [['--rate', rate] as const]),
     ...(log ? [['--also-log'] as const] : []),
