@@ -30,11 +30,7 @@ if (process.argv[2] === 'tailed') {
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
-      past: {
-        reach: { since: undefined, works: 0, bytes: 0 },
-        lines: async () => ({ lines: [], more: 0 }),
-        works: async () => ({ works: [], more: false }),
-      },
+      past: sink.recorder.past,
       service: () => 'benchmark',
       work: new WorkFollower(gate.work),
       budgetOf: sink.budgets.configured,

@@ -69,11 +69,7 @@ function offBeside(name: string, begin: (relay: InstanceType<typeof Relay>) => u
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
-      past: {
-        reach: { since: undefined, works: 0, bytes: 0 },
-        lines: async () => ({ lines: [], more: 0 }),
-        works: async () => ({ works: [], more: false }),
-      },
+      past: sink.recorder.past,
       service: () => 'benchmark',
       work: new WorkFollower(gate.work),
       budgetOf: sink.budgets.configured,

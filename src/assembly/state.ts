@@ -3,7 +3,7 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
-import { NO_PAST } from '../calls/tail/past.ts';
+import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
@@ -175,7 +175,7 @@ export function openState(
     gate,
     addTap: sink.addTap,
     recorder: sink.recorder,
-    past: NO_PAST,
+    past: sink.recorder.past,
     service: () => host.instance().service,
     work: host.work,
     budgetOf: sink.budgets.configured,
@@ -236,7 +236,10 @@ export function openState(
           sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
-      recorder: { keepSeconds: 0, isRecorded: () => false },
+      recorder: {
+        keepSeconds: { ...RECORDER_DEFAULTS, ...config.recorder }.keepSeconds,
+        recorded: () => new Map(gate.categories().map(({ name, index }) => [name, sink.recorder.isRecorded(index)])),
+      },
       outputs: sink.outputs,
     },
     host: {

@@ -86,8 +86,8 @@ interface DebugCalls {
   readonly recorder: {
     /** How long finished work is kept, in seconds. */
     readonly keepSeconds: number;
-    /** Whether a category is recorded, by its name. */
-    isRecorded(category: string): boolean;
+    /** Whether each category of this process is recorded, by its name. */
+    recorded(): ReadonlyMap<string, boolean>;
   };
   /** Where debug calls go, and whether they are lost. */
   readonly outputs: DebugOutputs;

@@ -46,13 +46,15 @@ export class ControllerAttachment implements Attachment {
   readonly leastLevels = new Uint8Array(CAPACITY);
   /** A tap wants the calls of the category. */
   readonly tapped: Uint32Array;
+  /** The calls of the category are recorded. */
+  readonly recorded = createBits();
   /** Categories that at least one tenant overrides. Where a bit is clear, the tenant is not looked up. */
   readonly tenanted = createBits();
   suspended = false;
   /** The keys are the tenant and the category's index. */
   readonly #overrides = new Map<string, Map<number, Override>>();
   readonly #tenantsOn = createBits();
-  readonly #unwatch: (() => void) | undefined;
+  readonly #unwatch: readonly ((() => void) | undefined)[];
   readonly #overrideCount = new Uint32Array(CAPACITY);
   readonly #onCount = new Uint32Array(CAPACITY);
   readonly #reported = createBits();
@@ -75,15 +77,17 @@ export class ControllerAttachment implements Attachment {
     this.tapped = memory.tapped;
     this.settled = memory.settled;
     this.levels = memory.levels;
-    this.#unwatch = controller.sink.watchTaps?.((index, on) => {
-      writeBit(this.tapped, index, on);
+    const follow = (bits: Uint32Array) => (index: number, on: boolean) => {
+      writeBit(bits, index, on);
       listener.changed(this, index >>> 5);
-    });
+    };
+    const { sink } = controller;
+    this.#unwatch = [sink.watchTaps?.(follow(this.tapped)), sink.watchRecorded?.(follow(this.recorded))];
   }
 
-  /** The categories of one word that are on globally or for some tenant. */
+  /** The categories of one word whose calls anybody wants: on globally or for some tenant, tapped or recorded. */
   interest(word: number): number {
-    return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]!;
+    return this.suspended ? 0 : this.base[word]! | this.#tenantsOn[word]! | this.tapped[word]! | this.recorded[word]!;
   }
 
   setBase(index: number, on: boolean, settled = true, level: number = ANY_LEVEL): void {
@@ -155,7 +159,7 @@ export class ControllerAttachment implements Attachment {
   }
 
   detach(): void {
-    this.#unwatch?.();
+    for (const unwatch of this.#unwatch) unwatch?.();
     this.#listener.detached(this);
   }
 

@@ -33,6 +33,7 @@ export class Calls {
   readonly #tenanted: Uint32Array;
   readonly #base: Uint32Array;
   readonly #tapped: Uint32Array;
+  readonly #recorded: Uint32Array;
   readonly #leastLevels: Uint8Array;
   readonly #calls: Float64Array;
   readonly #dropped: Float64Array;
@@ -56,6 +57,7 @@ export class Calls {
     this.#tenanted = memory.tenanted;
     this.#base = memory.base;
     this.#tapped = memory.tapped;
+    this.#recorded = memory.recorded;
     this.#leastLevels = memory.leastLevels;
     this.#calls = memory.calls;
     this.#dropped = memory.dropped;
@@ -79,9 +81,9 @@ export class Calls {
     return this.#storage.run({ tenantId, words: this.#base, epoch: 0 }, fn);
   }
 
-  /** Whether a call of a category with a set interest bit reaches an output or a tap. */
+  /** Whether a call of a category with a set interest bit reaches an output or a tap, or is recorded. */
   resolve(category: CategoryHandle, level: number = LEVEL.debug): boolean {
-    return this.#isOn(category, level) || this.#isTapped(category);
+    return this.#isOn(category, level) || this.#isTapped(category) || this.#isRecorded(category);
   }
 
   /** The least urgent level that comes out for the current tenant while the category is on; 0 for every line. */
@@ -97,7 +99,7 @@ export class Calls {
   }
 
   taps({ word, mask }: CategoryHandle): boolean {
-    return (this.#tapped[word]! & mask) !== 0;
+    return ((this.#tapped[word]! | this.#recorded[word]!) & mask) !== 0;
   }
 
   /** Whether a control, a setting or the configuration decides for the current tenant, and not the default. */
@@ -111,7 +113,9 @@ export class Calls {
 
   allows(category: CategoryHandle, admitted: boolean, level: number): boolean {
     if (!category.wanted) return admitted && !this.decides(category);
-    return this.decides(category) ? this.resolve(category, level) : admitted || this.#isTapped(category);
+    return this.decides(category)
+      ? this.resolve(category, level)
+      : admitted || this.#isTapped(category) || this.#isRecorded(category);
   }
 
   /**
@@ -126,6 +130,23 @@ export class Calls {
     given: Given | (() => Described | undefined),
     bytes?: number,
     level: number = LEVEL.debug,
+  ): boolean {
+    const { word, mask } = category;
+    if ((this.#recorded[word]! & mask) === 0) return this.#emitNow(category, message, given, bytes, level);
+    const isOnlyRecorded = ((this.#base[word]! | this.#tenanted[word]! | this.#tapped[word]!) & mask) === 0;
+    if (isOnlyRecorded) return this.#record(category, message, given, bytes !== undefined, level, false);
+    const shared = bytes === undefined ? once(given) : given;
+    const written = this.#emitNow(category, message, shared, bytes, level);
+    this.#record(category, message, shared, bytes !== undefined, level, written);
+    return written;
+  }
+
+  #emitNow(
+    category: CategoryHandle,
+    message: string,
+    given: Given | (() => Described | undefined),
+    bytes: number | undefined,
+    level: number,
   ): boolean {
     if (this.#refuses(category)) return false;
     const on = this.#isOn(category, level);
@@ -157,8 +178,12 @@ export class Calls {
     try {
       const tenantId = this.#tenantOf(descriptor);
       if (written) this.#count(descriptor, tenantId);
-      if (nested || !this.#isTapped(category)) return written;
-      return this.#tap(descriptor, '', describe, tenantId, true, level, written) || written;
+      if (nested) return written;
+      const comesOut =
+        (this.#isTapped(category) && this.#tap(descriptor, '', describe, tenantId, true, level, written)) || written;
+      this.#emitting = false;
+      if (this.#isMarked(this.#recorded, category)) this.#record(category, '', describe, true, level, comesOut);
+      return comesOut;
     } finally {
       this.#emitting = nested;
     }
@@ -239,7 +264,7 @@ export class Calls {
       const { sink } = active!.controller;
       const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
       if (described === undefined) return false;
-      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, counted, level);
+      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, level);
       if (outcome === undefined) return false;
       const { activated, dropped, failure } = outcome;
       if (activated && !counted) this.#count(descriptor, tenantId);
@@ -265,7 +290,7 @@ export class Calls {
 
   #isTapped(category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.taps(category) || active === undefined) return false;
+    if (!this.#isMarked(this.#tapped, category) || active === undefined) return false;
     const { descriptor } = category;
     try {
       return active.controller.sink.tapped?.(descriptor, this.#tenantOf(descriptor)) ?? true;
@@ -277,7 +302,7 @@ export class Calls {
 
   #isActivated(category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.taps(category) || active === undefined) return false;
+    if (!this.#isMarked(this.#tapped, category) || active === undefined) return false;
     const { descriptor } = category;
     try {
       return active.controller.sink.activated?.(descriptor, this.#tenantOf(descriptor)) === true;
@@ -285,6 +310,54 @@ export class Calls {
       active.failed(descriptor, error);
       return false;
     }
+  }
+
+  #isMarked(bits: Uint32Array, { word, mask }: CategoryHandle): boolean {
+    return (bits[word]! & mask) !== 0;
+  }
+
+  #isRecorded(category: CategoryHandle): boolean {
+    const active = this.#active;
+    if (!this.#isMarked(this.#recorded, category) || active === undefined) return false;
+    const { descriptor } = category;
+    try {
+      return active.controller.sink.records?.(descriptor, this.#tenantOf(descriptor)) === true;
+    } catch (error) {
+      active.failed(descriptor, error);
+      return false;
+    }
+  }
+
+  /**
+   * Records a call. Never throws.
+   * @param own whether the caller writes the line itself; `given` then describes it
+   * @param written whether it was written
+   * @returns false: a recorded call is not written
+   */
+  #record(
+    { descriptor }: CategoryHandle,
+    message: string,
+    given: Given | (() => Described | undefined),
+    own: boolean,
+    level: number,
+    written: boolean,
+  ): false {
+    const active = this.#active;
+    if (this.#emitting || active === undefined) return false;
+    this.#emitting = true;
+    try {
+      const tenantId = this.#tenantOf(descriptor);
+      const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
+      if (described === undefined) return false;
+      const { sink } = active.controller;
+      const failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
+      if (failure !== undefined) active.failed(descriptor, failure.error);
+    } catch (error) {
+      active.failed(descriptor, error);
+    } finally {
+      this.#emitting = false;
+    }
+    return false;
   }
 
   #isOn(category: CategoryHandle, level: number = LEVEL.debug): boolean {
@@ -397,4 +470,19 @@ export class Calls {
     countDrop(this.#dropped, descriptor.index, DROP.failed);
     return fn();
   }
+}
+
+/** A function that was given runs once, also where its call is both recorded and written. */
+function once<T>(given: T): T {
+  if (typeof given !== 'function') return given;
+  let called = false;
+  let value: unknown;
+  const run = () => {
+    if (!called) {
+      value = given();
+      called = true;
+    }
+    return value;
+  };
+  return run as T;
 }

@@ -185,11 +185,12 @@ export class GateCore implements Gate {
     const active = this.#active;
     // The main thread writes the bits of a gate that follows it.
     if (active === undefined || active !== this.#linked) {
-      const { interest, tenanted, base, tapped, settled, levels, leastLevels } = this.memory;
+      const { interest, tenanted, base, tapped, recorded, settled, levels, leastLevels } = this.memory;
       interest[word] = active?.interest(word) ?? 0;
       tenanted[word] = active?.tenanted[word] ?? 0;
       base[word] = active?.base[word] ?? 0;
       tapped[word] = active?.tapped[word] ?? 0;
+      recorded[word] = active?.suspended === false ? active.recorded[word]! : 0;
       settled[word] = active?.suspended === false ? active.settled[word]! : 0;
       for (let index = word << 5; index < (word + 1) << 5; index++) {
         levels[index] = active?.levels[index] ?? 0;

@@ -1,4 +1,4 @@
-import { CAPACITY } from './bits.ts';
+import { CAPACITY, createBits } from './bits.ts';
 import { DROP_SLOTS } from './drops.ts';
 
 // A worker thread shares its memory with the main thread, which writes the bits, while the worker writes its counts: each
@@ -32,6 +32,8 @@ export interface GateMemory {
   readonly tenanted: Uint32Array;
   readonly base: Uint32Array;
   readonly tapped: Uint32Array;
+  /** Categories whose calls are recorded in the main thread; none in a worker thread. */
+  readonly recorded: Uint32Array;
   readonly settled: Uint32Array;
   /** By category, the level of the base, and the least of all that any tenant or the base has (`levels.ts`). */
   readonly levels: Uint8Array;
@@ -63,6 +65,7 @@ export function viewMemory({ bits, counts }: MemoryBuffers): GateMemory {
     base: words(2),
     tapped: words(3),
     settled: words(4),
+    recorded: createBits(),
     levels: new Uint8Array(bits, LEVELS_AT, CAPACITY),
     leastLevels: new Uint8Array(bits, LEVELS_AT + CAPACITY, CAPACITY),
     calls: new Float64Array(counts, 0, CAPACITY),

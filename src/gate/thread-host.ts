@@ -189,14 +189,16 @@ export class ThreadHost {
   #writeBits({ memory, threadIndexes }: Follower, index: number): void {
     const at = threadIndexes.get(index);
     if (at === undefined) return;
-    const { interest, tenanted, base, tapped, settled, levels, leastLevels } = this.#core.memory;
+    const { interest, tenanted, base, tapped, recorded, settled, levels, leastLevels } = this.#core.memory;
     memory.levels[at] = levels[index]!;
     memory.leastLevels[at] = leastLevels[index]!;
     writeSharedBit(memory.base, at, hasBit(base, index));
     writeSharedBit(memory.tenanted, at, hasBit(tenanted, index));
     writeSharedBit(memory.tapped, at, hasBit(tapped, index));
     writeSharedBit(memory.settled, at, hasBit(settled, index));
-    writeSharedBit(memory.interest, at, hasBit(interest, index));
+    // The work that a call in a thread belongs to is not followed, so nothing is recorded there.
+    const isOnlyRecorded = hasBit(recorded, index) && ![base, tenanted, tapped].some((bits) => hasBit(bits, index));
+    writeSharedBit(memory.interest, at, hasBit(interest, index) && !isOnlyRecorded);
   }
 
   #sendState(follower: Follower): void {

@@ -27,7 +27,7 @@ export class ThreadLink implements Controller {
   readonly memory: GateMemory;
   readonly sink: Sink = {
     emit: (category, message, given, tenantId) => this.#emit(category, message, given, tenantId, false),
-    tap: (category, message, given, tenantId, _written, _anyway, level) => {
+    tap: (category, message, given, tenantId, _written, level) => {
       this.#emit(category, message, given, tenantId, true, level);
       return undefined;
     },

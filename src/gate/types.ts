@@ -93,7 +93,7 @@ export interface GatedCategory extends Category {
   readonly level: number;
   /** The least urgent {@link level} of all tenants; 0 if no control has one. */
   readonly leastLevel: number;
-  /** Whether any tap wants calls of the category, so that {@link passes} may describe a line. */
+  /** Whether any tap wants calls of the category, or they are recorded, so that {@link passes} may describe a line. */
   readonly tapped: boolean;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
   readonly decided: boolean;
@@ -186,6 +186,24 @@ export interface Sink {
   watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
   /** Whether a tap or an activation of the category accepts a call of this tenant, here and now. @default true */
   tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /** Calls back with every category whose calls are recorded, at once and whenever that changes. @returns a function that ends it */
+  watchRecorded?(listener: (index: number, recorded: boolean) => void): () => void;
+  /** Whether `.enabled` is true because a call that is made here and now would be recorded. @default false */
+  records?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /**
+   * Records a call of a recorded category.
+   * @param level of the line
+   * @param written whether it was written as well
+   * @returns the error of its attributes
+   */
+  record?(
+    category: CategoryDescriptor,
+    message: string,
+    attributes: Given,
+    tenantId: string | undefined,
+    level: number,
+    written: boolean,
+  ): AttributeFailure | undefined;
   /** Whether an activation has the category on for this tenant, here and now. @default false */
   activated?(category: CategoryDescriptor, tenantId?: string): boolean;
   /**
@@ -201,7 +219,6 @@ export interface Sink {
   /**
    * Sends a call of a tapped category that is off to its activations and taps. It counts if it belongs to an activation.
    * @param written whether the caller writes the line itself
-   * @param anyway whether it does so whatever the outcome is. @default false
    * @param level of the line. @default debug
    * @returns `undefined` when none took it
    */
@@ -211,7 +228,6 @@ export interface Sink {
     attributes: Given,
     tenantId: string | undefined,
     written: boolean,
-    anyway?: boolean,
     level?: number,
   ): TapOutcome | undefined;
 }

@@ -48,11 +48,11 @@ export class Work {
   followed: FollowedWork | undefined;
   /** How often its attributes were set. */
   changes = 0;
-  readonly #attributes: Map<string, string>;
+  /** Copied before it is changed. */
+  #attributes: ReadonlyMap<string, string>;
 
-  /** @param attributes copied */
   constructor(attributes: ReadonlyMap<string, string> = NO_ATTRIBUTES, request?: ServedRequest) {
-    this.#attributes = new Map(attributes);
+    this.#attributes = attributes;
     this.request = request;
   }
 
@@ -63,19 +63,21 @@ export class Work {
 
   set(attributes: WorkAttributes): void {
     this.changes += 1;
+    const own = new Map(this.#attributes);
     try {
-      for (const [name, value] of Object.entries(attributes)) this.#set(name, value);
+      for (const [name, value] of Object.entries(attributes)) setAttribute(own, name, value);
     } catch {
       // A getter or a proxy of the application that throws must not throw into it.
     }
+    this.#attributes = own;
   }
+}
 
-  #set(name: string, value: unknown): void {
-    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return;
-    const text = String(value);
-    if (name.length > MAX_LENGTH || text.length > MAX_LENGTH) return;
-    if (this.#attributes.size < MAX_ATTRIBUTES || this.#attributes.has(name)) this.#attributes.set(name, text);
-  }
+function setAttribute(attributes: Map<string, string>, name: string, value: unknown): void {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return;
+  const text = String(value);
+  if (name.length > MAX_LENGTH || text.length > MAX_LENGTH) return;
+  if (attributes.size < MAX_ATTRIBUTES || attributes.has(name)) attributes.set(name, text);
 }
 
 /** The current piece of work. */

@@ -6,8 +6,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ActivePart } from '../../src/calls/emit/activations.ts';
-import { RECORDER_DEFAULTS, type RecorderLimits } from '../../src/calls/emit/recorder.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
+import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
+import type { RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
@@ -94,18 +95,16 @@ describe('calls of work that fails', () => {
         gate.work.fail(new TypeError('secret'));
       }),
     );
-    const of = {
-      'rdcp.recorded': true,
-      'rdcp.work.id': '80000000',
-      'rdcp.work.outcome': 'job failed after 1.5 s, TypeError',
-    };
+    const of = { 'rdcp.recorded': true, 'rdcp.work.id': '80000001' };
+    // The outcome is on the first line of the work.
+    const outcome = { 'rdcp.work.outcome': 'job failed after 1.5 s, TypeError' };
     assert.deepEqual(
       records.map(({ timestamp, message, attributes, tenant }) => ({ timestamp, message, attributes, tenant })),
       [
         {
           timestamp: '1970-01-01T00:00:01.000Z',
           message: 'one',
-          attributes: { password: '[redacted]', ...of },
+          attributes: { password: '[redacted]', ...of, ...outcome },
           tenant: 'acme',
         },
         { timestamp: '1970-01-01T00:00:02.500Z', message: 'two', attributes: { rows: 1, ...of }, tenant: 'acme' },

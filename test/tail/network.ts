@@ -1,7 +1,5 @@
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
-import { takesTenant } from '../../src/calls/emit/selection.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
-import type { Past, PastLine, PastWork } from '../../src/calls/recorder/types.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import type { LineBatch } from '../../src/calls/tail/types.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -9,7 +7,6 @@ import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { MessageStore } from '../../src/store/message-store.ts';
-import { timestamp } from '../../src/wire/time.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -64,13 +61,12 @@ export function network() {
     for (const category of categories) gate.category(category);
     const attachment = gate.attach(new RecordingController(4096, sink));
     const address = `at-${name}`;
-    const recorded = new RecordedInMemory();
     const relay = new Relay({
       whileChosen: (_choice, begin) => begin(),
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
-      past: recorded,
+      past: sink.recorder.past,
       service: () => `service of ${name}`,
       work,
       budgetOf: sink.budgets.configured,
@@ -83,53 +79,17 @@ export function network() {
       randomUUID: () => crypto.randomUUID(),
     });
     if (!alone) handles.set(address, { hear: (message, from) => relay.hear(message, from) });
-    return { relay, gate, recorded, attachment, address, lines, database: gate.category('DATABASE') };
+    /** Records all calls of its categories. */
+    const record = () => {
+      for (const category of gate.categories()) sink.setRecorded(category, true);
+    };
+    return { relay, gate, record, attachment, address, lines, database: gate.category('DATABASE') };
   }
 
   return { time, cut, doubtful, sent, process };
 }
 
 export type Network = ReturnType<typeof network>;
-
-/** What a recorder would give back, in a few turns of the event loop. */
-export class RecordedInMemory implements Past {
-  readonly kept: PastLine[] = [];
-  readonly failed: PastWork[] = [];
-  reach = { since: 0, works: 0, bytes: 0 };
-
-  /** @param at in milliseconds since the epoch */
-  add(at: number, message: string, more: Partial<PastLine> = {}): void {
-    const order = this.kept.length;
-    const line = {
-      timestamp: timestamp(at),
-      severity: 'DEBUG',
-      category: 'DATABASE',
-      message,
-      attributes: {},
-    } as const;
-    this.kept.push({ ...line, ...more, order });
-  }
-
-  async lines(query: Parameters<Past['lines']>[0]) {
-    const { categories, since, limit, filter, match } = query;
-    const found = this.kept.filter(
-      (line) =>
-        categories.includes(line.category) &&
-        Date.parse(line.timestamp) >= since &&
-        takesTenant(query, line.tenant) &&
-        Object.entries(match ?? {}).every(([name, value]) => line.attributes[name] === value) &&
-        (filter?.text === undefined || line.message.startsWith(filter.text.replace('*', ''))),
-    );
-    await new Promise((resolve) => setImmediate(resolve));
-    return { lines: found.slice(-limit), more: Math.max(0, found.length - limit) };
-  }
-
-  async works(query: Parameters<Past['works']>[0]) {
-    const { since, limit } = query;
-    const found = this.failed.filter((work) => work.at >= since && takesTenant(query, work.tenant)).reverse();
-    return { works: found.slice(0, limit), more: found.length > limit };
-  }
-}
 
 /** Keeps what a tail receives. */
 export function receiver() {

@@ -102,7 +102,7 @@ test('a filter that takes its time is given no more lines in that second, and th
         return () => undefined;
       },
       instanceId: 'a',
-      recorder: { open: () => () => {}, record() {}, records: false },
+      recorder: { record: () => () => {} },
       work: new WorkFollower(new WorkContext()),
       clock,
       now: clock.now,

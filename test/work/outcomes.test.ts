@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { type PieceOfWork, WorkOutcomes } from '../../src/calls/work/outcomes.ts';
+import { summaryOf } from '../../src/calls/work/summary.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import { until } from '../support/until.ts';
 import { listen, serve } from './following.ts';
@@ -28,7 +29,7 @@ function following(t: TestContext) {
   });
   t.after(stop);
   const summaries = () =>
-    ended.map((piece) => `${piece.failure === undefined ? 'ok' : 'failed'}: ${piece.summary((text) => text)}`);
+    ended.map((piece) => `${piece.failure === undefined ? 'ok' : 'failed'}: ${summaryOf(piece.facts, (text) => text)}`);
   return { time, host, context, outcomes, ended, summaries, stop };
 }
 

@@ -2,10 +2,10 @@ import { DROP, type DropCode } from '../../gate/drops.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
+import { type HeldOutput, RECORDED_RATE, type Recorder } from '../recorder/recorder.ts';
 import type { Budget } from './budget.ts';
 import type { Budgets } from './budgets.ts';
 import { type Call, recordOf } from './record.ts';
-import { type HeldOutput, RECORDED_RATE, type Recorder } from './recorder.ts';
 import { type Matching, type Part, Selection, type SelectionOptions } from './selection.ts';
 import { Attached } from './taps.ts';
 
@@ -16,6 +16,8 @@ const MAX_LOOKS = 5000;
 export interface ActivePart extends Part {
   /** The least urgent level that it lets out (`gate/levels.ts`). @default every line */
   readonly level?: number;
+  /** Whether its calls are only recorded, and kept for who asks for the past. */
+  readonly record?: boolean;
   /** Its own limits; `false` for none. @default the budget of the category */
   readonly budget?: ControlBudget | false | undefined;
   /** Called once, from inside a debug call, when a total of the budget is used up. */
@@ -24,7 +26,7 @@ export interface ActivePart extends Part {
 
 export interface ActivationsOptions extends SelectionOptions {
   readonly budgets: Pick<Budgets, 'open' | 'openApart' | 'release' | 'ofCall'>;
-  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  readonly recorder: Pick<Recorder, 'record'>;
   /** Writes a recorded call. */
   readonly write: HeldOutput['write'];
   /** Called after recorded calls of failed work were written. */
@@ -46,8 +48,6 @@ export interface ActiveCategory {
   spend(call: Call): void;
   /** Lines for which the expression of its filter could not be evaluated. */
   readonly unevaluated: number;
-  /** Keeps the call until the outcome of its work is known, instead. */
-  readonly record?: (call: Call) => void;
 }
 
 const NONE: readonly ActiveCategory[] = [];
@@ -58,6 +58,8 @@ export class Activations {
   readonly #attached = new Attached<ActiveCategory>();
   /** The same ones by category, found by the work that they are for. */
   readonly #matching = new Map<number, Matching<ActiveCategory>>();
+  /** What the lines of recorded work are chosen by. */
+  readonly #recording = new Attached<Selection>();
 
   constructor(options: ActivationsOptions) {
     this.#options = options;
@@ -65,7 +67,7 @@ export class Activations {
 
   /** Switches a part of a category on. Returns a function that ends it. */
   begin(category: CategoryDescriptor, part: ActivePart): () => void {
-    if (part.when !== undefined) return this.#beginRecording(category, { ...part, when: part.when });
+    if (part.when !== undefined || part.record === true) return this.#beginRecording(category, part);
     const { budgets, now } = this.#options;
     const selection = new Selection({ ...part, match: undefined }, this.#options);
     const { filtersLines } = selection;
@@ -95,36 +97,34 @@ export class Activations {
     };
   }
 
-  #beginRecording(category: CategoryDescriptor, part: ActivePart & Pick<HeldOutput, 'when'>): () => void {
-    const { budgets, now, recorder, write, failed } = this.#options;
-    const selection = new Selection({ ...part, match: undefined }, this.#options);
+  #beginRecording(category: CategoryDescriptor, part: ActivePart): () => void {
+    const { budgets, recorder, write, failed } = this.#options;
+    const { level = ANY_LEVEL, tenantId, tenants, when } = part;
+    const selection = new Selection(part, this.#options);
     const { filtersLines } = selection;
     const looks = filtersLines ? budgets.open(category, { callsPerSecond: MAX_LOOKS }) : undefined;
     const budget =
-      part.budget === undefined
-        ? budgets.openApart(category, RECORDED_RATE)
-        : part.budget && budgets.open(category, part.budget, part.exhausted);
-    const output = { when: part.when, budget: budget || undefined, write, failed };
-    const close = recorder.open(output);
-    const remove = this.#add(category, part, {
-      level: part.level ?? ANY_LEVEL,
-      filtersLines: true,
-      get unevaluated() {
-        return selection.unevaluated;
-      },
-      takesCall: (tenantId) => recorder.records && selection.takesCall(tenantId),
-      admit: () => (selection.hasTime ? looks?.admit() : DROP.budget),
-      admitLine: () => false,
-      spend: () => {},
-      record(call) {
-        if (!filtersLines || selection.takesLine(recordOf(call, now()))) recorder.record(output, category, call);
-      },
+      when === undefined || part.budget === false
+        ? undefined
+        : part.budget === undefined
+          ? budgets.openApart(category, RECORDED_RATE)
+          : budgets.open(category, part.budget, part.exhausted);
+    const stop = recorder.record(category, {
+      isWhole: level === ANY_LEVEL && tenantId === undefined && tenants === undefined && !filtersLines && !part.match,
+      level,
+      isOfTenant: (tenant) => selection.isOfTenant(tenant),
+      isOfWork: (surroundings) => selection.matches(surroundings),
+      takesLine: filtersLines
+        ? (line) => selection.hasTime && looks?.admit() === undefined && selection.takesLine(line)
+        : undefined,
+      output: when && { when, isLog: true, budget, write, failed },
     });
+    const forget = this.#recording.add(category, selection);
     return () => {
-      remove();
+      stop();
+      forget();
       selection.end();
-      close();
-      for (const each of [budget, looks]) if (each) budgets.release(each);
+      for (const each of [budget, looks]) if (each !== undefined) budgets.release(each);
     };
   }
 
@@ -166,7 +166,8 @@ export class Activations {
 
   /** Lines for which the filters in force could not be evaluated. */
   unevaluated(index: number): number {
-    return this.#attached.of({ index }).reduce((sum, each) => sum + each.unevaluated, 0);
+    const all = [...this.#attached.of({ index }), ...this.#recording.of({ index })];
+    return all.reduce((sum, each) => sum + each.unevaluated, 0);
   }
 
   /** Calls back with every category that has one, and whenever a category gains or loses one. */

@@ -2,24 +2,21 @@ import type { DropCode } from '../../gate/drops.ts';
 import { LEVEL } from '../../gate/levels.ts';
 import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
-import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE, ATTR_TENANT_ID } from '../../otel/semconv.ts';
-import type { Redaction } from '../../wire/redaction.ts';
+import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../../otel/semconv.ts';
 import { timestamp } from '../../wire/time.ts';
 import type { Activations, ActiveCategory } from './activations.ts';
-import { buildAttributes, withError } from './attributes.ts';
 import type { Budget } from './budget.ts';
 import type { Budgets, Surplus } from './budgets.ts';
-import { MessageTexts } from './message.ts';
+import type { Built, CallBuilder } from './built-call.ts';
 import type { Outputs } from './outputs.ts';
 import type { Call } from './record.ts';
 import type { Attached, Tap } from './taps.ts';
-import { bytesOf } from './text.ts';
 
 type Outcome = AttributeFailure | DropCode | undefined;
 
 export interface PipelineParts {
   readonly budgets: Budgets;
-  readonly redaction: Redaction;
+  readonly builder: CallBuilder;
   readonly outputs: Pick<Outputs, 'current'>;
   readonly taps: Attached<Tap>;
   readonly activations: Activations;
@@ -33,26 +30,18 @@ interface Plan {
   readonly tapped: boolean;
 }
 
-interface Built {
-  readonly call: Call;
-  readonly failure: AttributeFailure | undefined;
-}
-
 const NO_TAPS: readonly Tap[] = [];
-const NO_ACTIVATIONS: readonly ActiveCategory[] = [];
 
 /** The way of a call that is on: budget, attributes with redaction, taps, output. */
 export class Pipeline {
   /** The budget of each category, where every call draws on the same one. The gate asks it first. */
   readonly refusals: (Refusal | undefined)[] = [];
   readonly #parts: PipelineParts;
-  readonly #messages: MessageTexts;
   /** Indexed by category. */
   readonly #plans: (Plan | undefined)[] = [];
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.#messages = new MessageTexts(parts.redaction);
   }
 
   /** Called when another budget or tap applies to a category. */
@@ -103,7 +92,6 @@ export class Pipeline {
   /**
    * Serves the activations and taps of a category that is off in this context.
    * @param written whether the caller writes the line itself
-   * @param anyway whether it does so whatever the outcome is
    * @param level of the line
    * @returns `undefined` when none took the call
    */
@@ -113,7 +101,6 @@ export class Pipeline {
     given: Given,
     tenantId: string | undefined,
     written: boolean,
-    anyway = false,
     level: number = LEVEL.debug,
   ): TapOutcome | undefined {
     const wanting = this.#wanting(category, tenantId);
@@ -122,14 +109,9 @@ export class Pipeline {
     let built: Built | undefined;
     const build = () => (built ??= this.#build(category, message, given, tenantId));
     const { by, dropped } = admitted(activations, tenantId, () => build().call);
-    const recording =
-      by !== undefined || anyway
-        ? NO_ACTIVATIONS
-        : activations.filter((each) => each.record !== undefined && each.admit(tenantId) === undefined);
-    if (built === undefined && wanting.length + Number(by !== undefined) + recording.length === 0)
+    if (built === undefined && wanting.length + Number(by !== undefined) === 0)
       return { activated: dropped !== undefined, dropped };
     const { call, failure } = build();
-    for (const each of recording) each.record?.(call);
     give(wanting, category, call);
     const logs = by !== undefined || wanting.some((tap) => tap.logs === true);
     const own = logs && !written ? copyOf(call) : call;
@@ -187,14 +169,7 @@ export class Pipeline {
   }
 
   #build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
-    const { redaction } = this.#parts;
-    const plain = typeof message === 'string';
-    const built = buildAttributes(name, plain ? given : withError(message, given), redaction);
-    const text = this.#messages.of(message);
-    const { attributes, simple, failure } = built;
-    const tenantBytes = tenantId === undefined ? 0 : bytesOf({ [ATTR_TENANT_ID]: tenantId });
-    const bytes = built.bytes + text.length + tenantBytes;
-    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes }, failure };
+    return this.#parts.builder.build(name, message, given, tenantId);
   }
 }
 
@@ -206,7 +181,6 @@ function admitted(
 ): { readonly by?: ActiveCategory; readonly dropped?: DropCode | undefined } {
   let dropped: DropCode | undefined;
   for (const each of activations) {
-    if (each.record !== undefined) continue;
     const refused = each.admit(tenantId);
     if (refused !== undefined) {
       // Without its line, a call does not belong to one that filters.

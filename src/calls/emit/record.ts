@@ -1,4 +1,4 @@
-import { isSpanContextValid, trace } from '@opentelemetry/api';
+import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { DebugRecord, Fields, Value } from '../../wire/debug-record.ts';
@@ -47,9 +47,12 @@ function keepableValue(value: Value): Value {
   return kept;
 }
 
-/** Combines the call with its time, by default `epochMs`, and the active span. */
-export function recordOf({ severity, message, attributes, tenantId, at }: Call, epochMs: number): DebugRecord {
-  const span = trace.getActiveSpan()?.spanContext();
+/** Combines the call with its time, by default `epochMs`, and its span. @param span @default the active one */
+export function recordOf(
+  { severity, message, attributes, tenantId, at }: Call,
+  epochMs: number,
+  span: SpanContext | undefined = trace.getActiveSpan()?.spanContext(),
+): DebugRecord {
   const { [ATTR_CATEGORY_NAME]: category, ...others } = attributes;
   return {
     timestamp: timestamp(at ?? epochMs),

@@ -3,6 +3,7 @@ import { compileLineFilter, type LinePredicate, type Unevaluated } from '../../w
 import { matchesAny } from '../../wire/names.ts';
 import type { LineFilter, Match, When } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
+import type { Surroundings } from '../work/attributes.ts';
 import type { WorkOutcomes } from '../work/outcomes.ts';
 
 /** A part of the calls of a category. */
@@ -33,6 +34,7 @@ export interface Matching<T> {
   /** @returns a function that removes it */
   add(match: Match | undefined, item: T): () => void;
   current(): readonly T[];
+  of(surroundings: Surroundings): readonly T[];
 }
 
 export interface SelectionOptions {
@@ -41,7 +43,7 @@ export interface SelectionOptions {
   readonly work: {
     matching<T>(): Matching<T>;
     /** How work ends. */
-    readonly outcomes: Pick<WorkOutcomes, 'current' | 'watch'>;
+    readonly outcomes: Pick<WorkOutcomes, 'current' | 'currentWork' | 'watch'>;
   };
   /** Returns a number from 0 to 1. */
   readonly random: () => number;
@@ -98,6 +100,11 @@ export class Selection {
   /** Whether the current work has the attributes. */
   get matchesWork(): boolean {
     return this.#matching === undefined || this.#matching.current().length > 0;
+  }
+
+  /** The same of some work, as its attributes are now. */
+  matches(surroundings: Surroundings): boolean {
+    return this.#matching === undefined || this.#matching.of(surroundings).length > 0;
   }
 
   /** Whether the filter may take time now. */

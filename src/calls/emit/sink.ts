@@ -3,11 +3,13 @@ import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { RecordedFailure } from '../../trail/notify/failures.ts';
 import { createRedaction } from '../../wire/redaction.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
+import { ALL_CALLS, RECORDER_DEFAULTS, Recorder } from '../recorder/recorder.ts';
+import type { RecorderLimits } from '../recorder/types.ts';
 import { Activations, type ActivePart } from './activations.ts';
 import { Budgets, type ConfiguredBudgets } from './budgets.ts';
+import { CallBuilder } from './built-call.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
 import { Pipeline } from './pipeline.ts';
-import { RECORDER_DEFAULTS, Recorder, type RecorderLimits } from './recorder.ts';
 import type { Matching, SelectionOptions } from './selection.ts';
 import { runInSpan } from './span.ts';
 import { Attached, type Tap } from './taps.ts';
@@ -40,9 +42,10 @@ const NO_WORK: SelectionOptions = {
           return () => void items.delete(item);
         },
         current: () => [...items],
+        of: () => [...items],
       };
     },
-    outcomes: { current: () => undefined, watch: () => () => {} },
+    outcomes: { current: () => undefined, currentWork: () => undefined, watch: () => () => {} },
   },
   random: Math.random,
 };
@@ -54,6 +57,8 @@ export interface EmissionSink extends Sink {
   readonly recorder: Recorder;
   /** Lines that the filters of a category's activations could not be evaluated for. */
   unevaluated(index: number): number;
+  /** Records all calls of a category, as the owner's configuration says, or no longer does. */
+  setRecorded(category: CategoryDescriptor, on: boolean): void;
   /** Switches a part of a category on. Returns a function that ends it. */
   activate(category: CategoryDescriptor, part: ActivePart): () => void;
   /** Also passes the calls of a category to a tap. Returns a function that removes it. */
@@ -74,14 +79,19 @@ export function createSink(options: SinkOptions): EmissionSink {
     overspent: (category, surplus) => pipeline.warn(category, surplus),
   });
   const redaction = createRedaction(redact);
+  const builder = new CallBuilder(redaction);
   const recorder = new Recorder({
     works: selection.work.outcomes,
     limits: options.recorder ?? RECORDER_DEFAULTS,
     clock,
     schedule,
     random: selection.random,
-    mask: redaction.mask,
+    instanceId: selection.instanceId,
+    builder,
+    redaction,
   });
+  /** By index of the category, how to end it. */
+  const alwaysRecorded = new Map<number, () => void>();
   const activations = new Activations({
     ...selection,
     budgets,
@@ -90,7 +100,7 @@ export function createSink(options: SinkOptions): EmissionSink {
     failed: options.failed,
     write: (_category, call) => (recorder.ending ? outputs.final() : outputs.current())(call),
   });
-  const pipeline = new Pipeline({ budgets, redaction, outputs, taps, activations });
+  const pipeline = new Pipeline({ budgets, builder, outputs, taps, activations });
   taps.watch((index) => pipeline.forget(index));
 
   return {
@@ -98,13 +108,24 @@ export function createSink(options: SinkOptions): EmissionSink {
     budgets,
     recorder,
     refusals: pipeline.refusals,
+    setRecorded(category, on) {
+      const stop = alwaysRecorded.get(category.index);
+      if (on === (stop !== undefined)) return;
+      stop?.();
+      if (on) alwaysRecorded.set(category.index, recorder.record(category, ALL_CALLS));
+      else alwaysRecorded.delete(category.index);
+    },
     activate: (category, part) => activations.begin(category, part),
     unevaluated: (index) => activations.unevaluated(index),
     addTap: (category, tap) => taps.add(category, tap),
     emit: (category, message, given, tenantId) => pipeline.emit(category, message, given, tenantId),
     pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
-    tap: (category, message, given, tenantId, written, anyway, level) =>
-      pipeline.tap(category, message, given, tenantId, written, anyway, level),
+    tap: (category, message, given, tenantId, written, level) =>
+      pipeline.tap(category, message, given, tenantId, written, level),
+    record: (category, message, given, tenantId, level, written) =>
+      recorder.take(category, message, given, tenantId, level, written),
+    records: (category, tenantId) => recorder.opens(category, tenantId),
+    watchRecorded: (listener) => recorder.watch(listener),
     tapped(category, tenantId) {
       const asking = taps.of(category);
       if (activations.want(category, tenantId) || asking.some((tap) => tap.matches(tenantId))) return true;

@@ -1,12 +1,13 @@
+import { ANY_LEVEL } from '../../gate/levels.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import type { CallCounts } from '../../wire/call-counts.ts';
 import type { When } from '../../wire/target.ts';
 import type { Rate } from '../emit/budget.ts';
 import { textLine } from '../emit/line.ts';
 import { type Call, recordOf } from '../emit/record.ts';
-import { type HeldOutput, RECORDED_RATE, type Recorder } from '../emit/recorder.ts';
 import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
+import { type HeldOutput, RECORDED_RATE, type Recorder } from '../recorder/recorder.ts';
 import { CallCounter } from './call-counter.ts';
 import { type Counting, type Tapped, Tapping } from './tapping.ts';
 import type { Measured, ProcessForecast, TapFilter } from './types.ts';
@@ -20,7 +21,7 @@ export interface CallMetersOptions extends Tapped, SelectionOptions {
   readonly budgetOf: (name: string) => Rate | undefined;
   readonly now: () => number;
   /** Keeps calls until the outcome of their work is known. */
-  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  readonly recorder: Pick<Recorder, 'record'>;
 }
 
 /** Measures the calls of one category. */
@@ -42,11 +43,12 @@ export class CallMeters {
     const { categories, when } = filter;
     this.#selection = new Selection(filter, options);
     const share = Math.min(MAX_SAMPLES.each, MAX_SAMPLES.all / categories.length);
-    this.#tapping = new Tapping(options, categories, ({ name }) => {
+    this.#tapping = new Tapping(options, categories, (category) => {
+      const { name } = category;
       const meter =
         when === undefined
           ? new CallMeter(options, this.#selection, share, options.budgetOf(name))
-          : new RecordedMeter(options, this.#selection, when);
+          : new RecordedMeter(options, this.#selection, { category, when });
       this.#meters.set(name, meter);
       return meter;
     });
@@ -176,29 +178,40 @@ class CallMeter implements Meter {
   }
 }
 
-/** Counts the calls of one category whose work ends as asked for. Records each call, as while the category is on for such work. */
-class RecordedMeter implements Meter, HeldOutput {
-  readonly when: When;
+/** Counts the calls of one category whose work ends as asked for. They are recorded, as while the category is on for such work. */
+class RecordedMeter implements Meter {
   readonly #options: CallMetersOptions;
   readonly #selection: Selection;
   readonly #counter: CallCounter;
   readonly #budget = new BudgetModel(RECORDED_RATE);
-  readonly #close: () => void;
+  readonly #stop: () => void;
   #calls = 0;
   #bytes = 0;
   /** Calls in the current interval. */
   #recent = 0;
 
-  constructor(options: CallMetersOptions, selection: Selection, when: When) {
+  constructor(
+    options: CallMetersOptions,
+    selection: Selection,
+    { category, when }: { readonly category: CategoryDescriptor; readonly when: When },
+  ) {
     this.#options = options;
     this.#selection = selection;
     this.#counter = new CallCounter(selection, () => options.work.attributeNames());
-    this.when = when;
-    this.#close = options.recorder.open(this);
+    const counter = this.#counter;
+    const output: HeldOutput = { when, write: (_category, call) => this.#write(call) };
+    this.#stop = options.recorder.record(category, {
+      isWhole: false,
+      level: ANY_LEVEL,
+      isOfTenant: (tenant) => selection.isOfTenant(tenant),
+      isOfWork: (surroundings) => selection.matches(surroundings),
+      takesLine: (line) => selection.hasTime && counter.takesLine(line),
+      output,
+    });
   }
 
   matches(tenantId: string | undefined): boolean {
-    return this.#options.recorder.records && this.#selection.takesCall(tenantId);
+    return this.#options.work.outcomes.current() !== undefined && this.#selection.takesCall(tenantId);
   }
 
   missed(tenantId: string | undefined): void {
@@ -207,15 +220,12 @@ class RecordedMeter implements Meter, HeldOutput {
 
   admits(): boolean {
     this.#counter.called();
-    return this.#selection.hasTime;
+    return false;
   }
 
-  take(category: CategoryDescriptor, call: Call): void {
-    if (this.#counter.takesLine(recordOf(call, this.#options.now())))
-      this.#options.recorder.record(this, category, call);
-  }
+  take(): void {}
 
-  write(_category: unknown, call: Call): undefined {
+  #write(call: Call): undefined {
     this.#recent += 1;
     this.#bytes += Buffer.byteLength(textLine(recordOf(call, this.#options.now()))) + 1;
   }
@@ -233,7 +243,7 @@ class RecordedMeter implements Meter, HeldOutput {
   }
 
   end(): void {
-    this.#close();
+    this.#stop();
   }
 }
 

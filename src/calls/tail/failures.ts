@@ -29,15 +29,18 @@ export class FailuresTask {
 
   constructor(lease: Extract<Lease, { type: 'failures' }>, options: FailuresOptions) {
     const { past, service, now } = options;
-    const { id, categories, since, limit } = lease;
+    const { id, categories, since, limit, all } = lease;
     this.#id = id;
     this.#options = options;
     const asked = new Set(categories);
     const began = now();
-    past.works({ ...tapFilterOf(lease), since: began - since * 1000, limit }).then(
+    const query = { ...tapFilterOf(lease), categories: all ? [] : categories, since: began - since * 1000, limit };
+    past.works(query).then(
       ({ works: found, more }) => {
         const { since: reached } = past.reach;
-        const works = found.map((work) => within(work, asked)).filter(({ lines }) => Object.keys(lines).length > 0);
+        const works = found
+          .map((work) => within(work, asked))
+          .filter(({ lines }) => all || Object.keys(lines).length > 0);
         const sent = sendable(works);
         this.#found = {
           service: service().slice(0, MAX_WORK_TEXT),

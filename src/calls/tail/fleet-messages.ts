@@ -76,6 +76,7 @@ const schema = z.discriminatedUnion('type', [
     ...filter,
     since,
     limit: z.number().int().min(1).max(MAX_FAILURES),
+    all: z.boolean(),
   }),
   /** The sender wants recorded lines from an index on, of at most so many characters. Repeated until they arrive. */
   z.strictObject({ type: z.literal('page'), id, from: amount, most: amount }),
@@ -174,8 +175,8 @@ export function forecastLease(forecastId: string, filter: TapFilter, millisecond
   return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
 }
 
-export function failuresLease(id: string, filter: TapFilter, { since, limit }: PastRequest): Lease {
-  return { type: 'failures', id, ...selectionOf(filter), since, limit };
+export function failuresLease(id: string, filter: TapFilter, { since, limit, all = false }: PastRequest): Lease {
+  return { type: 'failures', id, ...selectionOf(filter), since, limit, all };
 }
 
 function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {

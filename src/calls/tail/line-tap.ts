@@ -1,9 +1,11 @@
 import { DROP, type DropCode } from '../../gate/drops.ts';
+import { ANY_LEVEL } from '../../gate/levels.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import { type Call, recordOf } from '../emit/record.ts';
-import type { Recorder } from '../emit/recorder.ts';
 import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
+import type { HeldOutput, RecordedPart, Recorder } from '../recorder/recorder.ts';
 import { CallCounter } from './call-counter.ts';
 import { type Line, type LineSource, lineOfRecord } from './line.ts';
 import { LineRate } from './rate.ts';
@@ -23,7 +25,7 @@ export interface LineTapOptions extends Tapped, SelectionOptions, LineSource {
   readonly work: SelectionOptions['work'] & Counting['work'];
   readonly now: () => number;
   /** Keeps lines until the outcome of their work is known. */
-  readonly recorder: Pick<Recorder, 'open' | 'record' | 'records'>;
+  readonly recorder: Pick<Recorder, 'record'>;
 }
 
 /** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
@@ -34,7 +36,7 @@ export class LineTap {
   readonly #looks: LineRate;
   readonly #selection: Selection;
   readonly #tapping: Tapping;
-  readonly #close: () => void;
+  readonly #stops: (() => void)[] = [];
   readonly #counters = new Map<string, CallCounter>();
   readonly #maxWaiting: number;
   #lines: Line[] = [];
@@ -52,16 +54,18 @@ export class LineTap {
     this.#maxWaiting = since === undefined ? MAX_WAITING : MAX_WAITING_BEHIND;
     this.#selection = new Selection(spec, options, ready);
     if (!this.#selection.filtersLines) ready();
-    const { recorder } = options;
     const held = spec.when && { when: spec.when, write: this.#write };
-    this.#close = held === undefined ? () => {} : recorder.open(held);
-    this.#tapping = new Tapping(options, categories, ({ name }): Tap => {
+    this.#tapping = new Tapping(options, categories, (category): Tap => {
+      const { name } = category;
       const counter = new CallCounter(this.#selection, () => options.work.attributeNames());
       this.#counters.set(name, counter);
+      if (held !== undefined) this.#stops.push(options.recorder.record(category, this.#recorded(counter, held)));
       return {
         logs: log,
         matches: (tenant) =>
-          !this.suspended && (held === undefined || recorder.records) && this.#selection.takesCall(tenant),
+          !this.suspended &&
+          (held === undefined || options.work.outcomes.current() !== undefined) &&
+          this.#selection.takesCall(tenant),
         missed: (tenant) => {
           if (!this.suspended || !this.#selection.takesCall(tenant)) counter.missed(tenant);
           else {
@@ -71,12 +75,11 @@ export class LineTap {
         },
         admits: () => {
           counter.called();
-          return (held !== undefined && !this.#selection.filtersLines) || this.#admits(name);
+          // Recorded calls come once their work has ended.
+          return held === undefined && this.#admits(name);
         },
-        take: (category, call) => {
-          if (!this.#passes(call, counter)) return;
-          if (held === undefined) this.#take(name, call);
-          else recorder.record(held, category, call);
+        take: (_category, call) => {
+          if (this.#passes(recordOf(call, this.#options.now()), counter)) this.#take(name, call);
         },
       };
     });
@@ -95,8 +98,21 @@ export class LineTap {
     return false;
   }
 
-  #passes(call: Call, counter: CallCounter): boolean {
-    return !this.#selection.filtersLines || counter.takesLine(recordOf(call, this.#options.now()));
+  #passes(line: DebugRecord, counter: CallCounter): boolean {
+    return !this.#selection.filtersLines || counter.takesLine(line);
+  }
+
+  #recorded(counter: CallCounter, output: HeldOutput): RecordedPart {
+    return {
+      isWhole: false,
+      level: ANY_LEVEL,
+      isOfTenant: (tenant) => !this.suspended && this.#selection.isOfTenant(tenant),
+      isOfWork: (surroundings) => this.#selection.matches(surroundings),
+      takesLine: this.#selection.filtersLines
+        ? (line) => this.#selection.hasTime && this.#looks.take(line.category) && this.#passes(line, counter)
+        : undefined,
+      output,
+    };
   }
 
   #take(name: string, call: Call): void {
@@ -148,6 +164,6 @@ export class LineTap {
   end(): void {
     this.#tapping.end();
     this.#selection.end();
-    this.#close();
+    for (const stop of this.#stops) stop();
   }
 }

@@ -1,5 +1,4 @@
 import type { AskedInstances } from '../../wire/streams.ts';
-import type { Past } from '../recorder/types.ts';
 import type { Line } from './line.ts';
 
 /** Longest wait for the first lines of a process, in milliseconds. */
@@ -141,10 +140,3 @@ export class PastLines {
     this.#ask(from, source.next, this.#page);
   }
 }
-
-/** Of a process that records nothing. */
-export const NO_PAST: Past = {
-  reach: { since: undefined, works: 0, bytes: 0 },
-  lines: async () => ({ lines: [], more: 0 }),
-  works: async () => ({ works: [], more: false }),
-};

@@ -56,6 +56,8 @@ export interface PastRequest {
   readonly since: number;
   /** Most pieces of work. */
   readonly limit: number;
+  /** Also work without a line of the categories. @default false */
+  readonly all?: boolean | undefined;
 }
 
 /** What one process has recorded of work that failed or was slow. */

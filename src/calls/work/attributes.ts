@@ -1,14 +1,6 @@
-import {
-  type Context,
-  context,
-  createContextKey,
-  propagation,
-  type Span,
-  type SpanContext,
-  trace,
-} from '@opentelemetry/api';
+import { type Context, createContextKey, propagation, type Span, type SpanContext, trace } from '@opentelemetry/api';
 import { TICKET_ATTRIBUTE, TICKET_ENTRY } from '../../access/tickets/ticket.ts';
-import type { ServedRequest, Work, WorkContext } from '../../gate/work.ts';
+import type { ServedRequest, Work } from '../../gate/work.ts';
 import { carriedTicket } from './carried-ticket.ts';
 
 const HEADER = 'http.request.header.';
@@ -29,28 +21,38 @@ interface RpcMetadata {
   readonly span?: Span;
 }
 
+/** Where the attributes of a debug call's work come from: the work, and the active context of OpenTelemetry. */
+export interface Surroundings {
+  readonly work: Work | undefined;
+  readonly active: Context;
+}
+
 /** The parameters of each request's query: it is parsed once, however many debug calls the request makes. */
 const queries = new WeakMap<ServedRequest, URLSearchParams>();
 
 /**
- * An attribute of the current work, from the first source that has it: what the application has set, the HTTP request, W3C
+ * An attribute of work, from the first source that has it: what the application has set, the HTTP request, W3C
  * baggage, the active span, the span of the request. The ticket is known by its SHA-256. The request comes before baggage, which a client can fill with any names.
  */
-export function attributeOfWork(work: WorkContext, name: string): string | undefined {
-  if (name === TICKET_ATTRIBUTE) return carriedTicket(work);
+export function attributeOfWork({ work, active }: Surroundings, name: string): string | undefined {
+  if (name === TICKET_ATTRIBUTE) return carriedTicket({ work, active });
   if (SECRET.has(name.toLowerCase())) return undefined;
-  const current = work.current();
-  const own = current?.attributes.get(name) ?? (current?.request && attributeOfRequest(current.request, name));
-  if (own !== undefined || (current !== undefined && isSettled(current, name))) return own;
-  return attributeOfContext(context.active(), name);
+  const own = work?.attributes.get(name) ?? (work?.request && attributeOfRequest(work.request, name));
+  if (own !== undefined || (work !== undefined && isSettled(work, name))) return own;
+  return attributeOfContext(active, name);
 }
 
-/** Names of attributes that the current work has, those that the application has set first. */
-export function* attributeNamesOfWork(work: WorkContext): Generator<string> {
-  const { attributes, request } = work.current() ?? {};
+/** The entries of W3C baggage that are attributes of work. */
+export function* baggageOf(active: Context): Generator<readonly [name: string, value: string]> {
+  for (const [name, { value }] of propagation.getBaggage(active)?.getAllEntries() ?? [])
+    if (!SECRET.has(name.toLowerCase()) && typeof value === 'string') yield [name, value];
+}
+
+/** Names of attributes that work has, those that the application has set first. */
+export function* attributeNamesOfWork({ work, active }: Surroundings): Generator<string> {
+  const { attributes, request } = work ?? {};
   if (attributes !== undefined) yield* attributes.keys();
-  const active = context.active();
-  for (const [name] of propagation.getBaggage(active)?.getAllEntries() ?? []) if (!SECRET.has(name)) yield name;
+  for (const [name] of baggageOf(active)) yield name;
   if (request !== undefined)
     yield* ['http.request.method', 'url.path', ...(request.route === undefined ? [] : ['http.route'])];
   yield* Object.keys(attributesOf(trace.getSpan(active)));
@@ -62,11 +64,10 @@ export function isSettled({ attributes, request }: Work, name: string): boolean 
 }
 
 /**
- * The span of the request, or the active one where it has no parent in this process. Spans of OpenTelemetry's SDK show their
+ * The span of the request, or the active one of a context where it has no parent in this process. Spans of OpenTelemetry's SDK show their
  * parent, which the API's interface does not have.
  */
-export function localRootSpan(): Span | undefined {
-  const active = context.active();
+export function localRootSpan(active: Context): Span | undefined {
   const metadata = active.getValue(RPC_METADATA) as RpcMetadata | undefined;
   if (metadata?.span !== undefined) return metadata.span;
   const span = trace.getSpan(active);

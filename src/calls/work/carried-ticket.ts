@@ -1,16 +1,17 @@
 import { propagation } from '@opentelemetry/api';
 import { TICKET_ENTRY, ticketHash, ticketIn } from '../../access/tickets/ticket.ts';
-import type { ServedRequest, WorkContext } from '../../gate/work.ts';
+import type { ServedRequest } from '../../gate/work.ts';
+import type { Surroundings } from './attributes.ts';
 
 /** By the baggage or the request, which are the same objects throughout a piece of work, so that a ticket is hashed once. */
 const hashes = new WeakMap<object, string | undefined>();
 
-/** The SHA-256 of the ticket that the current work carries: in the active baggage, or in its request where no propagator reads that. */
-export function carriedTicket(work: WorkContext): string | undefined {
-  const baggage = propagation.getActiveBaggage();
+/** The SHA-256 of the ticket that work carries: in the active baggage, or in its request where no propagator reads that. */
+export function carriedTicket({ work, active }: Surroundings): string | undefined {
+  const baggage = propagation.getBaggage(active);
   const inContext = baggage && hashOnce(baggage, () => baggage.getEntry(TICKET_ENTRY)?.value);
   if (inContext !== undefined) return inContext;
-  const request = work.current()?.request;
+  const request = work?.request;
   return request && hashOnce(request, () => ticketOfRequest(request));
 }
 

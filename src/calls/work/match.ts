@@ -1,3 +1,4 @@
+import { context } from '@opentelemetry/api';
 import type { WorkContext } from '../../gate/work.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import { isHidden, type Redaction } from '../../wire/redaction.ts';
@@ -57,7 +58,7 @@ export class WorkFollower {
 
   /** Names of attributes that the current work has. */
   attributeNames(): Iterable<string> {
-    return attributeNamesOfWork(this.#work);
+    return attributeNamesOfWork({ work: this.#work.current(), active: context.active() });
   }
 
   /** Makes what finds items for the current work. */

@@ -1,8 +1,9 @@
+import { context } from '@opentelemetry/api';
 import type { Work, WorkContext } from '../../gate/work.ts';
 import { allowing } from '../../wire/names.ts';
 import { isHidden, type Redaction, shown } from '../../wire/redaction.ts';
 import type { Match } from '../../wire/target.ts';
-import { attributeOfWork, isSettled } from './attributes.ts';
+import { attributeOfWork, isSettled, type Surroundings } from './attributes.ts';
 
 /** How what redaction writes begins. */
 const REDACTED = '[';
@@ -86,36 +87,32 @@ export class Matching<T> {
     }
     const work = this.#options.work.current();
     const known = work && this.#decisions.get(work);
-    return known !== undefined && known.changes === work?.changes ? known.items : this.#decide(work);
+    if (known !== undefined && known.changes === work?.changes) return known.items;
+    return this.of({ work, active: context.active() });
   }
 
-  #decide(work: Work | undefined): readonly T[] {
+  /** The items that are for some work, as its attributes are now. */
+  of({ work, active }: Surroundings): readonly T[] {
+    const { redaction } = this.#options;
     const items = [...this.#always];
     this.#byName ??= byName(this.#entries);
     let settled = true;
     const attribute = (name: string) => {
       settled &&= work !== undefined && isSettled(work, name);
-      return attributeOfWork(this.#options.work, name);
+      return attributeOfWork({ work, active }, name);
     };
     for (const [name, named] of this.#byName) {
       const actual = attribute(name);
       if (actual === undefined) continue;
       for (const { item, value, others } of [...(named.exact.get(actual) ?? []), ...named.tested]) {
-        const holds =
-          this.#holds(actual, value) && others.every(([other, wanted]) => this.#holds(attribute(other), wanted));
-        if (holds) items.push(item);
+        const isFor =
+          holds(actual, value, redaction) &&
+          others.every(([other, wanted]) => holds(attribute(other), wanted, redaction));
+        if (isFor) items.push(item);
       }
     }
     if (settled && work !== undefined) this.#decisions.set(work, { changes: work.changes, items });
     return items;
-  }
-
-  /** Compares an attribute as a line would show it: what is redacted cannot be guessed by matching its beginning. */
-  #holds(actual: string | undefined, wanted: string): boolean {
-    if (actual === undefined) return false;
-    // Redacting takes a microsecond. Only what it writes can match where the attribute itself does not.
-    const allows = allowing(wanted);
-    return (allows(actual) || wanted.includes(REDACTED)) && allows(shown(actual, this.#options.redaction));
   }
 
   #forget(): void {
@@ -123,6 +120,14 @@ export class Matching<T> {
     this.#byName = undefined;
     this.#decisions = new WeakMap();
   }
+}
+
+/** Compares an attribute as a line would show it: what is redacted cannot be guessed by matching its beginning. */
+export function holds(actual: string | undefined, wanted: string, redaction: Redaction): boolean {
+  if (actual === undefined) return false;
+  // Redacting takes a microsecond. Only what it writes can match where the attribute itself does not.
+  const allows = allowing(wanted);
+  return (allows(actual) || wanted.includes(REDACTED)) && allows(shown(actual, redaction));
 }
 
 function byName<T>(entries: Iterable<Entry<T>>): Map<string, Named<T>> {

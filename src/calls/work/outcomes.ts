@@ -1,10 +1,11 @@
-import { type Span, SpanStatusCode } from '@opentelemetry/api';
+import { type Context, type Span, type SpanContext, SpanStatusCode } from '@opentelemetry/api';
 import type { FollowedWork, Work, WorkContext, WorkObserver } from '../../gate/work.ts';
 import { PATH_PREFIX } from '../../wire/constants.ts';
 import { fieldOf, isError, typeOfThrown } from '../../wire/thrown.ts';
 import { type Clock, systemClock } from '../../wire/time/clock.ts';
 import { localRootSpan, pathOf } from './attributes.ts';
 import type { HttpRequests } from './http-requests.ts';
+import { MAX_SEARCHED, type WorkFacts } from './summary.ts';
 import { followUncaught } from './uncaught.ts';
 
 /** Receives how pieces of work end. Must not throw. */
@@ -20,11 +21,6 @@ type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
 /** A first status that counts as a failure of the service. */
 const SERVER_ERROR = 500;
 
-/** Longest summary of a piece of work, in characters: it is on each of its recorded lines, and a client chooses the path. */
-const MAX_SUMMARY = 256;
-/** Characters of a path in which credentials are searched, so that none is cut before it is found. */
-const MAX_SEARCHED = 16_384;
-
 /** A piece of work from its beginning to its end: an HTTP request, or what `runWork` runs. */
 export class PieceOfWork implements FollowedWork {
   /** The piece of work around it, if any. */
@@ -34,7 +30,10 @@ export class PieceOfWork implements FollowedWork {
   failure: { readonly error: unknown } | undefined;
   /** Whether it failed only because its connection was closed before the answer, which any client can do. */
   aborted = false;
-  readonly #work: Work;
+  /** What was recorded of it, for whoever follows it. */
+  recorded: unknown;
+  /** Its own work, which that of the calls in it may be a part of. */
+  readonly work: Work;
   readonly #name: string | undefined;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #began: number;
@@ -49,7 +48,7 @@ export class PieceOfWork implements FollowedWork {
     clock: Pick<Clock, 'monotonic'>,
     whenEnded: (piece: PieceOfWork) => void,
   ) {
-    this.#work = work;
+    this.work = work;
     this.#name = typeof name === 'string' ? name : undefined;
     this.#clock = clock;
     this.#began = clock.monotonic();
@@ -62,19 +61,19 @@ export class PieceOfWork implements FollowedWork {
     return this.#milliseconds ?? this.#clock.monotonic() - this.#began;
   }
 
-  /** Whether its root span is known. */
-  get hasSpan(): boolean {
-    return this.#span !== undefined;
-  }
-
   /** Whether it is a request to the remote control. */
   get isOurs(): boolean {
-    return this.#work.request?.target.startsWith(PATH_PREFIX) === true;
+    return this.work.request?.target.startsWith(PATH_PREFIX) === true;
   }
 
-  /** Looks for its root span in the active context: with status ERROR at the end, the work has failed. */
-  findSpan(): void {
-    this.#span ??= localRootSpan();
+  /** Looks for its root span in a context of it: with status ERROR at the end, the work has failed. */
+  findSpan(active: Context): void {
+    this.#span ??= localRootSpan(active);
+  }
+
+  /** Its root span, once it was looked for. */
+  get spanContext(): SpanContext | undefined {
+    return this.#span?.spanContext();
   }
 
   fail(error: unknown): void {
@@ -103,18 +102,20 @@ export class PieceOfWork implements FollowedWork {
     this.failed(undefined);
   }
 
-  /**
-   * What it was and how it ended, in at most 256 characters: `POST /orders 500 after 1.2 s, TypeError`.
-   * @param mask masks credentials in what others have chosen
-   */
-  summary(mask: (text: string) => string): string {
-    const { request } = this.#work;
-    const name = this.#name ?? (request && `${request.method} ${request.route ?? pathOf(request.target)}`) ?? 'work';
-    const state = this.#state ?? (this.failure === undefined ? 'done' : 'failed');
+  /** What it was, and how it ended or what it is so far. */
+  get facts(): WorkFacts {
+    const { request } = this.work;
     const thrown = this.failure?.error;
-    const type = isError(thrown) ? `, ${cut(mask(typeOfThrown(thrown)), MAX_SUMMARY / 2)}` : '';
-    const end = ` ${state} after ${tookText(this.milliseconds)}${type}`;
-    return cut(mask(name.slice(0, MAX_SEARCHED)), MAX_SUMMARY - end.length) + end;
+    return {
+      name: this.#name,
+      method: request?.method,
+      path: request && pathOf(request.target).slice(0, MAX_SEARCHED),
+      route: request?.route,
+      state: this.#state,
+      failed: this.failure !== undefined,
+      error: isError(thrown) ? typeOfThrown(thrown) : undefined,
+      milliseconds: this.milliseconds,
+    };
   }
 
   #end(): void {
@@ -127,14 +128,8 @@ export class PieceOfWork implements FollowedWork {
   }
 }
 
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…`.toWellFormed() : text;
-}
-
-function tookText(milliseconds: number): string {
-  const rounded = Math.round(milliseconds);
-  return rounded < 1000 ? `${rounded} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
-}
+/** Work whose outcome is followed. */
+export type WorkOfPiece = Work & { readonly followed: PieceOfWork };
 
 /** How pieces of work end. Follows them while there are listeners. */
 export class WorkOutcomes implements WorkObserver {
@@ -159,8 +154,13 @@ export class WorkOutcomes implements WorkObserver {
 
   /** The piece of work that is done now. `undefined` outside of any, and where it began before it was followed. */
   current(): PieceOfWork | undefined {
-    const followed = this.#context.current()?.followed;
-    return followed instanceof PieceOfWork && !followed.ended ? followed : undefined;
+    return this.currentWork()?.followed;
+  }
+
+  /** The work that is done now, of which {@link current} is the whole. */
+  currentWork(): WorkOfPiece | undefined {
+    const work = this.#context.current();
+    return work?.followed instanceof PieceOfWork && !work.followed.ended ? (work as WorkOfPiece) : undefined;
   }
 
   /** @returns a function that unsubscribes */

@@ -29,7 +29,8 @@ export function failures(sources: AppDependencies, recordAccess: RecordAccess): 
     if (given.categories !== undefined) plane.assertKnown(given.categories);
     const all = plane.view(scope).map(({ name }) => name);
     const mine = allow === undefined ? all : all.filter((name) => matchesAny(allow.categories, name));
-    const categories = given.categories ?? mine.filter((name) => recorder.isRecorded(name));
+    const recorded = recorder.recorded();
+    const categories = given.categories ?? mine.filter((name) => recorded.get(name) !== false);
     if (allow !== undefined) {
       const { match } = target ?? {};
       assertMayRead({ allow, method }, { action: 'tail', categories, tenantId, seconds: 0, match, filter: undefined });
@@ -46,7 +47,10 @@ export function failures(sources: AppDependencies, recordAccess: RecordAccess): 
       const reason = `work that failed in the last ${formatDuration(since)}${selectionText({ ...selected, when: undefined })}`;
       await recordAccess(ctx, { action: 'tail', categories: categories.slice(0, MAX_NAMES), reason });
       const processes = choosing.number(categories, target?.instances);
-      const request = { since, limit };
+      // Work without a line is shown to who may see everything.
+      const all =
+        given.categories === undefined && allow === undefined && tenantId === undefined && tenants === undefined;
+      const request = { since, limit, all };
       const found = await findFailures(relay, selected, request, { processes, delay, signal: over.signal });
       const body: FailuresResponse = {
         ...opening(ctx, clock),
@@ -55,7 +59,7 @@ export function failures(sources: AppDependencies, recordAccess: RecordAccess): 
         more: found.more,
         recorder: {
           ...(found.reach !== undefined && { reachesBack: formatDuration(Math.max(1, Math.round(found.reach))) }),
-          categories: categories.slice(0, MAX_NAMES),
+          categories: categories.filter((name) => recorded.get(name) === true).slice(0, MAX_NAMES),
         },
       };
       return { body };

@@ -217,7 +217,9 @@ export function assertRecorded(
     const maximum = formatDuration(keepSeconds);
     throw malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
-  const notRecorded = categories.filter((name) => !recorder.isRecorded(name));
+  const recorded = recorder.recorded();
+  // Of a category that only other processes have, this one does not know.
+  const notRecorded = categories.filter((name) => recorded.get(name) === false);
   if (notRecorded.length === 0) return;
   const problem = `needs categories that are recorded; ${nameSome(notRecorded)} ${notRecorded.length === 1 ? 'is' : 'are'} not`;
   throw malformed('since', problem, { notRecorded });
