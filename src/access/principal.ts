@@ -52,6 +52,11 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.includes(scope) || principal.scopes.includes('admin');
 }
 
+/** Whether the principal may read lines, where the service lets anybody. */
+export function mayTail(principal: Principal, tail: false | { readonly scope: Scope }): boolean {
+  return tail !== false && (hasScope(principal, tail.scope) || hasScope(principal, 'tail'));
+}
+
 /** Returns the scopes that both principals have. */
 export function commonScopes(one: Principal, other: Principal): Scope[] {
   return SCOPES.filter(

@@ -9,7 +9,6 @@ import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
 import { createInstruments, type Instruments } from '../calls/metrics/instruments.ts';
 import { createMeasurements } from '../calls/metrics/measurements.ts';
 import type { Measurements } from '../calls/metrics/types.ts';
-import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { WorkFollower } from '../calls/work/match.ts';
 import { type SharedCalls, shareCalls } from '../control/cluster/calls.ts';
 import { type FollowedCluster, followCluster } from '../control/cluster/following.ts';
@@ -216,7 +215,7 @@ export function openProcess(
     redact: config.emit.redact,
     instanceId,
     schedule,
-    recorder: { ...RECORDER_DEFAULTS, ...config.recorder },
+    recorder: config.recorder,
     failed: notifier && ((failure) => notifier.failed(failure)),
     selection: { clock, instanceId: facts.id, work, random: Math.random },
   });

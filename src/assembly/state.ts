@@ -3,7 +3,6 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
-import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
@@ -119,6 +118,8 @@ export function openState(
     overrides: config.categories,
     budgets: sink.budgets,
     activate: sink.activate,
+    recorded: config.recorder.categories,
+    setRecorded: sink.setRecorded,
     whileChosen,
     ticketSigner: security.tokens && ownKeys && { ...security.tokens, current: ownKeys.current },
     securityLevel: security.level,
@@ -134,6 +135,10 @@ export function openState(
   instruments.observe({
     states: () => plane.view(GLOBAL),
     recorded: (index) => sink.recorder.countsOf(index),
+    kept: () => {
+      const { since, bytes } = sink.recorder.past.reach;
+      return since === undefined ? undefined : { bytes, seconds: (clock.now() - since) / 1000 };
+    },
     conditions: () => holdingByName(conditions),
     temporaryControls: () => {
       const global = plane.temporaryControls(GLOBAL);
@@ -236,10 +241,8 @@ export function openState(
           sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
         unevaluated: (index) => sink.unevaluated(index),
       },
-      recorder: {
-        keepSeconds: { ...RECORDER_DEFAULTS, ...config.recorder }.keepSeconds,
-        recorded: () => new Map(gate.categories().map(({ name, index }) => [name, sink.recorder.isRecorded(index)])),
-      },
+      recorded: () => new Map(gate.categories().map(({ name, index }) => [name, sink.recorder.isRecorded(index)])),
+      reach: () => sink.recorder.past.reach,
       outputs: sink.outputs,
     },
     host: {
@@ -265,11 +268,11 @@ export function openState(
   return { store, authenticator, trail, plane, fleet, streams, choosing, relay, alerts, pulled, app, started };
 }
 
-/** Wall time at which the last temporary control ends; of tenants that the views do not list, that is not known. */
+/** Wall time at which the last temporary control that writes lines ends; of tenants that the views do not list, that is not known. */
 function lastEnd(views: readonly CategoryView[]): number | undefined {
   const ends = views.flatMap(({ expiresAt = 0, activations = [], tenants }) => [
     expiresAt,
-    ...activations.map(({ activation }) => activation.expiresAt),
+    ...activations.map(({ activation }) => (activation.record ? 0 : activation.expiresAt)),
     ...(tenants?.tenants.map((each) => Date.parse(each.expiresAt ?? '') || 0) ?? []),
     tenants !== undefined && tenants.more > 0 && tenants.temporary > 0 ? LATEST_INSTANT : 0,
   ]);

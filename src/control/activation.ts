@@ -1,14 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { TICKET_ATTRIBUTE } from '../access/tickets/ticket.ts';
-import type { Activation, Maker } from '../store/state-store.ts';
+import { type Activation, type Maker, NO_END } from '../store/state-store.ts';
 import type { AuditedActivation } from '../wire/audit-messages.ts';
 import { ALERT_USER } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { DiscoveredActivation } from '../wire/messages.ts';
 import type { ControlTarget, Match, Target } from '../wire/target.ts';
-import { describeInstances, levelText, whenText } from '../wire/target-text.ts';
 import { timestamp } from '../wire/time.ts';
+import { describeInstances, whenText } from '../wire/words/activation.ts';
+import { levelText } from '../wire/words/level.ts';
 
 /** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;
@@ -37,6 +38,7 @@ export function activationOf(
     otelrdcp_target: target,
     otelrdcp_filter: filter,
     otelrdcp_when: when,
+    otelrdcp_record: record,
     otelrdcp_budget: budget,
     otelrdcp_level: level,
   } = options ?? {};
@@ -50,6 +52,7 @@ export function activationOf(
     }),
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
+    ...(record && { record }),
     ...(budget !== undefined && { budget }),
     ...(level !== undefined && { level }),
     expiresAt,
@@ -77,13 +80,14 @@ export function ofCategory(activations: readonly Activation[] | undefined, categ
 }
 
 /**
- * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`.
+ * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
+ * `recording ORDERS`.
  * @param names those of its categories, as far as there is room
  * @param values whether the values of attributes are shown; they may be personal data
  * @param state of the categories, such as `on`
  */
 export function describeActivation(
-  { target, filter, when, level }: Activation,
+  { target, filter, when, record, level }: Activation,
   { names, values, state }: { readonly names: string; readonly values: boolean; readonly state?: string },
 ): string {
   const conditions = Object.entries(target?.match ?? {});
@@ -92,13 +96,25 @@ export function describeActivation(
     : conditions.map(([name, value]) => (values ? `${name}=${value}` : name)).join(', ');
   const processes = describeInstances(target?.instances);
   return [
-    when === undefined ? names : `recording ${whenText(when)} of ${names}`,
-    when !== undefined || state === undefined ? '' : ` ${state}`,
+    when === undefined ? '' : `recording ${whenText(when)} of `,
+    record ? 'recording ' : '',
+    names,
+    isRecording({ when, record }) || state === undefined ? '' : ` ${state}`,
     work === '' ? '' : ` for work with ${work}`,
     processes === '' ? '' : ` in ${processes}`,
     filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
     level === undefined ? '' : `, ${levelText(level)}`,
   ].join('');
+}
+
+/** Whether its lines wait in memory, instead of being written at once. */
+export function isRecording({ when, record }: Pick<Activation, 'when' | 'record'>): boolean {
+  return when !== undefined || record === true;
+}
+
+/** When it ends, in words: `until 2026-01-31T14:05:12.000Z`, or `without an end`. */
+export function endText({ expiresAt }: Pick<Activation, 'expiresAt'>): string {
+  return expiresAt === NO_END ? 'without an end' : `until ${timestamp(expiresAt)}`;
 }
 
 /**
@@ -119,7 +135,7 @@ export function shownActivation(
     ...(tenantId !== undefined && { tenant: tenantId }),
     ...partOf(activation, reader.values),
     ...(budget !== undefined && { budget }),
-    expiresAt: timestamp(expiresAt),
+    ...shownEnd(expiresAt),
     ...(reason !== undefined && reader.maker && { reason }),
     ...(at !== undefined && reader.maker && { by: { ...who, since: timestamp(at) } }),
   };
@@ -127,17 +143,22 @@ export function shownActivation(
 
 /** An activation as the audit trail has it: without values of attributes, which are personal data. */
 export function auditedActivation(activation: Activation): AuditedActivation {
-  return { id: activation.id, ...partOf(activation, false), expiresAt: timestamp(activation.expiresAt) };
+  return { id: activation.id, ...partOf(activation, false), ...shownEnd(activation.expiresAt) };
+}
+
+function shownEnd(expiresAt: number): Pick<DiscoveredActivation, 'expiresAt'> {
+  return expiresAt === NO_END ? {} : { expiresAt: timestamp(expiresAt) };
 }
 
 function partOf(
-  { target, filter, when, level, maskKey }: Activation,
+  { target, filter, when, record, level, maskKey }: Activation,
   values: boolean,
-): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'level'> {
+): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'record' | 'level'> {
   return {
     ...(target !== undefined && { target: shownTarget(target, values, maskKey) }),
     ...(filter !== undefined && { filter }),
     ...(when !== undefined && { when }),
+    ...(record && { record }),
     ...(level !== undefined && { level }),
   };
 }

@@ -12,6 +12,8 @@ export type Activate = (
     readonly match: Match | undefined;
     readonly filter: LineFilter | undefined;
     readonly when: When | undefined;
+    /** Calls are kept in memory, and none is written. */
+    readonly record?: true;
     readonly budget: ControlBudget | false | undefined;
     /** The least urgent level that it lets out (`gate/levels.ts`). */
     readonly level: number;
@@ -65,7 +67,7 @@ export class ActiveParts {
   }
 
   #applyOne(key: ScopeKey, activation: Activation, parts: Map<string, () => void>): void {
-    const { id, categories, target, filter, when, budget, level } = activation;
+    const { id, categories, target, filter, when, record, budget, level } = activation;
     for (const [name, end] of parts) {
       if (categories.includes(name)) continue;
       end();
@@ -79,6 +81,7 @@ export class ActiveParts {
         match: target?.match,
         filter,
         when,
+        ...(record && { record }),
         budget,
         level: level === undefined ? ANY_LEVEL : LEVEL[level],
         exhausted: () => this.#options.exhausted(key, id),

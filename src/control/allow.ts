@@ -1,12 +1,11 @@
 import type { Allow, Limits } from '../wire/allow.ts';
-import type { AllowedAction, AuthMethod } from '../wire/constants.ts';
+import { type AllowedAction, type AuthMethod, isQuiet } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import { matchesAny } from '../wire/names.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { LineFilter, Match } from '../wire/target.ts';
-import { isQuiet } from '../wire/target-text.ts';
 import { parseDuration } from '../wire/time.ts';
 import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
@@ -41,7 +40,8 @@ export function withDefaultsOf(allow: Allow, request: ControlRequest, defaults: 
   if (overlaySeconds(request, defaults) === undefined) return request;
   const longest = secondsOf(allow.maxDuration);
   const given = options?.otelrdcp_budget;
-  const limited = allow.maxBudget !== undefined && given !== false && (action === 'enable' || action === 'toggle');
+  const writes = (action === 'enable' || action === 'toggle') && options?.otelrdcp_record === undefined;
+  const limited = allow.maxBudget !== undefined && given !== false && writes;
   return {
     ...request,
     options: {
@@ -90,7 +90,7 @@ export function assertMayChange(holder: Holder, { request, tenantId, snapshot, n
     lasting.length > 0 || (seconds === undefined && action !== 'reset' && options?.otelrdcp_id === undefined);
   if (allow.maxDuration !== undefined && isPermanent) throw permanent(holder, action);
   assertDuration(holder, 'options.duration', seconds);
-  const switchesOn = action === 'enable' || action === 'toggle';
+  const switchesOn = (action === 'enable' || action === 'toggle') && options?.otelrdcp_record === undefined;
   if (allow.maxBudget === undefined || !switchesOn) return;
   const most = JSON.stringify(allow.maxBudget);
   if (lasting.some((name) => next.settings.get(name)?.permanent === true) || (action === 'enable' && isPermanent)) {

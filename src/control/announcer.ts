@@ -1,12 +1,19 @@
 import type { Reporter } from '../otel/report/reporter.ts';
-import type { Activation, Overlay, ScopeKey, Setting, Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  NO_END,
+  type Overlay,
+  type ScopeKey,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
-import { ALERT_USER, type Level } from '../wire/constants.ts';
+import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
-import { levelState } from '../wire/target-text.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
-import { describeActivation } from './activation.ts';
+import { settingText } from '../wire/words/level.ts';
+import { describeActivation, isRecording } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
@@ -105,9 +112,9 @@ export class Announcer {
     const had = new Set(before.map(({ id }) => id));
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
-      const lasting = this.#remaining(each, origin.changedAt);
+      const lasting = each.expiresAt === NO_END ? 'without an end' : `for ${this.#remaining(each, origin.changedAt)}`;
       const begun = describeActivation(each, { names: nameSome(each.categories), values: false, state: 'on' });
-      parts.push(`${begun} for ${lasting}${this.#forTenant(key)}`);
+      parts.push(`${begun} ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
       this.#forgetEnd(key, each.id);
@@ -250,7 +257,7 @@ export class Announcer {
 
   #describeEnd(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
     const why = this.#options.states.spent(overlay) ? 'the budget is used up' : 'the time is over';
-    return `${stateOf(category, now).enabled ? 'on' : 'off'} again${this.#forTenant(key)}, ${why}`;
+    return `${settingText(stateOf(category, now))} again${this.#forTenant(key)}, ${why}`;
   }
 
   #remaining({ expiresAt }: Overlay | Activation, changedAt: number | undefined): string {
@@ -274,10 +281,11 @@ export class Announcer {
     const is = setting?.temporary;
     if (is !== undefined && !after.ended(is)) {
       if (was !== undefined && sameOverlay(was, is)) return undefined;
-      return `${stateOfSetting(is.enabled, is.level)} for ${this.#remaining(is, changedAt)}${this.#forTenant(key)}`;
+      return `${settingText(is)} for ${this.#remaining(is, changedAt)}${this.#forTenant(key)}`;
     }
     const permanent = setting?.permanent;
-    const state = permanent === undefined ? 'back to default' : stateOfSetting(permanent, setting?.level);
+    const state =
+      permanent === undefined ? 'back to default' : settingText({ enabled: permanent, level: setting?.level });
     const lasting = `${state}${this.#forTenant(key)}`;
     const isSame = before?.permanent === permanent && before?.level === setting?.level;
     if (was === undefined || is !== undefined) return isSame ? undefined : lasting;
@@ -297,15 +305,10 @@ function describeEndOf(activation: Activation): string {
     values: false,
     state: 'off again',
   });
-  return activation.when === undefined ? text : `${text} ended`;
+  return isRecording(activation) ? `${text} ended` : text;
 }
 
 /** Who made a change: ` by root`, ` (alert orders)`. */
 function describeWho(who: string): string {
   return who.startsWith(ALERT_USER) ? ` (alert ${who.slice(ALERT_USER.length)})` : ` by ${who}`;
-}
-
-function stateOfSetting(enabled: boolean, level: Level | undefined): string {
-  if (level !== undefined) return levelState(level);
-  return enabled ? 'on' : 'off';
 }

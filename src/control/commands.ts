@@ -25,6 +25,7 @@ import {
   activationOf,
   auditedActivation,
   describeActivation,
+  endText,
   shownActivation,
 } from './activation.ts';
 import { assertMayChange } from './allow.ts';
@@ -231,7 +232,7 @@ export class Commands implements Writer {
       settings: snapshot.tenant ?? snapshot.global,
       activations: [],
       activation,
-      summary: `Signed ${describeActivation(activation, { names: nameSome(categories), values: true })} until ${timestamp(expiresAt)}`,
+      summary: `Signed ${describeActivation(activation, { names: nameSome(categories), values: true })} ${endText(activation)}`,
     };
     if (allow !== undefined) {
       assertMayChange(

@@ -5,10 +5,11 @@ import type { AuditDraft } from '../trail/types.ts';
 import type { OtherCategories } from '../wire/category-list.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
+import { patternMatcher } from '../wire/names.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import { type ControlLimits, type Snapshot, sameOverlay, settingState } from './transition.ts';
+import { type ControlLimits, type Ended, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryOfProcess } from './types.ts';
 import { type Catalogue, type DescribedCategory, Views } from './views.ts';
 
@@ -53,6 +54,10 @@ export interface GateOptions {
   readonly budgets?: ControlBudgets;
   /** @default activations have no effect in this process */
   readonly activate?: Activate;
+  /** Names and patterns of the categories that are recorded until somebody switches them off for everybody. @default none */
+  readonly recorded?: readonly string[];
+  /** Begins or ends to record all calls of a category. @default nothing is recorded */
+  readonly setRecorded?: (category: CategoryDescriptor, isRecorded: boolean) => void;
   /** @default this process is chosen */
   readonly whileChosen?: WhileChosen;
   /** Receives errors that occur outside any request. */
@@ -102,6 +107,7 @@ export class GateBinding {
   /** Controls whose budget is in force, by scope and category. */
   readonly #limited = new Map<string, Overlay>();
   readonly #parts: ActiveParts;
+  readonly #recorded: readonly ((name: string) => boolean)[];
   #sorted: readonly CategoryOfProcess[] | undefined;
   #others: OtherCategories = { processes: 0, categories: new Map() };
   #all: Catalogue | undefined;
@@ -116,10 +122,12 @@ export class GateBinding {
     const { gate, sink, limits, countsTenants = false, overrides, report } = options;
     const { currentTenant } = options.isolation;
     this.#options = options;
+    this.#recorded = (options.recorded ?? []).map((pattern) => patternMatcher(pattern));
     const tenantOf = (key: ScopeKey) => this.tenantOf(key);
     const catalogue = () => this.#catalogue();
     const enabled = () => this.enabled;
-    this.views = new Views({ catalogue, defaults: this.defaults, enabled, states: options.states, tenantOf });
+    const recorded = (name: string, ended: Ended) => this.#isRecorded(name, ended);
+    this.views = new Views({ catalogue, defaults: this.defaults, enabled, recorded, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
       activate: options.activate ?? (() => () => {}),
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
@@ -231,6 +239,8 @@ export class GateBinding {
   }
 
   detach(): void {
+    const { gate, setRecorded } = this.#options;
+    for (const category of gate.categories()) setRecorded?.(category, false);
     for (const key of [...this.#parts.keys()]) this.#parts.apply(key, []);
     this.#attachment.detach();
   }
@@ -275,7 +285,16 @@ export class GateBinding {
     else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
       this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled, level);
+      const isRecorded = this.#isRecorded(name, states.ended);
+      this.#options.setRecorded?.(this.#options.gate.categories()[index]!, isRecorded);
     }
+  }
+
+  /** Whether it is recorded from the start, and nobody has switched it off for everybody. */
+  #isRecorded(name: string, ended: Ended): boolean {
+    if (!this.#recorded.some((matches) => matches(name))) return false;
+    const setting = this.#options.states.settings(GLOBAL_SCOPE).get(name);
+    return settingState(setting, 'global', ended)?.enabled !== false;
   }
 
   /** Applies the budget of a control once, so that what was spent of it does not come back. */

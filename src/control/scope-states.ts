@@ -1,6 +1,7 @@
 import {
   type Activation,
   GLOBAL_SCOPE,
+  NO_END,
   type Overlay,
   type ScopeKey,
   type ScopeState,
@@ -9,7 +10,7 @@ import {
 } from '../store/state-store.ts';
 import { MAX_CLOCK_SKEW_MS } from '../wire/constants.ts';
 import type { Clock } from '../wire/time/clock.ts';
-import { type Ended, type Layers, liveOverlays, putSetting, sameOverlay } from './transition.ts';
+import { type Ended, type Layers, liveOverlays, longestRecording, putSetting, sameOverlay } from './transition.ts';
 
 /** A scope that was never written. */
 export const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
@@ -51,6 +52,7 @@ interface Sweep {
 /** A control that ends by itself. */
 interface Temporary {
   readonly enabled?: boolean;
+  readonly record?: true | undefined;
   readonly expiresAt: number;
 }
 
@@ -75,7 +77,7 @@ export class ScopeStates {
   /** @param maxDuration in seconds; caps every temporary control, whatever its end says */
   constructor(clock: Clock, maxDuration: number) {
     this.#clock = clock;
-    this.#deadlines = new Deadlines(maxDuration * 1000);
+    this.#deadlines = new Deadlines(maxDuration);
     this.#offset = clock.now() - clock.monotonic();
   }
 
@@ -287,10 +289,11 @@ interface Deadline {
  */
 class Deadlines {
   readonly #deadlines = new WeakMap<Temporary, Deadline>();
-  readonly #maxDurationMs: number;
+  readonly #maxDuration: number;
 
-  constructor(maxDurationMs: number) {
-    this.#maxDurationMs = maxDurationMs;
+  /** @param maxDuration in seconds */
+  constructor(maxDuration: number) {
+    this.#maxDuration = maxDuration;
   }
 
   endOf(control: Temporary): Moment {
@@ -363,8 +366,10 @@ class Deadlines {
   }
 
   #firstSeen(written: Temporary, { writtenAt = 0, restored = false }: Provenance, now: Moment): Deadline {
+    if (written.expiresAt === NO_END) return { at: Number.POSITIVE_INFINITY, written };
     if (restored && writtenAt - now.wall > MAX_CLOCK_SKEW_MS) return { at: Number.NEGATIVE_INFINITY, written };
-    const remaining = Math.min(written.expiresAt - Math.max(now.wall, writtenAt), this.#maxDurationMs);
+    const maxDuration = written.record ? longestRecording({ maxDuration: this.#maxDuration }) : this.#maxDuration;
+    const remaining = Math.min(written.expiresAt - Math.max(now.wall, writtenAt), maxDuration * 1000);
     return { at: now.monotonic + remaining, written };
   }
 }

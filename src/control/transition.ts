@@ -1,18 +1,26 @@
 import { randomUUID as newId } from 'node:crypto';
-import type { Activation, Maker, Overlay, Setting, Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  type Maker,
+  NO_END,
+  type Overlay,
+  type Setting,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
-import type { Level } from '../wire/constants.ts';
+import { isQuiet, type Level, RECORDING_SECONDS } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
-import { isQuiet, levelText } from '../wire/target-text.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
+import { levelText } from '../wire/words/level.ts';
 import {
   type ActivationSources,
   activationOf,
   assertRoomForActivation,
   describeActivation,
+  endText,
   isOfAlert,
   ofCategory,
 } from './activation.ts';
@@ -178,7 +186,8 @@ export function transition(
   assertKnown(categories, snapshot);
   const seconds = overlaySeconds(request, limits);
   const { until = Number.POSITIVE_INFINITY } = sources;
-  const expiresAt = seconds === undefined ? undefined : Math.min(now + seconds * 1000, until);
+  const end = seconds === undefined ? undefined : now + seconds * 1000;
+  const expiresAt = end === undefined ? undefined : Math.min(end, until);
   const before = snapshot.tenant ?? snapshot.global;
   const at = timestamp(now);
   const { action } = request;
@@ -188,10 +197,10 @@ export function transition(
   }
   const by = identity && makerOf(identity, request, now);
   const unchanged = { at, settings: before, changes: [] };
-  if (isActivating(request) && expiresAt !== undefined) {
-    const activation = activationOf(request, categories, expiresAt, by, sources);
+  if (isActivating(request)) {
+    const activation = activationOf(request, categories, expiresAt ?? NO_END, by, sources);
     assertRoom(snapshot, activation);
-    const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} until ${timestamp(expiresAt)}`;
+    const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} ${endText(activation)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -223,8 +232,8 @@ function isTemporary(category: string, { tenant, global, activations }: Snapshot
 
 /** Whether a request makes an activation, instead of a setting. An empty target is for all work. */
 export function isActivating({ action, options }: ControlRequest): boolean {
-  const { otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when } = options ?? {};
-  return action === 'enable' && (target ?? filter ?? when) !== undefined;
+  const { otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_record } = options ?? {};
+  return action === 'enable' && (otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_record) !== undefined;
 }
 
 /** Ends the activations of these categories. One that has others goes on for them. */
@@ -384,18 +393,25 @@ export function overlaySeconds(
 ): number | undefined {
   const duration = options?.duration;
   const { otelrdcp_level: level, otelrdcp_sign: sign, ...given } = options ?? {};
-  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when } = given;
+  const { temporary, otelrdcp_budget, otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_record } = given;
+  if (given.otelrdcp_permanent === true) return undefined;
   const short =
     temporary === true ||
     (level !== undefined && isQuiet(level)) ||
-    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? sign) !== undefined;
+    (otelrdcp_budget ?? otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_record ?? sign) !== undefined;
   if (duration === undefined && !short) return undefined;
   const seconds = duration ?? limits.defaultDuration;
-  if (seconds <= limits.maxDuration) return seconds;
-  const maximum = formatDuration(limits.maxDuration);
+  const longest = otelrdcp_record === true ? longestRecording(limits) : limits.maxDuration;
+  if (seconds <= longest) return seconds;
+  const maximum = formatDuration(longest);
   throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
     details: { field: 'options.duration', maximum },
   });
+}
+
+/** Longest duration of what is only recorded, in seconds. */
+export function longestRecording({ maxDuration }: Pick<ControlLimits, 'maxDuration'>): number {
+  return Math.max(maxDuration, RECORDING_SECONDS);
 }
 
 function makerOf({ userId, clientId }: AuditIdentity, { options }: ControlRequest, at: number): Maker {

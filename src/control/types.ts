@@ -88,6 +88,8 @@ export interface CategoryView {
   readonly by?: Maker;
   /** In the view of everybody: tenants whose own setting has it on, or differs. Absent if there is none. */
   readonly tenants?: TenantSettings;
+  /** Recorded from the start, for all work. */
+  readonly recorded?: true;
   /** Those in force for the scope; in the view of everybody, those of all tenants. Absent if there is none. */
   readonly activations?: readonly CategoryActivation[];
   /** The logger of another library, of a category that only other processes have. */

@@ -30,6 +30,8 @@ export interface ViewsOptions {
   readonly defaults: ReadonlyMap<string, boolean>;
   /** False while the whole instrumentation is switched off, when every category shows as off. */
   readonly enabled: () => boolean;
+  /** Whether a category is recorded from the start. */
+  readonly recorded: (name: string, ended: Ended) => boolean;
   readonly states: ScopeStates;
   /** The tenant of a scope; `undefined` for the global scope, and for a foreign one. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
@@ -98,6 +100,7 @@ export class Views {
         ...(level !== undefined && { level }),
         ...(by !== undefined && own(by, category.name) && { by }),
         ...(tenants !== undefined && { tenants }),
+        ...(this.#options.enabled() && this.#options.recorded(category.name, ended) && { recorded: true as const }),
         ...(active !== undefined && { activations: active }),
       };
     });

@@ -5,6 +5,7 @@ import type { Authenticator } from '../access/authenticator.ts';
 import { hasCredentials } from '../access/configured.ts';
 import type { TokenService } from '../access/tokens/service.ts';
 import type { ControlInstruments, SharedMeasurements } from '../calls/metrics/types.ts';
+import type { Reach } from '../calls/recorder/types.ts';
 import type { Relay } from '../calls/tail/relay.ts';
 import type { Approvals } from '../control/approvals.ts';
 import type { Choosing } from '../control/fleet/choosing.ts';
@@ -83,12 +84,10 @@ interface DebugCalls {
   /** The tenants that the application has worked for in this process. */
   readonly namedTenants: ReadonlySet<string>;
   readonly budgets: Budgets;
-  readonly recorder: {
-    /** How long finished work is kept, in seconds. */
-    readonly keepSeconds: number;
-    /** Whether each category of this process is recorded, by its name. */
-    recorded(): ReadonlyMap<string, boolean>;
-  };
+  /** Whether each category of this process is recorded, by its name. */
+  recorded(): ReadonlyMap<string, boolean>;
+  /** How much the recorder keeps of work that has ended. */
+  reach(): Reach;
   /** Where debug calls go, and whether they are lost. */
   readonly outputs: DebugOutputs;
 }
@@ -206,14 +205,7 @@ export function createApp(dependencies: AppDependencies): Handle {
   get(PATHS.wellKnown, open, reads, answer(wellKnown(dependencies, addressing)));
   const refreshed = refreshCategories(state);
   get(PATHS.discovery, credential, reads, authorize('discovery'), read, refreshed, answer(discovery(dependencies)));
-  get(
-    PATHS.status,
-    credential,
-    reads,
-    authorize('status', 'discovery'),
-    read,
-    answer(status(state, measurements, clock)),
-  );
+  get(PATHS.status, credential, reads, authorize('status', 'discovery'), read, answer(status(dependencies)));
   get(PATHS.health, optional, reads, authorize('status', 'discovery'), processWide, answer(health(dependencies)));
   get(
     PATHS.metrics,

@@ -274,12 +274,20 @@ const tail = z.strictObject({
   rate: positive.max(10_000).default(100),
 } satisfies Shape<Options.TailOptions>);
 
+const categoryPatterns = z.array(
+  z.string().regex(/^[A-Z0-9_*-]{1,64}$/, 'must be a category name, or a pattern such as SQL_*'),
+);
+
 const recorder = z.strictObject({
+  categories: categoryPatterns.max(100).default([]),
+  keepSeconds: z.number().int().min(0).max(3600).default(60),
+  keepBytes: positive.min(65_536).max(1_073_741_824).default(33_554_432),
   callsPerWork: positive.max(10_000).default(200),
   bytesPerWork: positive.min(1024).max(16_777_216).default(65_536),
   bytes: positive.min(65_536).max(1_073_741_824).default(16_777_216),
   works: positive.max(1_000_000).default(10_000),
   seconds: positive.max(3600).default(60),
+  guards: z.boolean().default(true),
 } satisfies Shape<NonNullable<Options.RdcpConfig['recorder']>>);
 
 /** Anything but these may stand between them: the page puts encoded ids in their place. */

@@ -70,12 +70,28 @@ export interface RdcpConfig {
    */
   readonly tail?: false | TailOptions | undefined;
   /**
-   * How much is recorded of work whose outcome is not known yet, while lines of failed or slow work are asked for. Beyond a
-   * limit the oldest calls of the longest work are dropped, and counted.
+   * What is recorded from the start, and how much: of work that goes on, and of work that has ended. Beyond a limit the oldest
+   * calls are dropped, of work that goes on those of the longest, and counted.
    * @default {}
    */
   readonly recorder?:
     | {
+        /**
+         * Names of the categories that are recorded from the start, and patterns such as `DB_*`; `*` is every category. Their calls
+         * are kept in memory, and none is written while they are off. A `disable` for everybody ends it until a `reset`.
+         * @default []
+         */
+        readonly categories?: readonly string[] | undefined;
+        /**
+         * Seconds that work is kept after its end, at most 3600. `0`: it is forgotten at once.
+         * @default 60
+         */
+        readonly keepSeconds?: number | undefined;
+        /**
+         * Bytes of memory for work that has ended, from 65536 to 1073741824. The oldest goes first.
+         * @default 33554432 (32 MiB)
+         */
+        readonly keepBytes?: number | undefined;
         /**
          * Calls of one piece of work, from 1 to 10000.
          * @default 200
@@ -101,6 +117,12 @@ export interface RdcpConfig {
          * @default 60
          */
         readonly seconds?: number | undefined;
+        /**
+         * Whether `.enabled` is true while a category is only recorded, so that what your code guards with it is recorded too. So
+         * for `isLevelEnabled` and `debug.enabled` of adopted loggers.
+         * @default true
+         */
+        readonly guards?: boolean | undefined;
       }
     | undefined;
   /**

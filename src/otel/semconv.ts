@@ -12,6 +12,10 @@ export const METRIC_CATEGORY_ENABLED = 'rdcp.category.enabled';
 export const METRIC_ACTIVATION_COUNT = 'rdcp.activation.count';
 /** Recorded calls, once their work has ended: written, forgotten or cut. */
 export const METRIC_RECORDER_CALLS = 'rdcp.recorder.calls';
+/** Size of the recorded work that has ended, while some is kept. */
+export const METRIC_RECORDER_MEMORY_USED = 'rdcp.recorder.memory.used';
+/** How far back the recorder reaches without a gap, while something is kept. */
+export const METRIC_RECORDER_REACH = 'rdcp.recorder.reach';
 /** Tenants that have the category on by a setting of their own, from the first one on. */
 export const METRIC_CATEGORY_SETTINGS = 'rdcp.category.settings';
 /** Active temporary controls. */

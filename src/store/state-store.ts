@@ -2,6 +2,7 @@ import type { AuditAction, AuditEntry, AuditOutcome } from '../wire/audit-messag
 import type { Level } from '../wire/constants.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import type { LineFilter, Target, When } from '../wire/target.ts';
+import { LATEST_INSTANT } from '../wire/time.ts';
 import type { FleetStore, Position } from './fleet-store.ts';
 import type { MessageStore } from './message-store.ts';
 import type { DroppedHead } from './prune-plan.ts';
@@ -45,7 +46,10 @@ export interface Setting {
   readonly temporary?: Overlay | undefined;
 }
 
-/** Categories that are on for a part of the work, or of the lines, beside the settings. Always temporary. */
+/** `expiresAt` of an activation without an end. */
+export const NO_END: number = LATEST_INSTANT;
+
+/** Categories that are on for a part of the work, or of the lines, or recorded, beside the settings. */
 export interface Activation {
   /** Unique in its scope. */
   readonly id: string;
@@ -57,11 +61,13 @@ export interface Activation {
   readonly filter?: LineFilter | undefined;
   /** The work whose lines are written, once its outcome is known. @default all lines, at once */
   readonly when?: When | undefined;
+  /** Calls are kept in memory, and none is written. @default false */
+  readonly record?: true | undefined;
   /** The least urgent level that it lets out. @default every line */
   readonly level?: Level | undefined;
   /** Its own budget for each of its categories. @default the configured budget of the category */
   readonly budget?: ControlBudget | false | undefined;
-  /** When it ends: wall time, milliseconds since the epoch. */
+  /** When it ends: wall time, milliseconds since the epoch, or {@link NO_END}. */
   readonly expiresAt: number;
   /** @default not known */
   readonly by?: Maker | undefined;

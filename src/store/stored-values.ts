@@ -53,6 +53,7 @@ const activation: z.ZodType<Activation> = z.object({
   target: targetSchema.optional(),
   filter: lineFilterSchema.optional(),
   when: whenSchema.optional(),
+  record: z.literal(true).optional(),
   level,
   budget,
   expiresAt: instant,
@@ -61,7 +62,11 @@ const activation: z.ZodType<Activation> = z.object({
 });
 
 /** Each member is decoded by itself, so that a malformed one does not take the others with it. */
-const scopeContent = z.object({ settings: z.array(z.unknown()), activations: z.array(z.unknown()).optional() });
+const scopeContent = z.object({
+  settings: z.array(z.unknown()),
+  activations: z.array(z.unknown()).optional(),
+  recordings: z.array(z.unknown()).optional(),
+});
 
 const instance: z.ZodType<Omit<Announcement, 'id'>> = z.object({
   host: z.string(),
@@ -106,8 +111,11 @@ export class StoredValues {
   /** The well-formed parts of a scope. */
   scope(revision: unknown, changedAt: unknown, json: string): ScopeState {
     const at = this.#checked('scope', instant, changedAt);
-    const { settings = [], activations = [] } = this.#known('scope', decodeJson(scopeContent, json)) ?? {};
-    const known = activations.flatMap((each) => this.#checked('activation', activation, each) ?? []);
+    const content = this.#known('scope', decodeJson(scopeContent, json));
+    const { settings = [], activations = [], recordings = [] } = content ?? {};
+    const known = [...activations, ...recordings].flatMap(
+      (each) => this.#checked('activation', activation, each) ?? [],
+    );
     return {
       revision: this.#checked('scope', count, revision) ?? 0,
       settings: new Map(settings.flatMap((each) => [this.#checked('setting', namedSetting, each)].filter(isGiven))),
@@ -146,7 +154,13 @@ function isGiven<T>(value: T | undefined): value is T {
   return value !== undefined;
 }
 
-/** The storage format of a scope's content: `{"settings":[["NAME",{"permanent":true}],…],"activations":[…]}`. */
+/**
+ * The storage format of a scope's content: `{"settings":[["NAME",{"permanent":true}],…],"activations":[…]}`. What is only
+ * recorded stands apart, because a release that does not know recordings would write the lines.
+ */
 export function encodeScope({ settings, activations = [] }: Pick<ScopeState, 'settings' | 'activations'>): string {
-  return JSON.stringify({ settings: [...settings], ...(activations.length > 0 && { activations }) });
+  const { activations: written, recordings } = Object.groupBy(activations, ({ record }) =>
+    record ? 'recordings' : 'activations',
+  );
+  return JSON.stringify({ settings: [...settings], activations: written, recordings });
 }

@@ -24,7 +24,10 @@ export interface AuditIdentity {
 }
 
 /** An activation that was made or ended. Each value of `target.match` is `hmac:` and 12 characters. */
-export type AuditedActivation = Pick<DiscoveredActivation, 'id' | 'target' | 'filter' | 'when' | 'level' | 'expiresAt'>;
+export type AuditedActivation = Pick<
+  DiscoveredActivation,
+  'id' | 'target' | 'filter' | 'when' | 'record' | 'level' | 'expiresAt'
+>;
 
 /** A change that goes beyond what a credential allows, while it waits and once it is made. Both have its `id`. */
 export type AuditedApproval =
@@ -67,8 +70,9 @@ export type AuditedTail =
  */
 export type TailEndReason = 'expired' | 'budget' | 'past' | 'revoked' | 'shutdown' | 'replaced';
 
-/** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`. */
+/** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`; what writes nothing `record`. */
 export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {
+  if (action === 'enable' && activation?.record) return 'record';
   return action === 'reset' && (only ?? activation) !== undefined ? 'end' : action;
 }
 

@@ -1,6 +1,6 @@
 import type { LineFilter, Target, When } from './target.ts';
-import { partText } from './target-text.ts';
 import { parseDuration } from './time.ts';
+import { partText } from './words/activation.ts';
 
 /** What became of the calls of a category since a tail or a forecast began, so far as they were counted. */
 export interface CallCounts {

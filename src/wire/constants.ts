@@ -120,6 +120,11 @@ export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as co
  */
 export type Level = (typeof LEVELS)[number];
 
+/** Whether a level takes lines away, instead of letting them out. */
+export function isQuiet(level: Level): boolean {
+  return level === 'warn' || level === 'error';
+}
+
 /** What `allow` of a credential may name: the actions that switch, and the two that read lines. */
 export const ALLOWED_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'tail', 'forecast'] as const;
 /** One of {@link ALLOWED_ACTIONS}. */
@@ -153,6 +158,8 @@ export const BODY_BOUNDS: JsonBounds = { bytes: MAX_BODY_BYTES, depth: 32, value
 export const ALERTS_BOUNDS: JsonBounds = { bytes: 1024 * 1024, depth: 32, values: 20_000 };
 /** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
+/** What is only recorded may last a week, in seconds, however short other controls are. */
+export const RECORDING_SECONDS: number = 7 * 86_400;
 /** Largest limits of a control's budget: calls a second, and calls or bytes in all. */
 export const MAX_BUDGET_RATE = 1_000_000;
 export const MAX_BUDGET_TOTAL = 1_000_000_000;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   CONTROL_ACTIONS,
+  isQuiet,
   LEVELS,
   MAX_BUDGET_RATE,
   MAX_BUDGET_TOTAL,
@@ -9,7 +10,6 @@ import {
 } from './constants.ts';
 import { ANY_CATEGORY_NAME } from './names.ts';
 import { controlTargetSchema, lineFilterSchema, whenSchema } from './target.ts';
-import { isQuiet } from './target-text.ts';
 import { DURATION_SCHEMA, parseDuration } from './time.ts';
 
 /** The version of the protocol that a body may state. Another one is refused before the body is validated. */
@@ -85,6 +85,8 @@ const options = z.strictObject({
   otelrdcp_filter: lineFilterSchema.optional(),
   otelrdcp_when: whenSchema.optional(),
   otelrdcp_level: z.enum(LEVELS).optional(),
+  otelrdcp_record: z.literal(true, 'must be true').optional(),
+  otelrdcp_permanent: z.literal(true, 'must be true').optional(),
   otelrdcp_sign: z.literal(true, 'must be true').optional(),
   otelrdcp_id: z
     .string()
@@ -97,7 +99,9 @@ const action = (...names: readonly (typeof CONTROL_ACTIONS)[number][]) => ({ pro
 const without = (...names: readonly string[]) => ({
   properties: { options: { properties: Object.fromEntries(names.map((name) => [name, false])) } },
 });
-const NO_TICKET = { properties: { request: false } };
+const NO_TICKET = { properties: { options: { properties: { otelrdcp_target: { properties: { request: false } } } } } };
+/** Options that make an activation or a document. */
+const PARTS = ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_record', 'otelrdcp_sign'] as const;
 const LASTING_LEVELS = LEVELS.filter((level) => !isQuiet(level));
 /** As JSON Schema, what the schema checks in several fields together. */
 const CONDITIONS = [
@@ -111,18 +115,30 @@ const CONDITIONS = [
   { anyOf: [action('enable', 'toggle'), without('otelrdcp_budget')] },
   { anyOf: [action('reset'), without('otelrdcp_only')] },
   {
-    anyOf: [
-      action('enable'),
-      without('otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_level', 'otelrdcp_sign'),
-    ],
+    anyOf: [action('enable'), without(...PARTS, 'otelrdcp_level')],
   },
   { anyOf: [without('otelrdcp_sign'), without('otelrdcp_dryRun')] },
-  { anyOf: [without('otelrdcp_sign'), { properties: { options: { properties: { otelrdcp_target: NO_TICKET } } } }] },
+  { anyOf: [without('otelrdcp_sign', 'otelrdcp_record'), NO_TICKET] },
+  { anyOf: [without('otelrdcp_record'), without('otelrdcp_when', 'otelrdcp_budget', 'otelrdcp_sign')] },
+  {
+    anyOf: [
+      without('otelrdcp_permanent'),
+      {
+        properties: {
+          options: {
+            required: ['otelrdcp_record'],
+            properties: { duration: false, temporary: { const: false } },
+          },
+        },
+      },
+    ],
+  },
   { anyOf: [action('disable', 'reset'), without('otelrdcp_id')] },
   {
     anyOf: [
       { properties: { options: { properties: { temporary: { const: true } } } } },
-      without('duration', 'otelrdcp_budget', 'otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'),
+      { properties: { options: { required: ['otelrdcp_permanent'] } } },
+      without('duration', 'otelrdcp_budget', ...PARTS),
     ],
   },
   {
@@ -131,13 +147,7 @@ const CONDITIONS = [
       {
         properties: {
           options: {
-            properties: {
-              temporary: { const: true },
-              otelrdcp_target: false,
-              otelrdcp_filter: false,
-              otelrdcp_when: false,
-              otelrdcp_sign: false,
-            },
+            properties: { temporary: { const: true }, ...Object.fromEntries(PARTS.map((name) => [name, false])) },
           },
         },
       },
@@ -170,17 +180,27 @@ export const controlRequestSchema = z
       reject(['options', 'otelrdcp_only'], `is not allowed for ${request.action}`);
     if (otelrdcp_id !== undefined && request.action !== 'reset' && request.action !== 'disable')
       reject(['options', 'otelrdcp_id'], `is not allowed for ${request.action}`);
-    for (const name of ['otelrdcp_target', 'otelrdcp_filter', 'otelrdcp_when', 'otelrdcp_sign'] as const) {
+    const { otelrdcp_record, otelrdcp_permanent } = request.options ?? {};
+    for (const name of PARTS) {
       if (request.options?.[name] === undefined) continue;
       if (request.action !== 'enable') reject(['options', name], `is not allowed for ${request.action}`);
-      else if (temporary === false) reject(['options', name], 'needs a temporary control');
+      else if (temporary === false && otelrdcp_permanent === undefined)
+        reject(['options', name], 'needs a temporary control');
+    }
+    if (otelrdcp_record !== undefined) {
+      for (const name of ['otelrdcp_when', 'otelrdcp_budget', 'otelrdcp_sign'] as const)
+        if (request.options?.[name] !== undefined) reject(['options', name], 'cannot be combined with otelrdcp_record');
+    }
+    if (otelrdcp_permanent !== undefined) {
+      if (otelrdcp_record === undefined) reject(['options', 'otelrdcp_permanent'], 'needs otelrdcp_record');
+      if (duration !== undefined) reject(['options', 'duration'], 'contradicts otelrdcp_permanent');
+      if (temporary === true) reject(['options', 'temporary'], 'contradicts otelrdcp_permanent');
     }
     if (otelrdcp_level !== undefined && request.action !== 'enable')
       reject(['options', 'otelrdcp_level'], `is not allowed for ${request.action}`);
     else if (otelrdcp_level !== undefined && isQuiet(otelrdcp_level)) {
-      const { otelrdcp_target, otelrdcp_filter, otelrdcp_when, otelrdcp_sign } = request.options ?? {};
       if (temporary === false) reject(['options', 'otelrdcp_level'], `needs a temporary control for ${otelrdcp_level}`);
-      if ((otelrdcp_target ?? otelrdcp_filter ?? otelrdcp_when ?? otelrdcp_sign) !== undefined) {
+      if (PARTS.some((name) => request.options?.[name] !== undefined)) {
         const lasting = LASTING_LEVELS.join(', ');
         reject(
           ['options', 'otelrdcp_level'],
@@ -191,8 +211,9 @@ export const controlRequestSchema = z
     const { otelrdcp_sign, otelrdcp_dryRun, otelrdcp_target } = request.options ?? {};
     if (otelrdcp_sign !== undefined && otelrdcp_dryRun !== undefined)
       reject(['options', 'otelrdcp_sign'], 'cannot be combined with otelrdcp_dryRun');
-    if (otelrdcp_sign !== undefined && otelrdcp_target?.request !== undefined)
-      reject(['options', 'otelrdcp_target', 'request'], 'cannot be combined with otelrdcp_sign');
+    const ticketless = otelrdcp_sign !== undefined ? 'otelrdcp_sign' : otelrdcp_record && 'otelrdcp_record';
+    if (ticketless !== undefined && otelrdcp_target?.request !== undefined)
+      reject(['options', 'otelrdcp_target', 'request'], `cannot be combined with ${ticketless}`);
     if (temporary === false && otelrdcp_budget !== undefined)
       reject(['options', 'otelrdcp_budget'], 'needs a temporary control');
     if (temporary === false && duration !== undefined) reject(['options', 'duration'], 'contradicts temporary: false');

@@ -9,7 +9,9 @@ export function isCounted({
   otelrdcp_activations: activations = [],
 }: Category): boolean {
   const isOnForTenants = settings !== undefined && settings.permanent + settings.temporary > 0;
-  return enabled || isOnForTenants || activations.some(({ when }) => when === undefined);
+  return (
+    enabled || isOnForTenants || activations.some(({ when, record }) => when === undefined && record === undefined)
+  );
 }
 
 /** Whose calls figures are, where that is not the whole fleet: `of 2 of 3 processes, 1 not heard of`. */

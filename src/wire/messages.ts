@@ -171,7 +171,7 @@ export interface TenantSettings {
   readonly more: number;
 }
 
-/** Categories that are on for a part of the work, or of the lines. */
+/** Categories that are on for a part of the work, or of the lines, or recorded. */
 export interface DiscoveredActivation {
   /** Ends this activation alone, as `options.otelrdcp_id` of a `disable` or `reset`. */
   readonly id: string;
@@ -188,12 +188,14 @@ export interface DiscoveredActivation {
   readonly filter?: LineFilter;
   /** The work whose lines are written, once it has ended; until then they are recorded. Absent for lines that are written at once. */
   readonly when?: When;
+  /** Calls are kept in memory, and none is written. */
+  readonly record?: true;
   /** The least urgent level of the lines that come out; absent for every line. */
   readonly level?: Level;
   /** Its own budget for each category; absent for the configured one, `false` for none. */
   readonly budget?: ControlBudget | false;
-  /** When it ends. */
-  readonly expiresAt: Timestamp;
+  /** When it ends; absent for what is recorded without an end. */
+  readonly expiresAt?: Timestamp;
   /** The operator's reason. */
   readonly reason?: string;
   /** Who made it, and when. Hidden from a tenant if it is for all tenants. */
@@ -240,6 +242,8 @@ export interface DiscoveredCategory {
   readonly otelrdcp_control?: DiscoveredControl;
   /** Tenants with another setting, for those who may see all tenants and ask about everybody; absent if there is none. */
   readonly otelrdcp_settings?: TenantSettings;
+  /** Its calls, or those of some work, are kept in memory; while it is off, none is written. Absent if it is not recorded. */
+  readonly otelrdcp_recorded?: true;
   /** Activations of the category in force, which leave `enabled` as it is; absent if there is none. */
   readonly otelrdcp_activations?: readonly DiscoveredActivation[];
   /** What became of the calls that were recorded, in all processes of the fleet. Absent if there is none. */
@@ -298,8 +302,24 @@ export interface FleetCalls {
   readonly otelrdcp_process?: ProcessCalls;
 }
 
+/** What the recorder of the responding process keeps of work that has ended. */
+export interface RecorderReach {
+  /** How far back it reaches without a gap; absent while nothing is kept. */
+  readonly reachesBack?: string;
+  /** Number of pieces of work. */
+  readonly works: number;
+  /** Their size in bytes. */
+  readonly bytes: number;
+}
+
+/** The member of an answer that says how far back the recorder reaches. */
+export interface WithReach {
+  /** For credentials that may tail, while the recorder keeps work that has ended. Hidden from isolated tenants. */
+  readonly otelrdcp_recorder?: RecorderReach;
+}
+
 /** The registered categories. */
-export interface DiscoveryResponse extends RdcpAnswer, FleetCalls {
+export interface DiscoveryResponse extends RdcpAnswer, FleetCalls, WithReach {
   /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
   /** Calls of all categories. */
@@ -406,7 +426,7 @@ export interface ControlResponse extends RdcpAnswer {
 }
 
 /** Which categories are on. */
-export interface StatusResponse extends RdcpAnswer, FleetCalls {
+export interface StatusResponse extends RdcpAnswer, FleetCalls, WithReach {
   /** False while the whole instrumentation is switched off: then no category is on. */
   readonly enabled: boolean;
   /** Whether each registered category is on, by name. */
@@ -422,6 +442,8 @@ export interface StatusResponse extends RdcpAnswer, FleetCalls {
   };
   /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
+  /** The categories that are recorded. */
+  readonly otelrdcp_recorded?: Readonly<Record<string, true>>;
   /** As in discovery, by category. */
   readonly otelrdcp_settings?: Readonly<Record<string, TenantSettings>>;
   /** As in discovery, by category. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
-import { whomOf } from '../../src/tools/console/state/reach.ts';
+import { whomOf } from '../../src/wire/words/state.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
@@ -61,7 +61,7 @@ async function rowIsTrue(page: Page, client: RdcpClient, what: string): Promise<
     const badge = await row.locator('.cell.state').textContent();
     const settings = category.otelrdcp_settings;
     const some = (settings?.temporary ?? 0) + (settings?.permanent ?? 0) + (category.otelrdcp_activations?.length ?? 0);
-    return whom === whomOf(category, undefined) && badge === (category.enabled ? 'On' : some > 0 ? 'Partly' : 'Off');
+    return whom === whomOf(category, 'everybody') && badge === (category.enabled ? 'On' : some > 0 ? 'Partly' : 'Off');
   });
 }
 

@@ -86,7 +86,7 @@ describe('an enable with a target', () => {
     assert.equal(body.status, 'success');
     const { id, expiresAt, ...activation } = body.otelrdcp_activation!;
     assert.match(id, /^[0-9a-f]{12}$/);
-    assert.equal(Date.parse(expiresAt) - Date.parse(body.timestamp), 600_000);
+    assert.equal(Date.parse(expiresAt!) - Date.parse(body.timestamp), 600_000);
     assert.deepEqual(activation, {
       categories: ['PART'],
       target: { match: { 'user.id': '42' } },

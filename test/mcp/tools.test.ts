@@ -31,7 +31,7 @@ describe('tools for agents', () => {
       const { tools } = await (await agentOf(t, shop, { mode })).listTools();
       assert.deepEqual(
         tools.map(({ name }) => name),
-        ['list_categories', 'forecast', 'collect_lines', 'status', 'audit', 'explain'],
+        ['list_categories', 'forecast', 'collect_lines', 'list_failures', 'status', 'audit', 'explain'],
       );
       for (const { name, annotations, inputSchema, outputSchema } of tools) {
         assert.deepEqual(
@@ -42,7 +42,7 @@ describe('tools for agents', () => {
         assert.equal(inputSchema.type, 'object', name);
         assert.equal(outputSchema?.type, 'object', name);
       }
-      const writers = (await (await agentOf(t, { ...shop, writes: true }, { mode })).listTools()).tools.slice(6);
+      const writers = (await (await agentOf(t, { ...shop, writes: true }, { mode })).listTools()).tools.slice(7);
       assert.deepEqual(
         writers.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
         [
@@ -132,7 +132,7 @@ describe('tools for agents', () => {
     await shop.client.enable('WIDE_LINES', { duration: '1m', reason: 'test' });
     const { categories, omitted } = await ask(client, 'list_categories');
     await shop.client.reset();
-    assert.deepEqual([categories[0].name, categories[0].states[0].on, omitted], ['WIDE_LINES', true, 0]);
+    assert.deepEqual([categories[0].name, categories[0].states[0].state, omitted], ['WIDE_LINES', 'on', 0]);
     assert.ok(categories.length >= 5);
   });
 

@@ -61,6 +61,25 @@ test('a change says what, for how long, for which tenant, by whom and why', () =
   assert.deepEqual(told({ categories: ['HTTP'] }), ['change', 'enable of HTTP changed nothing']);
 });
 
+test('an activation says for what work, and whether its lines are written', () => {
+  const expiresAt = '2026-01-08T00:00:00.000Z';
+  const record = { id: 'a1', record: true as const, expiresAt };
+  const user = {
+    id: 'a2',
+    target: { match: { 'user.id': 'hmac:0123456789ab' } },
+    expiresAt: '2026-01-01T00:05:00.000Z',
+  };
+  const rows: [Partial<RecordedEntry>, string][] = [
+    [{ otelrdcp_activation: record }, 'ORDERS recorded for 7d'],
+    [{ otelrdcp_activation: { id: 'a1', record: true } }, 'ORDERS recorded'],
+    [{ otelrdcp_activation: user }, 'ORDERS on for user.id=(hidden) for 5m'],
+    [{ action: 'reset', otelrdcp_activation: record }, 'ORDERS not recorded any more'],
+    [{ action: 'expire', otelrdcp_activation: record }, 'ORDERS not recorded any more, the time is over'],
+    [{ action: 'expire', otelrdcp_activation: user }, 'ORDERS off again for user.id=(hidden), the time is over'],
+  ];
+  for (const [fields, text] of rows) assert.equal(told({ categories: ['ORDERS'], ...fields })[1], text);
+});
+
 test('many names are counted', () => {
   const changes = Array.from({ length: 30 }, (_, index) => change(`C${index}`, true));
   assert.match(told({ changes })[1] ?? '', /^C0, .*, C19 and 10 more on$/);

@@ -5,7 +5,6 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { openAuthentication } from '../../src/access/configured.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
 import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
-import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { Approvals } from '../../src/control/approvals.ts';
@@ -138,6 +137,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       maxCategories: config.limits.maxCategories,
     },
     overrides: config.categories,
+    recorded: config.recorder.categories,
     isolation,
     countsTenants: isolation.separatesMetrics,
     report,
@@ -196,10 +196,8 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
         ...sink.budgets,
         linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
       },
-      recorder: {
-        keepSeconds: RECORDER_DEFAULTS.keepSeconds,
-        recorded: () => new Map(gate.categories().map(({ name, index }) => [name, sink.recorder.isRecorded(index)])),
-      },
+      recorded: () => new Map(gate.categories().map(({ name, index }) => [name, sink.recorder.isRecorded(index)])),
+      reach: () => ({ since: undefined, works: 0, bytes: 0 }),
       outputs: sink.outputs,
     },
     host: {

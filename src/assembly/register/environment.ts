@@ -14,8 +14,8 @@ export type ReadFile = (path: string) => string;
 
 /**
  * Reads the configuration from the environment: the JSON file of `RDCP_CONFIG`, or what the file of `OTEL_CONFIG_FILE` declares,
- * overridden by `RDCP_HOST`, `RDCP_PORT`, `RDCP_STORE`, `RDCP_SERVER_API_KEY` (one key with every scope; only its hash is
- * kept) and `RDCP_API_KEYS_FILE`.
+ * overridden by `RDCP_HOST`, `RDCP_PORT`, `RDCP_STORE`, `RDCP_RECORD` (`recorder.categories`, with commas between them),
+ * `RDCP_SERVER_API_KEY` (one key with every scope; only its hash is kept) and `RDCP_API_KEYS_FILE`.
  * @param warn takes a message about a variable that has another name now
  * @param declared the options in the file of `OTEL_CONFIG_FILE`
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message is one line that starts with the variable
@@ -34,6 +34,7 @@ export function configFromEnvironment(
     ...file,
     ...(server === undefined ? {} : { server }),
     ...(store === undefined ? {} : checked('RDCP_STORE', { store })),
+    ...recorderOf(env, file),
     ...(apiKeys === undefined ? {} : { security: { ...file.security, apiKeys } }),
   };
 }
@@ -44,6 +45,7 @@ export const KNOWN = [
   'RDCP_HOST',
   'RDCP_PORT',
   'RDCP_STORE',
+  'RDCP_RECORD',
   'RDCP_SERVER_API_KEY',
   'RDCP_API_KEYS_FILE',
   'RDCP_API_KEY',
@@ -101,6 +103,14 @@ function fromServerVariables(env: Environment, file: RdcpConfig): RdcpConfig['se
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: Number(port) }),
   };
+}
+
+function recorderOf(env: Environment, { recorder }: RdcpConfig): Pick<RdcpConfig, 'recorder'> {
+  const names = setting(env, 'RDCP_RECORD');
+  if (names === undefined) return {};
+  const categories = names.split(',').map((name) => name.trim());
+  checked('RDCP_RECORD', { recorder: { categories } });
+  return { recorder: { ...recorder, categories } };
 }
 
 type ApiKeys = NonNullable<RdcpConfig['security']>['apiKeys'];

@@ -36,6 +36,8 @@ import {
   METRIC_DEBUG_DROPPED,
   METRIC_NOTIFICATIONS,
   METRIC_RECORDER_CALLS,
+  METRIC_RECORDER_MEMORY_USED,
+  METRIC_RECORDER_REACH,
   METRIC_STORE_MALFORMED,
   METRIC_TICKET_REFUSED,
 } from '../../otel/semconv.ts';
@@ -72,6 +74,8 @@ export interface ObservedState {
   readonly temporaryControls: () => { readonly global: number; readonly tenants: number };
   /** What became of the recorded calls of a category. @default none is recorded */
   readonly recorded?: (index: number) => object | undefined;
+  /** How much is kept of work that has ended. @default nothing is kept */
+  readonly kept?: () => { readonly bytes: number; readonly seconds: number } | undefined;
   /** Whether each named condition holds now. @default none */
   readonly conditions?: () => Iterable<readonly [name: string, holds: boolean]>;
 }
@@ -222,6 +226,15 @@ function createObservables(meter: Meter) {
       unit: '{call}',
       valueType,
     }),
+    kept: meter.createObservableGauge(METRIC_RECORDER_MEMORY_USED, {
+      description: 'Size of the recorded work that has ended, and is kept.',
+      unit: 'By',
+      valueType,
+    }),
+    reach: meter.createObservableGauge(METRIC_RECORDER_REACH, {
+      description: 'How far back the recorder reaches without a gap.',
+      unit: 's',
+    }),
     enabled: meter.createObservableGauge(METRIC_CATEGORY_ENABLED, {
       description: 'Whether the category is enabled globally, without tenant overrides: 0 or 1.',
       unit: '1',
@@ -233,7 +246,7 @@ function createObservables(meter: Meter) {
       valueType,
     }),
     activations: meter.createObservableGauge(METRIC_ACTIVATION_COUNT, {
-      description: 'Activations of the category in force: it is on for some work, or some lines, alone.',
+      description: 'Activations of the category in force: it is on for some work, or some lines, alone, or recorded.',
       unit: '{activation}',
       valueType,
     }),
@@ -282,7 +295,8 @@ function createObservation(options: InstrumentsOptions, stateNow: () => Observed
     }
   }
 
-  return (result, { calls, rate, dropped, recorded, enabled, settings, activations, temporary, conditions }) => {
+  return (result, instruments) => {
+    const { calls, rate, dropped, recorded, enabled, settings, activations, temporary, conditions } = instruments;
     for (const { index, name } of gate.categories()) attributes[index] ??= { [ATTR_CATEGORY_NAME]: name };
     const ofTenants = observeTenants(result, calls);
     for (const [index, category] of attributes.entries()) {
@@ -309,6 +323,11 @@ function createObservation(options: InstrumentsOptions, stateNow: () => Observed
       if (!switchedForTenants.has(state.index)) continue;
       result.observe(settings, temporary, { ...category, [ATTR_SETTING]: 'temporary' });
       result.observe(settings, permanent, { ...category, [ATTR_SETTING]: 'permanent' });
+    }
+    const past = observed.kept?.();
+    if (past !== undefined) {
+      result.observe(instruments.kept, past.bytes);
+      result.observe(instruments.reach, past.seconds);
     }
     const { global, tenants } = observed.temporaryControls();
     tenantsSeen ||= tenants > 0;

@@ -131,6 +131,6 @@ function controlOf(
   activation: Pick<DiscoveredActivation, 'id' | 'expiresAt'> | undefined,
   now: number,
 ): AlertControl | undefined {
-  if (activation === undefined || Date.parse(activation.expiresAt) <= now) return undefined;
+  if (activation?.expiresAt === undefined || Date.parse(activation.expiresAt) <= now) return undefined;
   return { rule, controlId: activation.id, expiresAt: activation.expiresAt };
 }

@@ -1,4 +1,4 @@
-import { hasScope, isOfTenants } from '../../access/principal.ts';
+import { hasScope, isOfTenants, mayTail } from '../../access/principal.ts';
 import type { CategoryCalls, Counted, SharedMeasurements } from '../../calls/metrics/types.ts';
 import { shownActivation } from '../../control/activation.ts';
 import type { CategoryActivation, CategoryView } from '../../control/types.ts';
@@ -17,9 +17,10 @@ import type {
   MetricValue,
   ProcessMetricName,
   StatusResponse,
+  WithReach,
 } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';
-import { timestamp } from '../../wire/time.ts';
+import { formatDuration, timestamp } from '../../wire/time.ts';
 import type { AppDependencies, StateParts } from '../app.ts';
 import { type Context, type Handler, opening, required, type Step, type Tenancy, timestampNow } from '../steps.ts';
 
@@ -48,10 +49,7 @@ export function discovery(sources: AppDependencies): Handler {
   return (ctx) => ({ body: discovered(ctx, sources) });
 }
 
-export function discovered(
-  ctx: Context,
-  sources: Pick<AppDependencies, 'state' | 'debug' | 'host' | 'time'>,
-): DiscoveryResponse {
+export function discovered(ctx: Context, sources: AppDependencies): DiscoveryResponse {
   const { state, host, time } = sources;
   const { plane } = state;
   const { measurements } = host;
@@ -70,7 +68,17 @@ export function discovered(
       categoryBreakdown: Object.fromEntries(categories.map(({ name, metrics }) => [name, metrics.callsTotal])),
     },
     ...fleetCalls(plane.view(tenancy.scope), tenancy, measurements),
+    ...reachOf(ctx, sources),
   };
+}
+
+/** How far back the recorder of this process reaches, for those who may tail. */
+function reachOf(ctx: Context, { config, debug, time }: Pick<AppDependencies, 'config' | 'debug' | 'time'>): WithReach {
+  const isShown = mayTail(required(ctx, 'principal'), config.tail) && required(ctx, 'tenancy').callsOf === undefined;
+  if (!isShown || config.recorder.keepSeconds === 0) return {};
+  const { since, works, bytes } = debug.reach();
+  const seconds = since === undefined ? 0 : Math.floor((time.clock.now() - since) / 1000);
+  return { otelrdcp_recorder: { ...(seconds > 0 && { reachesBack: formatDuration(seconds) }), works, bytes } };
 }
 
 /** What the responding process knows of a category beside its state: its limits, what became of its lines, its loggers. */
@@ -154,6 +162,7 @@ export function described(
   ctx: Context,
   { by, expiresAt, level, tenants, activations, ...view }: CategoryView,
 ): Omit<DiscoveredCategory, 'metrics'> {
+  const active = activationsOf(ctx, activations);
   return {
     name: view.name,
     description: view.description,
@@ -166,9 +175,18 @@ export function described(
     // Who made what is for all tenants is not for those of some.
     ...(by !== undefined && required(ctx, 'tenancy').tenants === undefined && { otelrdcp_control: shownMaker(by) }),
     ...(tenants !== undefined && seesTenants(ctx) && { otelrdcp_settings: tenants }),
-    ...activationsOf(ctx, activations),
+    ...recordedOf(view, active),
+    ...active,
     ...(view.instances !== undefined && { otelrdcp_instances: view.instances }),
   };
+}
+
+/** Whether it is recorded for anything that the caller may see. */
+function recordedOf(
+  { recorded }: Pick<CategoryView, 'recorded'>,
+  { otelrdcp_activations: shown = [] }: Pick<DiscoveredCategory, 'otelrdcp_activations'>,
+): Pick<DiscoveredCategory, 'otelrdcp_recorded'> {
+  return recorded || shown.some(({ record }) => record) ? { otelrdcp_recorded: true } : {};
 }
 
 /** The activations that the caller may see: of a tenant, those of others stay hidden, and who made what is for everybody. */
@@ -199,29 +217,36 @@ function seesTenants(ctx: Context): boolean {
 }
 
 /** `GET /rdcp/v1/status`: which categories are enabled; none while the whole instrumentation is off. */
-export function status({ plane, fleet }: StateParts, measurements: SharedMeasurements, clock: Clock): Handler {
+export function status(sources: AppDependencies): Handler {
+  const { plane, fleet } = sources.state;
+  const { measurements } = sources.host;
   return async (ctx) => {
     const tenancy = required(ctx, 'tenancy');
     const summary = await fleet?.summary();
     const views = plane.view(tenancy.scope);
     const set = seesTenants(ctx) ? views.filter(({ tenants }) => tenants !== undefined) : [];
-    const active = views.flatMap(({ name, activations }) => {
-      const { otelrdcp_activations: shown } = activationsOf(ctx, activations);
-      return shown === undefined ? [] : [[name, shown] as const];
-    });
+    const active: Record<string, readonly DiscoveredActivation[]> = {};
+    const recorded: Record<string, true> = {};
+    for (const view of views) {
+      const shown = activationsOf(ctx, view.activations);
+      if (shown.otelrdcp_activations !== undefined) active[view.name] = shown.otelrdcp_activations;
+      if (recordedOf(view, shown).otelrdcp_recorded) recorded[view.name] = true;
+    }
     const levels = views.flatMap(({ name, level }) => (level === undefined ? [] : [[name, level] as const]));
     const body: StatusResponse = {
-      ...opening(ctx, clock),
+      ...opening(ctx, sources.time.clock),
       enabled: plane.enabled,
       performance: totals(views, visibleCalls(tenancy, measurements)),
       ...fleetCalls(views, tenancy, measurements),
       categories: Object.fromEntries(views.map(({ name, enabled }) => [name, enabled])),
       ...(levels.length > 0 && { otelrdcp_levels: Object.fromEntries(levels) }),
       ...(summary !== undefined && { otelrdcp_fleet: summary }),
-      ...(active.length > 0 && { otelrdcp_activations: Object.fromEntries(active) }),
+      ...(Object.keys(recorded).length > 0 && { otelrdcp_recorded: recorded }),
+      ...(Object.keys(active).length > 0 && { otelrdcp_activations: active }),
       ...(set.length > 0 && {
         otelrdcp_settings: Object.fromEntries(set.flatMap(({ name, tenants }) => (tenants ? [[name, tenants]] : []))),
       }),
+      ...reachOf(ctx, sources),
     };
     return { body };
   };

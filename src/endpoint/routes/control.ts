@@ -35,6 +35,7 @@ export function control(sources: AppDependencies): Handler {
     const seconds = () => (clock.monotonic() - started) / 1000;
     try {
       assertMayRaise(ctx, request, budgets);
+      assertMayLast(ctx, request);
       const context = commandContext(ctx, request, sources);
       const { otelrdcp_target: target, otelrdcp_filter: filter } = request.options ?? {};
       if (target !== undefined || filter !== undefined) {
@@ -89,6 +90,12 @@ function assertMayRaise(ctx: Context, { categories = [], options }: ControlReque
   const asked = budget === false ? Number.POSITIVE_INFINITY : (budget.callsPerSecond ?? 0);
   const raised = categories.some((name) => asked > (budgets.configuredRate(name) ?? Number.POSITIVE_INFINITY));
   if (raised) assertScope(required(ctx, 'principal'), ['admin'], 'A larger budget');
+}
+
+/** What is recorded without an end takes memory until somebody thinks of it. */
+function assertMayLast(ctx: Context, { options }: ControlRequest): void {
+  if (options?.otelrdcp_permanent !== true) return;
+  assertScope(required(ctx, 'principal'), ['admin'], 'Recording without an end');
 }
 
 function commandContext(ctx: Context, request: ControlRequest, sources: AppDependencies): CommandContext {

@@ -17,19 +17,19 @@ const MAX_NAMES = 100;
 
 /** `POST /rdcp/v1/failures`: the newest work that failed or was slow, so far as it was recorded, of every process. */
 export function failures(sources: AppDependencies, recordAccess: RecordAccess): Handler {
-  const { recorder } = sources.debug;
+  const { config, debug } = sources;
   const { plane, fleet, choosing, relay, streams } = sources.state;
   const { clock, delay } = sources.time;
   return async (ctx) => {
     const given = validBody(ctx, failuresRequestSchema);
-    const { since = Math.max(1, recorder.keepSeconds), target, slowerThan, limit } = given;
+    const { since = Math.max(1, config.recorder.keepSeconds), target, slowerThan, limit } = given;
     const { tenantId, tenants, scope } = required(ctx, 'tenancy');
     const { allow, method } = required(ctx, 'principal');
     await fleet?.refresh(true);
     if (given.categories !== undefined) plane.assertKnown(given.categories);
     const all = plane.view(scope).map(({ name }) => name);
     const mine = allow === undefined ? all : all.filter((name) => matchesAny(allow.categories, name));
-    const recorded = recorder.recorded();
+    const recorded = debug.recorded();
     const categories = given.categories ?? mine.filter((name) => recorded.get(name) !== false);
     if (allow !== undefined) {
       const { match } = target ?? {};

@@ -1,4 +1,4 @@
-import { hasScope, isOfTenants } from '../../access/principal.ts';
+import { hasScope, isOfTenants, mayTail } from '../../access/principal.ts';
 import type { Member } from '../../control/fleet/types.ts';
 import type { Addressing } from '../../control/tenancy/address.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
@@ -138,8 +138,7 @@ export function session(
         otelrdcp_console: {
           ...settings,
           ...(!isOfTenants(principal) && { service: service() }),
-          ...(tail !== false &&
-            (hasScope(principal, tail.scope) || hasScope(principal, 'tail')) && { tail: { rate: tail.rate } }),
+          ...(tail !== false && mayTail(principal, tail) && { tail: { rate: tail.rate } }),
         },
       }),
     };

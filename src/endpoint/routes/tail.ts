@@ -11,8 +11,8 @@ import { isCategoryName } from '../../wire/names.ts';
 import { nameSome } from '../../wire/printable.ts';
 import type { TailCounts, TailNow, TailOpen } from '../../wire/streams.ts';
 import { tailRequestSchema } from '../../wire/tail-request.ts';
-import { describeInstances, whenText } from '../../wire/target-text.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
+import { describeInstances, whenText } from '../../wire/words/activation.ts';
 import type { AppDependencies, StreamDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
@@ -207,17 +207,17 @@ function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxD
 
 /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what no process can have recorded */
 export function assertRecorded(
-  { debug: { recorder } }: Pick<AppDependencies, 'debug'>,
+  { config, debug }: Pick<AppDependencies, 'config' | 'debug'>,
   since: number,
   categories: readonly string[],
 ): void {
-  const { keepSeconds } = recorder;
+  const { keepSeconds } = config.recorder;
   if (keepSeconds === 0) throw malformed('since', 'needs recorder.keepSeconds: this server keeps no finished work');
   if (since > keepSeconds) {
     const maximum = formatDuration(keepSeconds);
     throw malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
-  const recorded = recorder.recorded();
+  const recorded = debug.recorded();
   // Of a category that only other processes have, this one does not know.
   const notRecorded = categories.filter((name) => recorded.get(name) === false);
   if (notRecorded.length === 0) return;

@@ -184,7 +184,16 @@ function sentKey(scope: Scope, revision: string): string {
   return `${revision} ${scope.key}`;
 }
 
-const COMPARED = ['enabled', 'temporary', 'origin', 'expiresAt', 'level', 'description', 'defaultEnabled'] as const;
+const COMPARED = [
+  'enabled',
+  'temporary',
+  'origin',
+  'expiresAt',
+  'level',
+  'recorded',
+  'description',
+  'defaultEnabled',
+] as const;
 
 /** Categories are gone with the last process of the fleet that had them. */
 function someGone(before: readonly CategoryView[], after: readonly CategoryView[]): boolean {

@@ -35,7 +35,7 @@ export function noteSilence(
 }
 
 /** Says what the figures leave out. */
-export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: Pick<ForecastResponse, 'instances'>): void {
+export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: ForecastResponse): void {
   const missing = instances.asked - instances.answered;
   if (missing > 0) {
     const [who, them] = missing === 1 ? ['1 process', 'it'] : [`${missing} processes`, 'them'];

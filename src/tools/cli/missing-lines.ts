@@ -2,7 +2,7 @@ import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { ForecastResponse } from '../../wire/streams.ts';
-import { levelState } from '../../wire/target-text.ts';
+import { settingText } from '../../wire/words/level.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { nearest } from './names.ts';
 
@@ -74,7 +74,14 @@ export async function findMissingLines(words: readonly string[], options: Missin
 }
 
 function reasonsFor(
-  { name, enabled, metrics, otelrdcp_instances: instances, otelrdcp_level: level }: DiscoveredCategory,
+  {
+    name,
+    enabled,
+    metrics,
+    otelrdcp_instances: instances,
+    otelrdcp_level: level,
+    otelrdcp_recorded: recorded,
+  }: DiscoveredCategory,
   measured: ForecastResponse | undefined,
   { part, reader }: Pick<MissingLinesOptions, 'part' | 'reader'>,
 ): string[] {
@@ -99,7 +106,11 @@ function reasonsFor(
     const dropped = figures.droppedByBudget.value;
     if (dropped > 0) reasons.push(`Its budget would drop ${dropped.toFixed(1)} calls a second.`);
   }
-  if (enabled && level !== undefined) reasons.push(`It is ${levelState(level)}: other lines of it are not written.`);
-  if (!enabled) reasons.push('It is off for those that are asked about: the logs of the service have no line of it.');
+  if (enabled && level !== undefined)
+    reasons.push(`It is ${settingText({ enabled, level })}: other lines of it are not written.`);
+  if (!enabled) {
+    const state = recorded ? 'only recorded: its lines are kept in memory, and' : 'off for those that are asked about:';
+    reasons.push(`It is ${state} the logs of the service have no line of it.`);
+  }
   return reasons;
 }

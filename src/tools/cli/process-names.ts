@@ -1,8 +1,8 @@
 import type { FleetCalls, FleetResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
+import { clockTime } from '../../wire/words/time.ts';
 import type { RdcpClient } from '../client/client.ts';
 import type { Terminal } from './terminal.ts';
-import { clockTime } from './times.ts';
 
 /**
  * Processes by id as people know them, `host:pid`, with since when one is not heard of; by id where the service does not list them.

@@ -1,3 +1,4 @@
+import type { State } from '../../wire/words/state.ts';
 import { cut, folded, widthOf } from './fold.ts';
 import type { Style, Terminal } from './terminal.ts';
 
@@ -105,8 +106,9 @@ export function textOf(cell: Cell | undefined): string {
   return typeof cell === 'string' ? cell : (cell?.text ?? '');
 }
 
-/** `on`, `off` and `quiet`, in colours. @param isQuiet whether it takes lines away, instead of letting them out */
-export function state(enabled: boolean, isQuiet = false): Cell {
-  if (isQuiet) return { text: 'quiet', style: 'yellow' };
-  return enabled ? { text: 'on', style: 'green' } : { text: 'off', style: 'dim' };
+const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;
+
+/** A state in its colour. */
+export function state(text: State): Cell {
+  return { text, style: STYLES[text] };
 }

@@ -61,6 +61,8 @@ export interface ControlOptions {
    * addition of this implementation. @default lines are written at once
    */
   readonly otelrdcp_when?: When;
+  readonly otelrdcp_record?: true;
+  readonly otelrdcp_permanent?: true;
   /**
    * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
    * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this

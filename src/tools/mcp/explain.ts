@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { statesOf } from '../../wire/words/state.ts';
 import { COUNTED_SECONDS, findMissingLines } from '../cli/missing-lines.ts';
 import { fitting } from './answer.ts';
-import { selection, state, statesFor } from './look.ts';
+import { selection, state } from './look.ts';
 import { type AddTool, categories, READS, type Service, tenant, tool, withProgress } from './tool.ts';
 
 /** Why no lines are seen. */
@@ -28,7 +29,7 @@ export function explain(service: Service, now: () => number): AddTool {
       const { taken, omitted } = fitting(
         found.categories.map(({ name, category, reasons }) => ({
           category: name,
-          states: category === undefined ? [] : statesFor(category, now()),
+          states: category === undefined ? [] : [...statesOf(category, now())],
           reasons: [...reasons],
         })),
       );

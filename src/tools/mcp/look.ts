@@ -6,8 +6,8 @@ import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import { parseDuration, timestamp } from '../../wire/time.ts';
+import { categoryOfStatus, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
-import { isOn, statesOf } from '../cli/tenant-settings.ts';
 import { fitting } from './answer.ts';
 import {
   type AddTool,
@@ -31,14 +31,14 @@ export const selection = {
 };
 
 export const state = z.object({
-  on: z.boolean(),
+  state: z
+    .enum(STATES)
+    .describe(
+      "'quiet' holds back lines of loggers that are less urgent; 'recorded' keeps lines in memory and writes none.",
+    ),
   whom: z.string().describe("For whom and how long; '-' for everybody, without an end."),
 });
 const omitted = z.int().describe('Left out because the answer would be too long.');
-
-export function statesFor(category: Parameters<typeof statesOf>[0], now: number): z.input<typeof state>[] {
-  return statesOf(category, now).map(({ enabled, whom }) => ({ on: enabled, whom }));
-}
 
 export function listCategories(service: Service, now: () => number): AddTool {
   return tool('list_categories', service, {
@@ -69,7 +69,7 @@ export function listCategories(service: Service, now: () => number): AddTool {
         .map((category) => ({
           name: category.name,
           description: category.description,
-          states: statesFor(category, now()),
+          states: [...statesOf(category, now())],
           ...(isCounted(category) && { callsPerSecond: category.metrics.callsPerSecond }),
         }));
       const { taken, omitted } = fitting(found);
@@ -201,18 +201,10 @@ export function status(service: Service, now: () => number): AddTool {
     }),
     run: async (_, { client, signal }) => {
       const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
-      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_fleet: fleet } = answer;
-      const { otelrdcp_levels: levels } = answer;
-      const on = Object.entries(answer.categories).flatMap(([category, enabled]) => {
-        const [given, active, level] = [settings?.[category], activations?.[category], levels?.[category]];
-        const shown = {
-          enabled,
-          temporary: false,
-          ...(level && { otelrdcp_level: level }),
-          ...(given && { otelrdcp_settings: given }),
-          ...(active && { otelrdcp_activations: active }),
-        };
-        return isOn(shown) ? [{ category, states: statesFor(shown, now()) }] : [];
+      const { otelrdcp_fleet: fleet } = answer;
+      const on = Object.keys(answer.categories).flatMap((category) => {
+        const shown = categoryOfStatus(answer, category);
+        return isOn(shown) ? [{ category, states: [...statesOf(shown, now())] }] : [];
       });
       const { taken, omitted } = fitting(on);
       return {

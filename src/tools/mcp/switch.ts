@@ -7,7 +7,7 @@ import {
   type RequestStateCodec,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { MAX_BUDGET_TOTAL, MAX_REASON_LENGTH } from '../../wire/constants.ts';
+import { MAX_BUDGET_TOTAL, MAX_REASON_LENGTH, RECORDING_SECONDS } from '../../wire/constants.ts';
 import type { ControlResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import { parseSelection } from '../cli/names.ts';
@@ -31,9 +31,9 @@ const changed = z.object({
   message: z.string(),
   changes: z.array(z.object({ category: z.string(), on: z.boolean(), until: z.string().optional() })),
   activation: z
-    .object({ id: z.string(), until: z.string() })
+    .object({ id: z.string(), until: z.string().optional() })
     .optional()
-    .describe('It is on for the target and filter alone. disable takes the id.'),
+    .describe('What is on for the target and filter alone, or recorded. disable takes the id.'),
   thisProcessAlone: z.literal(true).optional().describe('Other processes do not share the store.'),
 });
 
@@ -92,17 +92,55 @@ export function switches(service: Service): Switches {
       return outcomeOf(answer);
     },
   });
+  const record = tool('record', service, {
+    title: 'Record categories for a while',
+    description:
+      'Keeps the calls of categories in memory, for everybody or for the target and filter, and writes none: what happened before a complaint can then be read. Ends by itself.',
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    input: z.strictObject({
+      categories: names,
+      ...common,
+      duration: duration(RECORDING_SECONDS, '1d', 'How long, after which it ends by itself'),
+      target: selection.target,
+      filter: selection.filter,
+    }),
+    output: changed,
+    run: async (given, call) => {
+      const { categories, duration, reason, target, filter } = given;
+      const words = exactly(categories);
+      const question = await unanswered(call, codec, given, async () => [
+        `Record ${words.join(', ')} ${whose(given)} for ${duration}? Nothing is written.`,
+      ]);
+      if (question !== undefined) return question;
+      const answer = await call.client.control(
+        {
+          action: 'enable',
+          categories: words,
+          options: {
+            temporary: true,
+            duration,
+            reason,
+            otelrdcp_record: true,
+            ...(target && { otelrdcp_target: target }),
+            ...(filter && { otelrdcp_filter: filter }),
+          },
+        },
+        { signal: call.signal },
+      );
+      return outcomeOf(answer);
+    },
+  });
   const disable = tool('disable', service, {
     title: 'Switch categories off for a while',
     description:
-      'Switches categories off, also what others switched on, and ends their activations; afterwards each is as it is without a temporary setting. With id it ends that activation of enable alone.',
+      'Switches categories off, also what others switched on, and ends their activations; afterwards each is as it is without a temporary setting. With id it ends that activation of enable or record alone.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({
       categories: names,
       id: z
         .string()
         .regex(/^[0-9a-f]{12}$/)
-        .describe('The activation of an enable.')
+        .describe('The activation of an enable or record.')
         .optional(),
       ...common,
     }),
@@ -125,7 +163,7 @@ export function switches(service: Service): Switches {
       return outcomeOf(answer);
     },
   });
-  return { tools: [enable, disable], verify: codec.verify };
+  return { tools: [enable, record, disable], verify: codec.verify };
 }
 
 function exactly(words: readonly string[]): readonly string[] {
@@ -186,7 +224,9 @@ function outcomeOf(answer: ControlResponse): z.input<typeof changed> {
       on: newState,
       ...(expiresAt !== undefined && { until: expiresAt }),
     })),
-    ...(activation && { activation: { id: activation.id, until: activation.expiresAt } }),
+    ...(activation && {
+      activation: { id: activation.id, ...(activation.expiresAt && { until: activation.expiresAt }) },
+    }),
     ...(shared === false && { thisProcessAlone: true as const }),
   };
 }

@@ -1,7 +1,10 @@
+import type { AuditedActivation } from '../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
-import { levelState } from '../../wire/target-text.ts';
-import { formatDuration, timestamp } from '../../wire/time.ts';
+import { timestamp } from '../../wire/time.ts';
+import { partText } from '../../wire/words/activation.ts';
+import { settingText } from '../../wire/words/level.ts';
+import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';
 import type { FailureReport } from './failures.ts';
@@ -55,6 +58,7 @@ function escaped(text: string): string {
 }
 
 function changes(entry: RecordedEntry): string {
+  if (entry.otelrdcp_activation !== undefined) return states(entry);
   if (entry.changes.length === 0)
     return `${entry.action} of ${nameSome(entry.categories, { most: MAX_NAMES })} changed nothing`;
   return entry.action === 'reset'
@@ -62,11 +66,13 @@ function changes(entry: RecordedEntry): string {
     : states(entry);
 }
 
-/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`. */
-function states({ changes: all }: RecordedEntry, after = ''): string {
-  const stateOf = ({ newState, otelrdcp_level: level }: ChangeRecord) =>
-    level === undefined ? (newState ? 'on' : 'off') : levelState(level);
-  const byState = Map.groupBy(all, (change) => `${stateOf(change)}${after}${lasting(change)}`);
+/** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`, `ORDERS recorded for 7d`. */
+function states({ changes: all, otelrdcp_activation: activation, ...entry }: RecordedEntry, after = ''): string {
+  if (activation !== undefined) return activationState(entry, activation);
+  const byState = Map.groupBy(
+    all,
+    (change) => `${settingText({ enabled: change.newState, level: change.otelrdcp_level })}${after}${lasting(change)}`,
+  );
   return [...byState]
     .map(
       ([state, some]) =>
@@ -78,10 +84,23 @@ function states({ changes: all }: RecordedEntry, after = ''): string {
     .join('; ');
 }
 
-function lasting({ temporary, effectiveAt, expiresAt }: ChangeRecord): string {
-  if (!temporary || expiresAt === undefined) return '';
-  const seconds = Math.round((Date.parse(expiresAt) - Date.parse(effectiveAt)) / 1000);
-  return ` for ${formatDuration(Math.max(1, seconds))}`;
+function activationState(
+  { action, categories, timestamp: at }: Pick<RecordedEntry, 'action' | 'categories' | 'timestamp'>,
+  activation: AuditedActivation,
+): string {
+  const begins = action === 'enable';
+  const state = activation.record ? (begins ? 'recorded' : 'not recorded any more') : begins ? 'on' : 'off again';
+  const part = partText(activation);
+  const time = begins ? lasting({ temporary: true, effectiveAt: at, ...activation }) : '';
+  return `${nameSome(categories, { most: MAX_NAMES })} ${state}${part && ` for ${part}`}${time}`;
+}
+
+function lasting({
+  temporary,
+  effectiveAt,
+  expiresAt,
+}: Pick<ChangeRecord, 'temporary' | 'effectiveAt' | 'expiresAt'>): string {
+  return temporary && expiresAt !== undefined ? ` for ${between(effectiveAt, expiresAt)}` : '';
 }
 
 function forTenant({ tenant }: RecordedEntry): string {

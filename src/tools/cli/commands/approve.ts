@@ -1,10 +1,10 @@
 import { changeText } from '../../../wire/change-text.ts';
 import type { WaitingChange } from '../../../wire/messages.ts';
 import { escapeUnprintable } from '../../../wire/printable.ts';
+import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
-import { remaining } from '../times.ts';
 
 export const approve: Command = {
   summary: 'make a change that waits because its key may not make it alone; without an id, list them',

@@ -2,8 +2,8 @@ import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/aud
 import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { levelText } from '../../../wire/target-text.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
+import { levelText } from '../../../wire/words/level.ts';
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';

@@ -1,4 +1,5 @@
 import { shellWords } from '../../../wire/shell-words.ts';
+import { statesOf } from '../../../wire/words/state.ts';
 import { type Command, EXIT } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { explain as describeError } from '../explain.ts';
@@ -7,7 +8,6 @@ import { COUNTED_SECONDS, findMissingLines } from '../missing-lines.ts';
 import { namesOf, parseSelection } from '../names.ts';
 import { present } from '../output.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import { statesOf } from '../tenant-settings.ts';
 
 export const explain: Command = {
   summary: 'explain why no lines of categories are seen',
@@ -30,7 +30,7 @@ export const explain: Command = {
       for (const line of answer.service) terminal.out(line);
       for (const { name, category, reasons } of answer.categories) {
         const states = category === undefined ? [] : statesOf(category, terminal.now());
-        const shown = states.map(({ enabled, whom }) => `${enabled ? 'on' : 'off'}${whom === '-' ? '' : ` ${whom}`}`);
+        const shown = states.map(({ state, whom }) => (whom === '-' ? state : `${state} ${whom}`));
         terminal.out([name, shown.join(', ')].filter((part) => part !== '').join(' '));
         for (const reason of reasons) terminal.out(`  ${reason}`);
       }

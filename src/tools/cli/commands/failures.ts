@@ -1,17 +1,16 @@
 import { MAX_FAILURES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
+import { clockTime, remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { noteGaps } from '../forecast-table.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
 import { duration, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 import type { Cell } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
-import { clockTime, remaining } from '../times.ts';
 import { counted } from '../words.ts';
 import { readLines } from './tail.ts';
 
@@ -43,12 +42,15 @@ export const failures: Command = ofServices({
     const answer = await suggesting(client, () =>
       client.failures({ ...request, ...(names !== undefined && { categories: names }) }),
     );
-    noteGaps(terminal, answer);
-    const code = answer.instances.answered < answer.instances.asked ? EXIT.partial : EXIT.done;
+    const { asked, answered } = answer.instances;
+    if (answered < asked)
+      terminal.note(`${answered} of ${asked} processes answered: failures of the others are missing.`);
+    const code = answered < asked ? EXIT.partial : EXIT.done;
     if (opened !== undefined) {
       const work = answer.failures[Number(opened) - 1] ?? answer.failures.find(({ id }) => id === opened);
       if (work === undefined)
         throw new Error(`there is no ${opened} among ${counted(answer.failures.length, 'failure')}`);
+      if (Object.keys(work.lines).length === 0) throw new Error(`it has no recorded line: ${work.outcome}`);
       return Math.max(code, await open(terminal, values, { work, now: answer.timestamp, access }));
     }
     present(terminal, values, answer, (wide) => {

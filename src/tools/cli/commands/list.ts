@@ -1,6 +1,7 @@
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../../wire/messages.ts';
 import type { ForecastResponse } from '../../../wire/streams.ts';
+import { type CategoryState, isOn, isRecorded, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
@@ -9,8 +10,8 @@ import { noteGaps, whileMeasuring } from '../forecast-table.ts';
 import { assertKnown, isSelected, parseSelection, type Selection } from '../names.ts';
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
+import { noteReach } from '../reach.ts';
 import { type Cell, state } from '../table.ts';
-import { isOn, type ShownState, statesOf } from '../tenant-settings.ts';
 
 /** How long --measure takes. */
 const MEASURED_FOR = '2s';
@@ -29,8 +30,8 @@ export const list: Command = ofServices({
   },
   notes: [
     "Lists the application's categories, and all that are on; with names or patterns those alone. CALLS/S is that of the last",
-    'minute; what is off is not measured. -o wide adds why a category has its state, its default, its budget and what was',
-    'dropped. PROCESSES counts those that have a category, if not all processes have it.',
+    'minute; what is off is not measured. -o wide adds why a category has its state, its default, its budget, what was',
+    'dropped, and how far back the recorder reaches. PROCESSES counts those that have a category, if not all processes have it.',
   ],
   examples: ['rdcp list', "rdcp list 'DB_*' --measure", 'rdcp list --on', 'rdcp list -o wide --tenant acme'],
   run: async (terminal, values, operands) => {
@@ -58,6 +59,7 @@ export const list: Command = ofServices({
       const why = answer.otelrdcp_instances?.silent ? "see 'rdcp fleet'" : 'the others do not announce theirs';
       if (counted !== undefined) terminal.note(`CALLS ${counted}: ${why}`);
       if (measured !== undefined) noteGaps(terminal, measured);
+      if (wide) noteReach(terminal, answer.otelrdcp_recorder);
     });
     return measured !== undefined && measured.instances.answered < measured.instances.asked ? EXIT.partial : EXIT.done;
   },
@@ -81,7 +83,8 @@ function listedOf(categories: readonly DiscoveredCategory[], all: boolean): Disc
 }
 
 function onFirst(categories: readonly DiscoveredCategory[]): DiscoveredCategory[] {
-  return [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+  const rank = (category: DiscoveredCategory) => (isOn(category) ? 2 : isRecorded(category) ? 1 : 0);
+  return [...categories].sort((a, b) => rank(b) - rank(a));
 }
 
 async function measure(terminal: Terminal, client: RdcpClient, categories: readonly DiscoveredCategory[]) {
@@ -93,7 +96,7 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
 /** A row for the category, and one for each further state that it has. */
 function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
   const [first, ...others] = statesOf(category, now);
-  const more = others.map(({ enabled, whom, quiet }): Cell[] => [category.name, state(enabled, quiet), whom]);
+  const more = others.map((each): Cell[] => [category.name, state(each.state), each.whom]);
   return [shown.map(({ cell }) => cell(category, first)), ...more];
 }
 
@@ -121,15 +124,14 @@ function partition(categories: readonly DiscoveredCategory[]): DiscoveredCategor
 
 /** Whether it is on, also by itself, or was switched off. */
 function isSwitched(category: DiscoveredCategory): boolean {
-  const { enabled, temporary, otelrdcp_origin, otelrdcp_settings, otelrdcp_activations, otelrdcp_source } = category;
-  const isSet =
-    (otelrdcp_origin ?? 'default') !== 'default' || (otelrdcp_settings ?? otelrdcp_activations) !== undefined;
-  return enabled || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
+  const { temporary, otelrdcp_origin, otelrdcp_settings, otelrdcp_source } = category;
+  const isSet = (otelrdcp_origin ?? 'default') !== 'default' || otelrdcp_settings !== undefined;
+  return isOn(category) || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
 }
 
 interface Column {
   readonly name: string;
-  readonly cell: (category: DiscoveredCategory, shown: ShownState) => Cell;
+  readonly cell: (category: DiscoveredCategory, shown: CategoryState) => Cell;
 }
 
 function columns(
@@ -162,7 +164,7 @@ function columns(
   const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
   return [
     { name: 'CATEGORY', cell: ({ name }) => name },
-    { name: 'STATE', cell: (_, { enabled, quiet }) => state(enabled, quiet) },
+    { name: 'STATE', cell: (_, shown) => state(shown.state) },
     { name: 'FOR', cell: (_, { whom }) => whom },
     { name: 'CALLS', cell: calls },
     { name: 'CALLS/S', cell: (category) => rate(category, measured) },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
+import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -12,7 +13,6 @@ import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
-import { clockTime } from '../times.ts';
 import { TraceGroups } from '../trace-groups.ts';
 import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
 

@@ -21,6 +21,7 @@ export const root: Group = {
     tenants: async () => (await import('./tenants.ts')).tenants,
     console: async () => (await import('./console.ts')).consoleCommand,
     enable: async () => (await import('./switch.ts')).enable,
+    record: async () => (await import('./switch.ts')).record,
     disable: async () => (await import('./switch.ts')).disable,
     quieten: async () => (await import('./switch.ts')).quieten,
     toggle: async () => (await import('./switch.ts')).toggle,

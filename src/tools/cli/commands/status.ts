@@ -1,11 +1,12 @@
 import { partOfFleet } from '../../../wire/counted-calls.ts';
+import { categoryOfStatus, statesOf } from '../../../wire/words/state.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
+import { noteReach } from '../reach.ts';
 import { state } from '../table.ts';
-import { statesOf } from '../tenant-settings.ts';
 
 export const status: Command = ofServices({
   summary: 'show which categories are on',
@@ -16,26 +17,16 @@ export const status: Command = ofServices({
     const answer = await client.status();
     const fleet = await fleetOf(terminal, client, answer);
     present(terminal, values, answer, () => {
+      const rows = Object.keys(answer.categories).flatMap((name) =>
+        statesOf(categoryOfStatus(answer, name), terminal.now()).map((each) => [name, state(each.state), each.whom]),
+      );
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
-      const rows = Object.entries(answer.categories).flatMap(([name, on]) => {
-        const category = {
-          enabled: on,
-          temporary: false,
-          ...(levels?.[name] && { otelrdcp_level: levels[name] }),
-          ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
-          ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
-        };
-        return statesOf(category, terminal.now()).map(({ enabled, whom, quiet }) => [
-          name,
-          state(enabled, quiet),
-          whom,
-        ]);
-      });
       terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;
       const part = partOfFleet(answer.otelrdcp_instances);
       const whose = part === undefined ? '' : ` ${part}`;
       terminal.out(`\n${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      noteReach(terminal, answer.otelrdcp_recorder);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });
   },

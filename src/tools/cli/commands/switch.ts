@@ -1,6 +1,7 @@
 import {
   type ControlAction,
   EVERYBODY,
+  isQuiet,
   LEVELS,
   type Level,
   MAX_BUDGET_RATE,
@@ -9,7 +10,10 @@ import {
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { isQuiet, levelState, partText } from '../../../wire/target-text.ts';
+import { partText } from '../../../wire/words/activation.ts';
+import { settingText } from '../../../wire/words/level.ts';
+import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
+import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -21,11 +25,11 @@ import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
 import { state } from '../table.ts';
-import { isOn, statesOf } from '../tenant-settings.ts';
-import { between, clockTime, remaining } from '../times.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
+/** Of `record`, which writes nothing. */
+const RECORDING_LEASE = '1d';
 
 const LASTING = {
   for: { value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
@@ -78,6 +82,19 @@ export const enable = ofServices(
     ],
   }),
 );
+export const record = ofServices(
+  switching('record', {
+    summary: 'keep the calls of categories in memory, and write none: for tail --since and failures',
+    options: {
+      for: { value: '7d', help: `duration, after which it ends (default: ${RECORDING_LEASE})` },
+      permanent: { help: 'until it is ended (needs admin)' },
+      ...SELECTION_OPTIONS,
+      ...LEVEL,
+    },
+    notes: ["It ends with 'rdcp end' or 'rdcp disable'. What recorder.categories of the service records has no end."],
+    examples: ["rdcp record ORDERS 'DB_*' --for 7d", 'rdcp record ORDERS -m user.id=42', 'rdcp end ORDERS'],
+  }),
+);
 export const disable = ofServices(
   switching('disable', {
     summary: 'switch categories off',
@@ -128,10 +145,10 @@ export const end = ofServices(
   }),
 );
 
-/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away. */
-type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten';
+/** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away; `record` one that writes none. */
+type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten' | 'record';
 
-const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable' };
+const ACTIONS: Readonly<Partial<Record<Verb, ControlAction>>> = { end: 'reset', quieten: 'enable', record: 'enable' };
 
 function switching(
   verb: Verb,
@@ -156,6 +173,7 @@ function switching(
         return EXIT.refused;
       }
       if (settings.otelrdcp_dryRun === true) await assertKnowsOptions(client, 'has no dry run');
+      if (verb === 'record') await assertKnowsOptions(client, 'records nothing');
       const command: ControlCommand = {
         action: ACTIONS[verb] ?? (verb as ControlAction),
         ...(categories !== 'all' && { categories }),
@@ -221,7 +239,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   const given = duration(values, 'for');
   const { target, filter, when } = partOf(values);
   const id = text(values, 'id');
-  if (values.permanent === true && (target ?? filter ?? when) !== undefined) {
+  const records = verb === 'record';
+  if (values.permanent === true && !records && (target ?? filter ?? when) !== undefined) {
     throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
   }
   if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
@@ -230,7 +249,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   const level =
     verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
   const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
-  const lasting = given ?? (leased && values.permanent !== true ? LEASE : undefined);
+  const usual = records ? RECORDING_LEASE : leased ? LEASE : undefined;
+  const lasting = given ?? (values.permanent === true ? undefined : usual);
   return {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
@@ -238,6 +258,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
     ...(target !== undefined && { otelrdcp_target: target }),
     ...(filter !== undefined && { otelrdcp_filter: filter }),
     ...(when !== undefined && { otelrdcp_when: when }),
+    ...(records && { otelrdcp_record: true as const }),
+    ...(records && values.permanent === true && { otelrdcp_permanent: true as const }),
     ...(level !== undefined && { otelrdcp_level: level }),
     ...(id !== undefined && { otelrdcp_id: id }),
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
@@ -345,8 +367,8 @@ function showChanges(
 ): void {
   const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
     category,
-    state(previousState),
-    state(newState, level !== undefined && isQuiet(level)),
+    state(stateOf({ enabled: previousState })),
+    state(stateOf({ enabled: newState, level })),
     expiresAt === undefined ? '-' : remaining(expiresAt, now),
     ...(wide ? [expiresAt ?? '-'] : []),
   ]);
@@ -425,8 +447,8 @@ function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: num
   for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
     if (expiresAt === undefined) continue;
     const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const state = level === undefined ? (newState ? 'on' : 'off') : levelState(level);
-    const ending = `${dryRun === true ? 'would be ' : ''}${state} ${time}`;
+    const setting = settingText({ enabled: newState, level });
+    const ending = `${dryRun === true ? 'would be ' : ''}${setting} ${time}`;
     names.set(ending, [...(names.get(ending) ?? []), category]);
   }
   return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);
@@ -442,8 +464,13 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   // The service says what it ended: activations leave no record of a change.
   if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
-  const { id, expiresAt } = activation;
-  const time = `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}on for ${partText(activation)}, ${time}`;
+  const { id, expiresAt, record } = activation;
+  const time =
+    expiresAt === undefined
+      ? 'without an end'
+      : `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const part = partText(activation);
+  const state = `${record ? 'recorded' : 'on'}${part === '' ? '' : ` for ${part},`}`;
+  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}${state} ${time}`;
   return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
 }

@@ -3,6 +3,8 @@ import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { isOn, statesOf } from '../../../wire/words/state.ts';
+import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
@@ -12,8 +14,6 @@ import { folded, widthOf } from '../fold.ts';
 import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
-import { isOn, statesOf } from '../tenant-settings.ts';
-import { clockTime } from '../times.ts';
 
 export const watch: Command = ofServicesUntilInterrupted({
   summary: 'watch categories: state, time left, rate and who switched them, until Ctrl-C',
@@ -76,15 +76,7 @@ class Actors {
   }
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(
-      categories.map(({ name, enabled, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations }) => [
-        name,
-        enabled,
-        otelrdcp_expiresAt,
-        otelrdcp_settings,
-        otelrdcp_activations,
-      ]),
-    );
+    const seen = JSON.stringify(categories.map((category) => [category.name, mark(category)]));
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
     try {
@@ -122,15 +114,25 @@ interface Change {
   readonly who: string;
 }
 
+/** What a change of a category's state changes. */
+function mark(category: DiscoveredCategory): string {
+  const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded } =
+    category;
+  return JSON.stringify([
+    enabled,
+    temporary,
+    otelrdcp_expiresAt,
+    otelrdcp_settings,
+    otelrdcp_activations,
+    otelrdcp_recorded,
+  ]);
+}
+
 /** Shows what is on at first, then what changes. */
 function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
-  const mark = (category: DiscoveredCategory) => {
-    const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
-    return JSON.stringify([enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations]);
-  };
   return {
     show: (categories, who, counted) => {
       if (lost) terminal.note('The service answers again.');
@@ -152,9 +154,9 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
 }
 
 function sentence({ category, who }: Change, now: number): string {
-  const states = statesOf(category, now).map(({ enabled, whom, quiet }) => {
-    const everybodyOff = !enabled && !category.enabled;
-    return `${quiet ? 'quiet' : enabled ? 'on' : 'off'}${whom === '-' || everybodyOff ? '' : ` for ${whom}`}`;
+  const states = statesOf(category, now).map(({ state, whom }) => {
+    const everybodyOff = state === 'off' && !category.enabled;
+    return whom === '-' || everybodyOff ? state : `${state} for ${whom}`;
   });
   const by = who === '' ? '' : ` by ${who}`;
   return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${states.join(' and ')}${by}`;
@@ -221,18 +223,18 @@ function height(lines: readonly string[], columns: number | undefined): number {
 
 function remainder(left: readonly DiscoveredCategory[]): string {
   const on = left.filter(isOn).length;
-  return `and ${left.length} more, ${on === 0 ? 'off or quiet' : `${on} of them on`}`;
+  return `and ${left.length} more, ${on === 0 ? 'off' : `${on} of them on`}`;
 }
 
 /** One for everybody, and one for tenants with another state. */
 function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[][] {
   const { name, metrics } = category;
-  return statesOf(category, now).map(({ enabled, whom, quiet }, at) => [
+  return statesOf(category, now).map((each, at) => [
     name,
-    state(enabled, quiet),
-    whom,
+    state(each.state),
+    each.whom,
     ...(at === 0
-      ? [isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-', (enabled && who.get(name)) || '-']
+      ? [isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-', (each.state !== 'off' && who.get(name)) || '-']
       : []),
   ]);
 }

@@ -6,6 +6,11 @@ export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
+/** For the beginning of a text, or a text that stands alone. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** At most three digits that matter, with the unit of thousands: `0.3`, `12`, `1.2k`, `3.4M`. */
 export function shortNumber(value: number): string {
   const [size, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 999.5 ? [1e3, 'k'] : [1, ''];

@@ -2,11 +2,11 @@ import type { ControlCommand } from '../../../client.ts';
 import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { partText } from '../../../wire/words/activation.ts';
 import { randomId } from '../../client/random-id.ts';
 import { clockTime } from '../parts/format.ts';
 import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
-import { activationText } from './reach.ts';
 import type { Receipt } from './state.ts';
 
 export interface ChangeForm {
@@ -18,22 +18,34 @@ export interface ChangeForm {
   readonly budget: ControlBudget | undefined;
   /** For an `enable` that is for some work or some lines alone. */
   readonly part?: ReadPart;
+  /** An `enable` that writes nothing. @default false */
+  readonly record?: boolean;
 }
 
-export function commandOf({ intent, categories, seconds, reason, budget, part = {} }: ChangeForm): ControlCommand {
+export function commandOf({
+  intent,
+  categories,
+  seconds,
+  reason,
+  budget,
+  part = {},
+  record = false,
+}: ChangeForm): ControlCommand {
   const said = reason.trim() === '' ? {} : { reason: reason.trim() };
   const action = actionOf(intent);
   if (action === 'reset') {
     return { action, categories, options: intent === 'end' ? { otelrdcp_only: 'temporary', ...said } : said };
   }
-  const time = seconds === undefined ? { temporary: false } : { temporary: true, duration: seconds };
+  const forGood = record ? { otelrdcp_permanent: true as const } : { temporary: false };
+  const time = seconds === undefined ? forGood : { temporary: true, duration: seconds };
   const limits =
-    budget === undefined || action === 'disable' || seconds === undefined ? {} : { otelrdcp_budget: budget };
+    budget === undefined || action === 'disable' || seconds === undefined || record ? {} : { otelrdcp_budget: budget };
   const { target, filter, when } = part;
   const only = {
     ...(target && { otelrdcp_target: target }),
     ...(filter && { otelrdcp_filter: filter }),
     ...(when && { otelrdcp_when: when }),
+    ...(record && { otelrdcp_record: record }),
   };
   return { action, categories, options: { ...time, ...said, ...limits, ...only } };
 }
@@ -50,7 +62,9 @@ export function receiptOf(
     return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${nameSome(names, { most: 3 })}`];
   });
   if (activation !== undefined && action === 'enable') {
-    parts.push(`On for ${activationText(activation)}: ${nameSome(categories, { most: 3 })}`);
+    const part = partText(activation);
+    const state = `${activation.record ? 'Recorded' : 'On'}${part && ` for ${part}`}`;
+    parts.push(`${state}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
   const applied = some

@@ -7,7 +7,7 @@ import {
   type RdcpClientOptions,
   type Scope,
 } from '../../../client.ts';
-import { EVERYBODY } from '../../../wire/constants.ts';
+import { EVERYBODY, RECORDING_SECONDS } from '../../../wire/constants.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { ControlResponse, DiscoveredCategory, SessionResponse, WaitingChange } from '../../../wire/messages.ts';
 import type { StateEvent } from '../../../wire/streams.ts';
@@ -89,6 +89,12 @@ export class Connection {
   /** Longest time of a temporary control, and of a tail, in seconds. */
   get maxSeconds(): number {
     const most = this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
+    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
+  }
+
+  /** Longest time that something may be recorded, in seconds. */
+  get maxRecordedSeconds(): number {
+    const most = Math.max(this.session?.otelrdcp_console?.maxDurationSeconds ?? 0, RECORDING_SECONDS);
     return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
   }
 

@@ -1,6 +1,7 @@
 import type { DiscoveredCategory, SessionResponse } from '../../../wire/messages.ts';
 import { matchesAny } from '../../../wire/names.ts';
 import { parseDuration } from '../../../wire/time.ts';
+import { isRecorded } from '../../../wire/words/state.ts';
 
 /** The change that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, `reset` removes both. */
 export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'extend';
@@ -41,7 +42,8 @@ export function isForEverybody(
 export function intentsOf(category: DiscoveredCategory, tenant: string | undefined): readonly Offered[] {
   const { enabled, temporary } = category;
   const ends = temporary && (tenant === undefined || !isForEverybody(category, tenant));
-  if (!enabled) return ends ? [['enable', 'Enable…'], END] : [['enable', 'Enable…']];
+  const off: Offered[] = isRecorded(category) ? [['disable', 'Disable…']] : [];
+  if (!enabled) return [['enable', 'Enable…'], ...(ends ? [END] : off)];
   return ends ? [['extend', 'Extend…'], END] : [['disable', 'Disable…']];
 }
 

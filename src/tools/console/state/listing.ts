@@ -1,5 +1,5 @@
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
-import { endOf, isPartlyOn } from './reach.ts';
+import { endOf, isOn, isPartlyOn } from '../../../wire/words/state.ts';
 import type { Query } from './route.ts';
 
 export const GROUPINGS = ['prefix', 'source', 'none'] as const;
@@ -54,8 +54,9 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
   found.sort(orderBy(listing.sorting, rateOf));
   if (listing.grouping === 'none') return found.map(rowOf);
   const titleOf = listing.grouping === 'source' ? sourceTitle : prefixTitles(found);
-  const isOn = (category: DiscoveredCategory) => isSwitchedOn(category) || isPartlyOn(category);
-  return [...Map.groupBy(found, (category) => (isOn(category) ? ON_NOW : titleOf(category)))]
+  return [
+    ...Map.groupBy(found, (category) => (isSwitchedOn(category) || isPartlyOn(category) ? ON_NOW : titleOf(category))),
+  ]
     .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
     .flatMap(([title, members]) => [
       { kind: 'group' as const, title, count: members.length, on: members.filter(({ enabled }) => enabled).length },
@@ -82,7 +83,7 @@ export function isSwitchedOn({ enabled, otelrdcp_origin }: DiscoveredCategory): 
 }
 
 function passes(category: DiscoveredCategory, filter: Filter, rateOf: RateOf): boolean {
-  if (filter === 'on') return category.enabled || isPartlyOn(category);
+  if (filter === 'on') return isOn(category);
   if (filter === 'adopted') return category.otelrdcp_source !== undefined;
   return category.metrics.callsTotal > 0 || (rateOf(category) ?? 0) > 0;
 }

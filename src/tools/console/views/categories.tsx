@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { partOfFleet } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { isOn } from '../../../wire/words/state.ts';
 import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -20,7 +21,6 @@ import {
   rowsOf,
   type Sorting,
 } from '../state/listing.ts';
-import { isPartlyOn } from '../state/reach.ts';
 import { CategoryRow, isPlain } from './category-row.tsx';
 import { Forecast } from './forecast.tsx';
 import { useCalmOrder, useListKeys } from './list-keys.ts';
@@ -192,7 +192,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
 
   const shown = rows.reduce((count, { kind }) => (kind === 'category' ? count + 1 : count), 0);
   let on = 0;
-  for (const category of categories.values()) if (category.enabled || isPartlyOn(category)) on += 1;
+  for (const category of categories.values()) if (isOn(category)) on += 1;
   return (
     <>
       <p class="summary muted">

@@ -1,12 +1,12 @@
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { isPartlyOn } from '../../../wire/words/state.ts';
 import { connection, now, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { roughSpan } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
-import { isPartlyOn } from '../state/reach.ts';
 import { href } from '../state/route.ts';
 import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
@@ -24,7 +24,8 @@ interface CategoryRowProps {
 /** Off, and not set: there is nothing to say but what it is. Such a row has one line. */
 export function isPlain(category: DiscoveredCategory): boolean {
   const { enabled, otelrdcp_origin: origin, otelrdcp_control: control } = category;
-  return !enabled && !isPartlyOn(category) && origin === 'default' && control === undefined;
+  const { otelrdcp_activations: activations } = category;
+  return !enabled && !isPartlyOn(category) && origin === 'default' && (control ?? activations) === undefined;
 }
 
 export function CategoryRow({ category, index, current, selected, onSelect }: CategoryRowProps) {

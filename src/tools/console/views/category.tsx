@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks';
 import type { ControlCommand } from '../../../client.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { settingText } from '../../../wire/words/level.ts';
+import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
 import { randomId } from '../../client/random-id.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { counted, wholeNumber } from '../parts/format.ts';
+import { capitalized, counted, wholeNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
@@ -15,7 +17,6 @@ import { usePolled } from '../parts/use-polled.ts';
 import { receiptOf } from '../state/change.ts';
 import { isForEverybody } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
-import { countOfParts, endOf, isPartlyOn, type Part, partsOf } from '../state/reach.ts';
 import { href } from '../state/route.ts';
 import { EntryTable } from './audit/entry-table.tsx';
 import { Budget, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
@@ -89,7 +90,9 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
         of={{
           State: (
             <>
-              {enabled ? 'On' : 'Off'}, {ORIGINS[category.otelrdcp_origin]}
+              {capitalized(settingText({ enabled, level: category.otelrdcp_level }))},{' '}
+              {ORIGINS[category.otelrdcp_origin]}
+              {isRecorded(category) && '; recorded: its lines are kept in memory, and none is written'}
               {control && (
                 <>
                   {' '}
@@ -101,7 +104,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
           'Who and why': control && <Who control={control} />,
           Until: category.otelrdcp_expiresAt && <Time at={category.otelrdcp_expiresAt} />,
           'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
-          Default: byDefault ? 'On' : 'Off',
+          Default: capitalized(settingText({ enabled: byDefault })),
           Calls:
             isCounted(category) || metrics.callsTotal > 0 ? `${wholeNumber(metrics.callsTotal)} since the start` : '-',
           Budget: enabled && (
@@ -135,13 +138,13 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
 /** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
 function Parts({ category }: { readonly category: DiscoveredCategory }) {
   const parts = partsOf(category);
-  const more = countOfParts(category) - parts.length;
+  const more = countOfParts(category) - parts.filter(({ recorded }) => !recorded).length;
   if (parts.length === 0) return null;
   return (
     <section aria-label="On for">
       <h2>On for</h2>
       <Table
-        caption="Tenants and work that it is on for"
+        caption="Tenants and work that it is on or recorded for"
         head={['For whom', 'Time left', 'Who and why', 'Action']}
         rows={parts.map((part) => [
           part.activation ?? part.whom,

@@ -1,11 +1,12 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
-import { levelText } from '../../../wire/target-text.ts';
+import { levelText } from '../../../wire/words/level.ts';
+import { countOfParts, endOf, isPartlyOn, isRecorded, partsOf, stateOf, whomOf } from '../../../wire/words/state.ts';
 import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
+import { capitalized, counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
 import { Text } from '../parts/text.tsx';
 import { TimeLeft } from '../parts/time.tsx';
-import { countOfParts, endOf, isPartlyOn, partsOf, whomOf } from '../state/reach.ts';
+import { isForEverybody } from '../state/intents.ts';
 
 /** The person who switched it, and the reason. */
 export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {
@@ -46,9 +47,10 @@ function End({ category }: { readonly category: DiscoveredCategory }) {
 
 /** Who switched it and why. Of several parts that it is on for, how many there are. */
 export function WhoAndWhy({ category }: { readonly category: DiscoveredCategory }) {
-  if (!isPartlyOn(category)) return <Who control={category.otelrdcp_control} />;
-  const count = countOfParts(category);
-  const parts = partsOf(category);
+  const recorded = isRecorded(category) && !isPartlyOn(category);
+  const parts = partsOf(category).filter((part) => recorded || !part.recorded);
+  const count = recorded ? parts.length : countOfParts(category);
+  if (!isPartlyOn(category) && (!recorded || count === 0)) return <Who control={category.otelrdcp_control} />;
   if (count === 1) return <Who control={parts[0]?.control} />;
   return (
     <span class="who" title={printable(parts.map(({ whom }) => whom).join('\n'), 2000).text}>
@@ -59,7 +61,8 @@ export function WhoAndWhy({ category }: { readonly category: DiscoveredCategory 
 
 /** For whom it is on. */
 export function Whom({ category }: { readonly category: DiscoveredCategory }) {
-  const text = whomOf(category, connection.shownTenant);
+  const { shownTenant: tenant = '' } = connection;
+  const text = whomOf(category, isForEverybody(category, connection.shownTenant) ? 'everybody' : tenant);
   return text === '' ? null : (
     <span title={printable(text, 2000).text}>
       <Text value={text} />
@@ -125,11 +128,12 @@ function Meter({ used, limit }: { readonly used: number; readonly limit: number 
   );
 }
 
-/** Whether a category is on; partly when it is off for everybody and on for a tenant or some work. */
+/** The state of a category; partly when it is off for everybody and on for a tenant or some work. */
 export function OnBadge({ category }: { readonly category: DiscoveredCategory }) {
-  const { enabled } = category;
+  const { enabled, otelrdcp_level: level } = category;
   const { otelrdcp_activations: activations = [], otelrdcp_settings: settings } = category;
-  const records = settings === undefined && activations.length > 0 && activations.every(({ when }) => when);
+  const records = settings === undefined && activations.every(({ when, record }) => when ?? record);
   if (isPartlyOn(category)) return <Badge tone="one-tenant">{records ? 'Failures' : 'Partly'}</Badge>;
-  return <Badge tone={enabled ? 'on' : 'off'}>{enabled ? 'On' : 'Off'}</Badge>;
+  const text = isRecorded(category) ? 'recorded' : stateOf({ enabled, level });
+  return <Badge tone={enabled ? 'on' : 'off'}>{capitalized(text)}</Badge>;
 }

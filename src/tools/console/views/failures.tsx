@@ -129,6 +129,7 @@ interface RowProps {
 
 function FailureRow({ work, index, ageNow }: RowProps) {
   const { timestamp, service, instance, outcome, tenant, attributes, lines, traceId } = work;
+  const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
   const who = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
   return (
     <LongRow
@@ -139,16 +140,20 @@ function FailureRow({ work, index, ageNow }: RowProps) {
         <span title={connection.processName(instance)}>
           <Text value={service} most={60} />
         </span>,
-        <button type="button" class="link" title="Show its lines" onClick={() => openLines(work, ageNow())}>
+        count === 0 ? (
           <Text value={outcome} most={256} />
-        </button>,
+        ) : (
+          <button type="button" class="link" title="Show its lines" onClick={() => openLines(work, ageNow())}>
+            <Text value={outcome} most={256} />
+          </button>
+        ),
         <Text value={[...(tenant === undefined ? [] : [tenant]), ...who].join(' ')} />,
         <span
           title={Object.entries(lines)
             .map(([name, count]) => `${name} ${count}`)
             .join('\n')}
         >
-          {Object.values(lines).reduce((sum, count) => sum + count, 0)}
+          {count}
         </span>,
         <code>{traceId ?? ''}</code>,
       ]}

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { MAX_REASON_LENGTH } from '../../../wire/constants.ts';
+import { MAX_REASON_LENGTH, RECORDING_SECONDS } from '../../../wire/constants.ts';
 import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -20,6 +20,7 @@ import { PartFields } from './part-fields.tsx';
 import { TenantChoice } from './tenant-choice.tsx';
 
 const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600];
+const RECORDED_PRESETS = [3600, 86_400, RECORDING_SECONDS];
 const PROPOSED = '15m';
 const OTHER_TIME = 'other';
 const NO_END = 'none';
@@ -35,7 +36,8 @@ const VERBS: Readonly<Record<Intent, string>> = {
 
 /** Asks for whom, how long and why, offers a forecast, and sends the change. */
 export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
-  const maxSeconds = connection.maxSeconds;
+  const [record, setRecord] = useState(false);
+  const maxSeconds = record ? connection.maxRecordedSeconds : connection.maxSeconds;
   const [tenant, setTenant] = useState(proposed);
   const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : formatDuration(maxSeconds));
   const [typed, setTyped] = useState('');
@@ -55,14 +57,20 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
 
   const timed = !isReset(intent);
   const readPart = partOf(part);
-  const wrongPart = typeof readPart === 'string' ? readPart : undefined;
+  const waits = typeof readPart === 'object' && (readPart.when ?? readPart.target?.request) !== undefined;
+  const wrongPart =
+    record && waits
+      ? 'What is recorded cannot be for one request, or for failed or slow work'
+      : typeof readPart === 'string'
+        ? readPart
+        : undefined;
   const isPart = typeof readPart === 'object' && Object.keys(readPart).length > 0;
   const noEnd = timed && time === NO_END;
   const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
   const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
   const wrongTime = !timed
     ? undefined
-    : noEnd && isPart
+    : noEnd && isPart && !record
       ? 'For some work or lines alone it always ends: choose a time'
       : !noEnd && typeof read === 'string'
         ? read
@@ -78,6 +86,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
     reason,
     budget: budget === 'wrong' ? undefined : budget,
     ...(typeof readPart === 'object' && { part: readPart }),
+    record,
   };
 
   async function submit(event: Event): Promise<void> {
@@ -127,8 +136,23 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
             <TenantChoice label="For whom" value={tenant} onChoose={setTenant} />
           </div>
         )}
+        {intent === 'enable' && !sure && (
+          <label class="bar check">
+            <input
+              type="checkbox"
+              checked={record}
+              onChange={() => {
+                setRecord(!record);
+                setTime(!record ? '1d' : PROPOSED);
+              }}
+            />
+            Only record: lines are kept in memory, and none is written
+          </label>
+        )}
         {timed && !sure && (
           <TimeChoice
+            presets={record ? RECORDED_PRESETS : PRESETS}
+            offersNoEnd={record ? connection.can('admin') : connection.mayBePermanent}
             time={time}
             typed={typed}
             maxSeconds={maxSeconds}
@@ -141,7 +165,8 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
         {sure && (
           <p class="notice warning">
             <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
-            {intent === 'disable' ? 'stays off' : 'stays on'} {whom} until it is switched again.
+            {record ? 'is recorded' : intent === 'disable' ? 'stays off' : 'stays on'} {whom} until it is switched
+            again.
           </p>
         )}
         <label class="field">
@@ -156,11 +181,13 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
             onInput={({ currentTarget }) => setReason(currentTarget.value)}
           />
         </label>
-        {timed && intent !== 'disable' && !noEnd && <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />}
+        {timed && intent !== 'disable' && !noEnd && !record && (
+          <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />
+        )}
         {intent === 'enable' && (
           <PartFields value={part} onChange={setPart} wrong={checked ? wrongPart : undefined} offersRequest />
         )}
-        {(intent === 'enable' || intent === 'toggle') && (
+        {(intent === 'enable' || intent === 'toggle') && !record && (
           <Forecast categories={categories} tenant={tenant} part={readPart} />
         )}
         {problem && !(expired && problem.kind === 'unauthenticated') && <Notice problem={problem} />}
@@ -222,6 +249,9 @@ function everybodyOf(): string {
 }
 
 interface TimeChoiceProps {
+  /** In seconds. */
+  readonly presets: readonly number[];
+  readonly offersNoEnd: boolean;
   readonly time: string;
   readonly typed: string;
   readonly maxSeconds: number;
@@ -231,8 +261,8 @@ interface TimeChoiceProps {
   readonly onTyped: (text: string) => void;
 }
 
-function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }: TimeChoiceProps) {
-  const presets = PRESETS.filter((preset) => preset <= maxSeconds).map(formatDuration);
+function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped, ...offered }: TimeChoiceProps) {
+  const presets = offered.presets.filter((preset) => preset <= maxSeconds).map(formatDuration);
   if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
   const choice = (value: string, text: string) => (
     <label class="choice" key={value}>
@@ -246,7 +276,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped }
       <div class="bar">
         {presets.map((preset) => choice(preset, exactSpan(parseDuration(preset) ?? 0)))}
         {choice(OTHER_TIME, 'Other')}
-        {connection.mayBePermanent && choice(NO_END, 'Permanent')}
+        {offered.offersNoEnd && choice(NO_END, 'Permanent')}
       </div>
       {time === OTHER_TIME && (
         <input

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type AuditEntry, type AuditOutcome, actionOf } from '../../../../wire/audit-messages.ts';
-import { levelState } from '../../../../wire/target-text.ts';
+import { settingText } from '../../../../wire/words/level.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -8,7 +8,7 @@ import { Fields, LongRow, LongTable, Table } from '../../parts/tables.tsx';
 import { Text } from '../../parts/text.tsx';
 import { Time } from '../../parts/time.tsx';
 import { href } from '../../state/route.ts';
-import { changesText, stateText, whoOf } from './entry-text.ts';
+import { changesText, whoOf } from './entry-text.ts';
 
 const HEAD = ['Time', 'Action', 'Categories', 'For whom', 'Change', 'Who', 'Reason'];
 /** Height of a row, in pixels. */
@@ -134,8 +134,8 @@ function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
             .map(({ category, previousState, newState, temporary, expiresAt, otelrdcp_level: level }) => [
               category,
               [
-                stateText(previousState),
-                level === undefined ? stateText(newState) : levelState(level),
+                settingText({ enabled: previousState }),
+                settingText({ enabled: newState, level }),
                 expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
               ],
             ])}

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../../../wire/messages.ts';
-import { levelState } from '../../../../wire/target-text.ts';
+import { settingText } from '../../../../wire/words/level.ts';
 
 /** Who did it: the user, else the client, else the server itself. */
 export function whoOf({ identity, action }: Pick<AuditEntry, 'identity' | 'action'>): string {
@@ -17,10 +17,6 @@ const ACTIONS_OF_SERVER: readonly AuditEntry['action'][] = [
   'credentials.reload',
 ];
 
-export function stateText(enabled: boolean): string {
-  return enabled ? 'on' : 'off';
-}
-
 /** The changes of an entry in a few words; empty without changes. */
 export function changesText(changes: readonly ChangeRecord[]): string {
   const texts = new Set(changes.map(changeText));
@@ -30,8 +26,6 @@ export function changesText(changes: readonly ChangeRecord[]): string {
 }
 
 function changeText({ previousState, newState, otelrdcp_level: level }: ChangeRecord): string {
-  if (level !== undefined) return `${stateText(previousState)} → ${levelState(level)}`;
-  return previousState === newState
-    ? `stays ${stateText(newState)}`
-    : `${stateText(previousState)} → ${stateText(newState)}`;
+  const [before, after] = [settingText({ enabled: previousState }), settingText({ enabled: newState, level })];
+  return before === after ? `stays ${after}` : `${before} → ${after}`;
 }

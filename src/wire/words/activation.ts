@@ -1,34 +1,22 @@
-import type { Level } from './constants.ts';
-import type { DiscoveredActivation } from './messages.ts';
-import type { Instances, When } from './target.ts';
-
-// Targets in words.
+import type { DiscoveredActivation } from '../messages.ts';
+import type { Instances, When } from '../target.ts';
+import { levelText } from './level.ts';
 
 type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when' | 'level'>;
 
-/** Whether a level takes lines away, instead of letting them out. */
-export function isQuiet(level: Level): boolean {
-  return level === 'warn' || level === 'error';
-}
-
-/** A level in words, behind what has it: `from info up`, `quiet below warn`. */
-export function levelText(level: Level): string {
-  return isQuiet(level) ? `quiet below ${level}` : `from ${level} up`;
-}
-
-/** The state of a category with a level: `on from info up`, `quiet below warn`. */
-export function levelState(level: Level): string {
-  return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
-}
-
-/** Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, in one process`, `failures`. */
+/**
+ * Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, one process`,
+ * `failures`. Values that this reader may not see are said to be hidden.
+ */
 export function partText({ tenant, target, filter, when, level }: Part): string {
   const { where, text, sample } = filter ?? {};
   return [
     ...(when === undefined ? [] : [whenText(when, ', ')]),
     ...(tenant === undefined ? [] : [tenant]),
     ...(target?.request === true ? ['one request'] : []),
-    ...Object.entries(target?.match ?? {}).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries(target?.match ?? {}).map(
+      ([name, value]) => `${name}=${value.startsWith('hmac:') ? '(hidden)' : value}`,
+    ),
     ...(target?.instances === undefined ? [] : [describeInstances(target.instances)]),
     ...(where === undefined ? [] : [`where ${where}`]),
     ...(text === undefined ? [] : [`text ${text}`]),

@@ -1,11 +1,13 @@
-import { formatDuration, type Timestamp } from '../../wire/time.ts';
+import { formatDuration, type Timestamp } from '../time.ts';
 
-/** Time left until a timestamp in its two largest units, such as `4m 59s` or `23h 10m`. */
+/** Time left until a timestamp in its two largest units, such as `4m 59s`, `23h 10m` or `6d 23h`. */
 export function remaining(until: Timestamp, now: number): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(until) - now) / 1000));
   if (seconds < 60) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+  return hours === 0 ? `${minutes}m ${seconds % 60}s` : `${hours}h ${minutes % 60}m`;
 }
 
 /** The time between two timestamps, such as `15m`. */
