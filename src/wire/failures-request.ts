@@ -10,7 +10,7 @@ export const failuresRequestSchema = z.strictObject({
   categories: categorySelection.optional(),
   since: duration.optional(),
   target: targetSchema.optional(),
-  slowerThan: whenSchema.shape.slowerThan,
+  when: whenSchema.optional(),
   limit: z.number().int().min(1).max(MAX_FAILURES).default(50),
   protocol: statedProtocol,
 } satisfies Shape<FailuresRequest & { readonly protocol?: string }>);

@@ -64,8 +64,8 @@ export interface FailuresRequest {
   readonly since?: number | string | undefined;
   /** Only this work, in these processes. @default all work */
   readonly target?: Target | undefined;
-  /** Also work that took at least this long: `2s`, `500ms`. @default only work that failed */
-  readonly slowerThan?: string | undefined;
+  /** Work that ended so. @default `{ failed: true }` */
+  readonly when?: When | undefined;
   /** The newest ones, 200 at most. @default 50 */
   readonly limit?: number | undefined;
 }

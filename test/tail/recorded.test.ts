@@ -108,7 +108,7 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   assert.deepEqual(await of('admin', {}, 'beta'), ['43']);
   assert.deepEqual(await of('admin', { target: { match: { 'user.id': '42' } } }), ['42']);
   assert.deepEqual(await of('admin', { limit: 1 }), ['43']);
-  assert.deepEqual(await of('admin', { slowerThan: '1ms', limit: 1 }), ['43']);
+  assert.deepEqual(await of('admin', { when: { failed: true, slowerThan: '1ms' }, limit: 1 }), ['43']);
   const [hidden] = (await client('limited').failures()).failures;
   assert.deepEqual(
     [hidden?.outcome, hidden?.attributes, hidden?.lines],
@@ -117,6 +117,6 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   await assert.rejects(of('limited', { categories: 'CACHE' }), { code: 'RDCP_FORBIDDEN' });
   await assert.rejects(of('watcher'), { code: 'RDCP_FORBIDDEN' });
   await assert.rejects(of('admin', { categories: ['HTTP'] }), /needs categories that are recorded; HTTP is not/);
-  const { entries } = await client('admin').audit({ action: 'tail', limit: 1 });
-  assert.equal(entries[0]?.reason, 'work that failed in the last 1m, of work with user.id');
+  const { entries } = await client('admin').audit({ action: 'tail' });
+  assert.ok(entries.some(({ reason }) => reason === 'work that failed in the last 1m, of work with user.id'));
 });

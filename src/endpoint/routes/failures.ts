@@ -22,7 +22,7 @@ export function failures(sources: AppDependencies, recordAccess: RecordAccess): 
   const { clock, delay } = sources.time;
   return async (ctx) => {
     const given = validBody(ctx, failuresRequestSchema);
-    const { since = Math.max(1, config.recorder.keepSeconds), target, slowerThan, limit } = given;
+    const { since = Math.max(1, config.recorder.keepSeconds), target, when, limit } = given;
     const { tenantId, tenants, scope } = required(ctx, 'tenancy');
     const { allow, method } = required(ctx, 'principal');
     await fleet?.refresh(true);
@@ -36,7 +36,6 @@ export function failures(sources: AppDependencies, recordAccess: RecordAccess): 
       assertMayRead({ allow, method }, { action: 'tail', categories, tenantId, seconds: 0, match, filter: undefined });
     }
     assertRecorded(sources, since, categories);
-    const when = slowerThan === undefined ? undefined : { failed: true as const, slowerThan };
     const selected = { categories, tenantId, tenants, ...target, when };
     await relay.check(selected);
     const over = new AbortController();

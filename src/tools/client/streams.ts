@@ -36,9 +36,9 @@ export function forecast(
 
 export function failures(
   send: Transport,
-  { categories, since, target, slowerThan, limit, ...options }: RequestOptions & FailuresRequest = {},
+  { categories, since, target, when, limit, ...options }: RequestOptions & FailuresRequest = {},
 ): Promise<FailuresResponse> {
-  const body: FailuresRequest = { categories, since, target, slowerThan, limit };
+  const body: FailuresRequest = { categories, since, target, when, limit };
   return send<FailuresResponse>({ path: PATHS.failures, body, extraMs: FAILURES_MS }, options);
 }
 

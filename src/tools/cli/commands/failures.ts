@@ -71,7 +71,7 @@ function requestOf(values: Values) {
     ...(since !== undefined && { since }),
     ...(limit !== undefined && { limit }),
     ...(target !== undefined && { target }),
-    ...(when?.slowerThan !== undefined && { slowerThan: when.slowerThan }),
+    ...(when !== undefined && { when: { ...when, failed: true as const } }),
   };
 }
 
