@@ -48,6 +48,7 @@ describe('the configuration from the environment', () => {
       store: 'memory:',
     });
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json' }), { server: false });
+    assert.deepEqual(read({ RDCP_RECORD: 'ORDERS, DB_*' }), { recorder: { categories: ['ORDERS', 'DB_*'] } });
     assert.deepEqual(read({ RDCP_CONFIG: 'null.json' }), {}, 'a file that sets nothing');
     assert.deepEqual(read({ RDCP_CONFIG: 'marked.json' }), { server: false }, 'with a byte order mark');
     assert.deepEqual(read({ RDCP_CONFIG: 'mounted.json', RDCP_HOST: '127.0.0.1' }), { server: { host: '127.0.0.1' } });
@@ -127,7 +128,7 @@ describe('the configuration from the environment', () => {
         'RDCP_PROT is not known; did you mean RDCP_PORT?',
         'RDCP_SERVER_APIKEY is not known; did you mean RDCP_SERVER_API_KEY?',
         'rdcp_store is not known; did you mean RDCP_STORE?',
-        'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_SERVER_API_KEY, RDCP_API_KEYS_FILE, RDCP_API_KEY, RDCP_URL, RDCP_PROFILE, RDCP_SERVICES_FILE',
+        'RDCP_KEYS_FILE is not known: known variables are RDCP_CONFIG, RDCP_HOST, RDCP_PORT, RDCP_STORE, RDCP_RECORD, RDCP_SERVER_API_KEY, RDCP_API_KEYS_FILE, RDCP_API_KEY, RDCP_URL, RDCP_PROFILE, RDCP_SERVICES_FILE',
       ],
     );
   });
@@ -141,6 +142,7 @@ describe('the configuration from the environment', () => {
     ['RDCP_PORT', { RDCP_PORT: '-1' }],
     ['RDCP_PORT', { RDCP_PORT: '65536' }],
     ['RDCP_STORE', { RDCP_STORE: 'mongodb://localhost' }],
+    ['RDCP_RECORD', { RDCP_RECORD: 'ORDERS,,DB' }],
     ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: 'short' }],
     ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: SECRET, RDCP_API_KEYS_FILE: 'keys.json' }],
     ['RDCP_SERVER_API_KEY', { RDCP_SERVER_API_KEY: SECRET, RDCP_CONFIG: 'keys-named.json' }],

@@ -3,10 +3,14 @@
 import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
 
 const SDK = '@opentelemetry/sdk-node';
-const { RDCP_PORT, RDCP_STORE = 'memory:' } = process.env;
+const { RDCP_PORT, RDCP_STORE = 'memory:', RDCP_RECORD } = process.env;
 
 async function open(): Promise<void> {
-  const rdcp = createRdcp({ server: { port: Number(RDCP_PORT || 9465) }, store: RDCP_STORE });
+  const rdcp = createRdcp({
+    server: { port: Number(RDCP_PORT || 9465) },
+    store: RDCP_STORE,
+    ...(RDCP_RECORD && { recorder: { categories: RDCP_RECORD.split(',') } }),
+  });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void rdcp.close());
   await rdcp.listen();
   console.error(

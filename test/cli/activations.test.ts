@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { runWork } from '../../src/api.ts';
 import { createRdcp, type DebugRecord } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { until } from '../support/until.ts';
@@ -68,6 +69,51 @@ describe('a category that is on for some work or some lines', () => {
     await until('its end', () => /PART_POOL off/.test(shown));
     over.abort();
     await watching;
+  });
+
+  it('record keeps lines and writes none, and its state is told apart; disable and end end it', async () => {
+    const category = service.category('PART_POOL');
+    const written = lines.length;
+    const record = (...args: string[]) => rdcp(['record', ...args]);
+    const listed = async (...args: string[]) => (await rdcp(['list', ...args])).stdout;
+
+    const { stdout } = await record('part_pool', '--reason', 'complaints');
+    assert.match(stdout, /^PART_POOL recorded for 1d, until .* \(rdcp end --id [0-9a-f]{12}\)$/m);
+    runWork('job', () => category.debug('kept'));
+    assert.equal(lines.length, written);
+    assert.match(await listed(), /^PART_POOL +recorded +2[34]h \d+m +- +- /m);
+    assert.match((await rdcp(['status'])).stdout, /^PART_POOL +recorded +2[34]h /m);
+    const { stderr } = await rdcp(['list', '-o', 'wide']);
+    assert.match(stderr, /recorder: reaches back \d+[sm] \(1 piece of work, \d+ bytes\)/);
+    assert.doesNotMatch(await listed('--on'), /PART_POOL/);
+    assert.match((await rdcp(['audit', '--limit', '1'])).stdout, / record +PART_POOL +success +complaints$/m);
+    assert.match((await rdcp(['explain', 'PART_POOL'])).stdout, /only recorded: its lines are kept in memory/);
+
+    assert.match(
+      (await record('PART_POOL', '-m', 'user.id=42', '--for', '7d', '--level', 'info')).stdout,
+      /^PART_POOL recorded for user\.id=42, from info up, for 7d, /m,
+    );
+    assert.match(await listed(), /^PART_POOL +recorded +2 activations /m);
+    assert.match((await rdcp(['end', 'PART_POOL'])).stdout, /2 activations ended/);
+    assert.match(
+      (await record('PART_*', '--permanent', '--yes')).stdout,
+      /^PART_CACHE, PART_POOL recorded without an end /m,
+    );
+    assert.match(await listed(), /^PART_POOL +recorded +permanent /m);
+    assert.match((await rdcp(['disable', 'PART_*', '--yes'])).stdout, /1 activation ended/);
+    assert.match(await listed(), /^PART_POOL +off /m);
+    await rdcp(['reset', 'PART_*', '--yes']);
+
+    assert.match((await record('PART_POOL', '--dry-run')).stdout, /^PART_POOL would be recorded for 1d, /m);
+    for (const args of [
+      ['--permanent', '--for', '1h'],
+      ['--level', 'warn'],
+      ['--for', 'soon'],
+    ])
+      assert.equal((await record('PART_POOL', ...args)).code, 2, args.join(' '));
+    const { code, stderr: refusal } = await record('PART_POOL', '--for', '8d');
+    assert.equal(code, 1);
+    assert.match(refusal, /at most 7d/);
   });
 
   it('a list with -o wide counts the lines that a filter could not be evaluated for', async () => {

@@ -74,7 +74,9 @@ describe('exit codes of every command', () => {
         'approve',
         'console --no-open',
       ],
-      ...['enable', 'disable', 'quieten', 'toggle', 'reset', 'end'].map((action) => `${action} EXITS --dry-run`),
+      ...['enable', 'record', 'disable', 'quieten', 'toggle', 'reset', 'end'].map(
+        (action) => `${action} EXITS --dry-run`,
+      ),
       ...['logout --profile shop', 'profiles', 'mcp --print-config', 'completion zsh', `init ${folder}`],
       `login --profile shop --url ${url}`,
       `keys create --file ${file('keys.json')} --client a --scopes status`,

@@ -16,6 +16,36 @@ browserTest('the list says who switched a category on for good, and why', async 
   await rowOf(page, 'ORDERS').getByText('admin: while somebody looks').waitFor();
 });
 
+browserTest(
+  'a category is recorded from the dialog that enables it, and told apart from one that is on',
+  async (t, browser) => {
+    const service = await startService(t);
+    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+    const { page } = await openPage(t, browser, service.console);
+    await signIn(page, KEYS.admin);
+    const state = rowOf(page, 'CACHE').locator('.cell.state');
+    await page.getByRole('button', { name: 'Enable CACHE' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Only record').check();
+    assert.equal(await dialog.getByText('Limit its output').count(), 0);
+    await dialog.getByLabel('Reason').fill('complaints');
+    await dialog.getByText('7 d', { exact: true }).click();
+    await dialog.getByRole('button', { name: /^Record .*7 d/ }).click();
+    await page.getByText('Recorded: CACHE', { exact: true }).waitFor();
+    await state.filter({ hasText: 'Recorded' }).waitFor();
+    const { enabled, otelrdcp_activations: [activation] = [] } =
+      (await client.discovery()).categories.find(({ name }) => name === 'CACHE') ?? assert.fail();
+    assert.deepEqual([enabled, activation?.record, activation?.reason], [false, true, 'complaints']);
+    assert.ok(Date.parse(activation?.expiresAt ?? '') > Date.now() + 6 * 86_400_000);
+    await assertAccessible(page, 'the list');
+    await page.getByRole('link', { name: 'CACHE', exact: true }).click();
+    await page.getByText('kept in memory, and none is written').waitFor();
+    await page.getByRole('button', { name: 'End for recorded' }).click();
+    await page.getByText('kept in memory, and none is written').waitFor({ state: 'detached' });
+    assert.equal((await client.status()).otelrdcp_recorded, undefined);
+  },
+);
+
 browserTest('the first Tab is a link past the head of the page', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openPage(t, browser, service.console);

@@ -101,6 +101,24 @@ describe('agents that may switch', () => {
     assert.doesNotMatch(JSON.stringify(content), /[<>\u2028\u202e]/);
   });
 
+  it('record for as long as a week, ask first, and are listed as recorded', async (t) => {
+    const questions: string[] = [];
+    const answer = (question: string) => {
+      questions.push(question);
+      return 'accept' as const;
+    };
+    const client = await agentOf(t, { ...shop, writes: true }, { answer });
+    const { categories, reason } = given;
+    const { activation, message } = await ask(client, 'record', { categories, reason, duration: '7d' });
+    assert.match(questions[0] ?? '', /^Record ORDERS for all work for 7d\? Nothing is written\.\n/);
+    assert.match(message, /^Enabled recording ORDERS until /);
+    assert.equal(await isOn(), false);
+    const { categories: listed } = await ask(client, 'list_categories', { pattern: 'ORDERS' });
+    assert.equal(listed[0]?.states[0]?.state, 'recorded');
+    await ask(client, 'disable', { categories, reason, duration: '1m', id: activation.id });
+    assert.equal((await shop.client.status()).otelrdcp_recorded, undefined);
+  });
+
   it('need an end within an hour, a reason, and names', async (t) => {
     const client = await agentOf(t, { ...shop, writes: true });
     const refused = (part: object, why: RegExp) => assert.rejects(ask(client, 'enable', { ...given, ...part }), why);

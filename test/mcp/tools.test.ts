@@ -47,6 +47,7 @@ describe('tools for agents', () => {
         writers.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
         [
           ['enable', false, true],
+          ['record', false, false],
           ['disable', false, true],
         ],
       );

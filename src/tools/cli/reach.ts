@@ -3,10 +3,8 @@ import type { Terminal } from './command.ts';
 
 /** Says how far back the recorder of the responding process reaches, where the answer does. */
 export function noteReach(terminal: Pick<Terminal, 'note'>, reach: RecorderReach | undefined): void {
-  if (reach === undefined) return;
-  const { reachesBack, works, bytes } = reach;
-  const kept = `${works} pieces of work, ${bytes} bytes`;
-  terminal.note(
-    reachesBack === undefined ? 'recorder: nothing is kept yet' : `recorder: reaches back ${reachesBack} (${kept})`,
-  );
+  if (reach === undefined || reach.works === 0) return;
+  const { reachesBack = '0s', works, bytes } = reach;
+  const pieces = works === 1 ? '1 piece' : `${works} pieces`;
+  terminal.note(`recorder: reaches back ${reachesBack} (${pieces} of work, ${bytes} bytes)`);
 }

@@ -122,6 +122,16 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ],
     ['enable STOCK --one --dry-run', /^STOCK would be on for one process.*\nDry run/m],
     ['enable CHATTY --level info', /^CHATTY on from info up/m],
+    [
+      'record MAILS -m user.id=42 --for 7d --level info --reason complaints --yes',
+      /^MAILS recorded for user\.id=42, from info up, for 7d, .*rdcp end --id/m,
+    ],
+    ['end MAILS', /1 activation ended/],
+    [
+      "record STOCK --where 'rows > 1' --text 'order *' --sample 1/1 --one --version 1.4.2 --permanent --dry-run",
+      /^STOCK would be recorded for .* without an end/m,
+    ],
+    ['record STOCK --percent 50 --dry-run', /^STOCK would be recorded for 50 % of the processes, for 1d/m],
     ['quieten CHATTY --dry-run', /^CHATTY would be quiet below warn [\s\S]*Dry run/m],
     ['quieten CHATTY --above error --for 1h --reason noise --yes', /^CHATTY quiet below error for 1h/m],
     ['enable BUDGETS --rate 50 --calls 2', /^BUDGETS +off +on /m],

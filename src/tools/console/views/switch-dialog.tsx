@@ -78,7 +78,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
   const budget = budgetOf(limit);
   const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
   const whom = tenant === undefined ? everybodyOf() : `for ${tenant}`;
-  const verb = VERBS[intent];
+  const verb = record ? 'Record' : VERBS[intent];
   const form: ChangeForm = {
     intent,
     categories,
