@@ -114,6 +114,37 @@ export async function checkTail(t: TestContext, store: string): Promise<void> {
   for (const { output } of fleet) assert.doesNotMatch(output, /query/);
 }
 
+/** Those who come late: every process has recorded its lines, and they go over into the live ones without a gap. */
+export async function checkPast(t: TestContext, store: string): Promise<void> {
+  const fleet = await startFleet(t, store, 3, { recorder: { categories: ['DATABASE'] } });
+  const { instances } = await fleet[0]!.client.fleet();
+  const client = clientFor(fleet[0]!, { tenantId: 'acme' });
+  const lines = new Map<string, TailLine[]>();
+  const live = new Set<string>();
+  const past: string[] = [];
+  for await (const { event, data } of client.tail('DATABASE', { since: '30s', rate: 1000 })) {
+    if (event === 'now') assert.deepEqual([data.instances, live.size], [{ asked: 3, answered: 3 }, 0]);
+    if (event !== 'line') continue;
+    lines.set(data.instance, [...(lines.get(data.instance) ?? []), data]);
+    if (data.recorded) past.push(data.timestamp);
+    else live.add(data.instance);
+    if (live.size === 3) break;
+  }
+  assert.ok(past.length > 3);
+  assert.deepEqual(past, past.toSorted(), 'in the order of their times');
+  assert.deepEqual([...lines.keys()].sort(), instances.map(({ id }) => id).sort());
+  for (const [instance, of] of lines) {
+    const first = Number(of[0]?.attributes.count);
+    const counts = of.map(({ attributes }) => attributes.count);
+    assert.deepEqual(
+      counts,
+      of.map((_, index) => first + index),
+      `every line of ${instance} once and in order`,
+    );
+    assert.ok(of.every(({ tenant, attributes }) => tenant === 'acme' && attributes.token === '[redacted]'));
+  }
+}
+
 /** @param member whose process serves the requests; @param options its own key is used unless they have another */
 export function clientFor(member: Member, options: { readonly tenantId?: string; readonly apiKey?: string }) {
   return createRdcpClient({ baseUrl: member.url, apiKey: KEY, ...options });
