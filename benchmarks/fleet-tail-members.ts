@@ -30,6 +30,8 @@ if (process.argv[2] === 'tailed') {
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
+      past: sink.recorder.past,
+      service: () => 'benchmark',
       work: new WorkFollower(gate.work),
       budgetOf: sink.budgets.configured,
       messages: store.messages,

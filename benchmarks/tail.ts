@@ -69,6 +69,8 @@ function offBeside(name: string, begin: (relay: InstanceType<typeof Relay>) => u
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
+      past: sink.recorder.past,
+      service: () => 'benchmark',
       work: new WorkFollower(gate.work),
       budgetOf: sink.budgets.configured,
       tails: true,

@@ -24,6 +24,7 @@ import {
   TOKEN_PATHS,
 } from '../src/wire/constants.ts';
 import { approvalRequestSchema, controlRequestSchema } from '../src/wire/control-request.ts';
+import { failuresRequestSchema } from '../src/wire/failures-request.ts';
 import { forecastRequestSchema } from '../src/wire/forecast-request.ts';
 import { IDENTIFIER } from '../src/wire/names.ts';
 import { tailRequestSchema } from '../src/wire/tail-request.ts';
@@ -130,6 +131,14 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
       summary: 'Measures what categories would emit if they were on',
       body: forecastRequestSchema,
       answer: 'ForecastResponse',
+    },
+  },
+  [PATHS.failures]: {
+    post: {
+      id: 'listFailures',
+      summary: 'Lists the newest work that failed or was slow, so far as it was recorded; the scope is that of a tail',
+      body: failuresRequestSchema,
+      answer: 'FailuresResponse',
     },
   },
   [PATHS.tail]: {

@@ -3,7 +3,6 @@ import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
-import { History, type HistoryOptions } from '../calls/tail/history.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
@@ -15,7 +14,6 @@ import type { CategoryView, ControlPlane } from '../control/types.ts';
 import { type DeferredApp, deferApp } from '../endpoint/deferred.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
 import { gate } from '../gate/gate.ts';
-import type { ResolvedConfig } from '../options/config.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
 import { createFleetStore } from '../store/fleet.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
@@ -44,8 +42,6 @@ export interface State {
   readonly streams: OpenStreams;
   readonly choosing: Closable;
   readonly relay: Closable;
-  /** `undefined` where no lines are kept. */
-  readonly history: Closable | undefined;
   readonly alerts: Closable;
   /** `undefined` without `pull`. */
   readonly pulled: Closable | undefined;
@@ -181,13 +177,12 @@ export function openState(
   opened.push(choosing);
 
   const streams = new OpenStreams();
-  const history = openHistory(config.tail, { gate, addTap: sink.addTap, clock, schedule });
-  if (history !== undefined) opened.push(history);
   const relay = new Relay({
     gate,
     addTap: sink.addTap,
     recorder: sink.recorder,
-    history,
+    past: sink.recorder.past,
+    service: () => host.instance().service,
     work: host.work,
     budgetOf: sink.budgets.configured,
     messages: store.messages,
@@ -256,6 +251,7 @@ export function openState(
         sumOfLines(index === undefined ? NO_LINES : linesOf({ index }), fleet?.calls.linesOf(name) ?? NO_LINES),
       unevaluated: (index) => sink.unevaluated(index),
     },
+    recorded: () => new Map(gate.categories().map(({ name }) => [name, sink.recorder.isRecorded(name)])),
     reach: () => sink.recorder.past.reach,
     outputs: sink.outputs,
     measurements: addCalls(host.measurements, fleet?.calls),
@@ -274,7 +270,7 @@ export function openState(
   const started = plane.start();
   fleet?.start();
 
-  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, history, alerts, pulled, app, started };
+  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, alerts, pulled, app, started };
 }
 
 /** Wall time at which the last temporary control that writes lines ends; of tenants that the views do not list, that is not known. */
@@ -306,13 +302,4 @@ function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind
 function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
   const names = new Set(holding.map(({ name }) => name));
   return [...seen].map((name) => [name, names.has(name)]);
-}
-
-/** `undefined` where no lines are kept. */
-function openHistory(
-  tail: ResolvedConfig['tail'],
-  options: Omit<HistoryOptions, 'seconds' | 'categories'>,
-): History | undefined {
-  if (tail === false || tail.historySeconds === 0) return undefined;
-  return new History({ ...options, seconds: tail.historySeconds, categories: tail.historyCategories });
 }

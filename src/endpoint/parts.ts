@@ -60,6 +60,8 @@ export interface EndpointParts extends Time {
   /** The tenants that the application has worked for in this process. */
   readonly namedTenants: ReadonlySet<string>;
   readonly budgets: Budgets;
+  /** Whether each category of this process is recorded, by its name. */
+  readonly recorded: () => ReadonlyMap<string, boolean>;
   /** How much the recorder keeps of work that has ended. */
   readonly reach: () => Reach;
   /** Where debug calls go, and whether they are lost. */

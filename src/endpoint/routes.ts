@@ -10,6 +10,7 @@ import { discovery, metrics, status } from './routes/categories.ts';
 import { CONSOLE_FILES, consoleCode, consoleFile, consoleRedirect, consoleSession } from './routes/console.ts';
 import { control } from './routes/control.ts';
 import { events } from './routes/events.ts';
+import { failures } from './routes/failures.ts';
 import { forecast } from './routes/forecast.ts';
 import { jwks, oauthMetadata, revoke, token } from './routes/oauth.ts';
 import { openApi } from './routes/openapi.ts';
@@ -61,6 +62,7 @@ export const ROUTES: readonly Route[] = [
   ['GET',  PATHS.events,          'required', 'read',    ['discovery'],           'read',    '-',           events],
   ['GET',  PATHS.tail,            'required', 'control', scopesOfTail,            'tail',    '-',           tail],
   ['POST', PATHS.tail,            'required', 'control', scopesOfTail,            'tail',    BODY_BOUNDS,   tail],
+  ['POST', PATHS.failures,        'required', 'read',    scopesOfTail,            'tail',    BODY_BOUNDS,   failures],
   ['POST', TOKEN_PATHS.token,     'body',     '-',       '-',                     '-',       '-',           token],
   ['POST', TOKEN_PATHS.revoke,    'body',     '-',       '-',                     '-',       '-',           revoke],
   ['GET',  TOKEN_PATHS.jwks,      'none',     'address', '-',                     '-',       '-',           jwks],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MessageLogger } from '../otel/report/reporter.ts';
 import type { StateStore } from '../store/state-store.ts';
 import { allowSchema, tenantPatterns } from '../wire/allow.ts';
-import { EVERYBODY, ISOLATION_LEVELS, MAX_HISTORY_SECONDS, SECURITY_LEVELS } from '../wire/constants.ts';
+import { EVERYBODY, ISOLATION_LEVELS, SECURITY_LEVELS } from '../wire/constants.ts';
 import { duration } from '../wire/control-request.ts';
 import type { DebugRecord } from '../wire/debug-record.ts';
 import type { ReadonlyArrays, Shape } from '../wire/documented.ts';
@@ -272,8 +272,6 @@ const controls = z
 const tail = z.strictObject({
   scope: z.enum(['admin', 'control']).default('admin'),
   rate: positive.max(10_000).default(100),
-  historySeconds: z.number().int().min(0).max(MAX_HISTORY_SECONDS).default(0),
-  historyCategories: z.array(categoryName).max(100).default([]),
 } satisfies Shape<Options.TailOptions>);
 
 const categoryPatterns = z.array(
@@ -479,9 +477,13 @@ export function parseConfig(input: unknown): ResolvedConfig {
   if (result.success) return result.data;
   const { field, message } = firstIssue(result.error);
   const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
-  const meant = message === UNKNOWN_FIELD ? nearestField(field) : '';
+  const meant = message === UNKNOWN_FIELD ? (REPLACED[field] ?? nearestField(field)) : '';
   throw new RdcpError('RDCP_CONFIG_INVALID', `${subject} ${message}${meant}`, { details: { field } });
 }
+
+const PAST = ': recorder.categories and recorder.keepSeconds take its place';
+/** Options of releases before, and what takes their place. */
+const REPLACED: Readonly<Record<string, string>> = { 'tail.historySeconds': PAST, 'tail.historyCategories': PAST };
 
 /** Largest edit distance at which a known field is suggested. */
 const MISTYPED_LETTERS = 2;

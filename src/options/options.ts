@@ -466,17 +466,6 @@ export interface TailOptions {
    * @default 100
    */
   readonly rate?: number | undefined;
-  /**
-   * Seconds for which each process keeps the lines of {@link TailOptions.historyCategories} in memory, at most 300 and 1 MiB, for
-   * tails that ask for the lines from before they began. `0`: none are kept.
-   * @default 0
-   */
-  readonly historySeconds?: number | undefined;
-  /**
-   * Names of the categories whose lines are kept. Each call of them is built, as while a tail is open.
-   * @default []
-   */
-  readonly historyCategories?: readonly string[] | undefined;
 }
 
 /** The console, a page for operators. */

@@ -65,10 +65,10 @@ export type AuditedTail =
     };
 
 /**
- * Why the server ended a tail: its time is over, its number of lines was reached, the credential expired or was revoked, the
- * server shuts down, or the same client began another and had no place left.
+ * Why the server ended a tail: its time is over, its number of lines was reached, only the past was asked for, the credential
+ * expired or was revoked, the server shuts down, or the same client began another and had no place left.
  */
-export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
+export type TailEndReason = 'expired' | 'budget' | 'past' | 'revoked' | 'shutdown' | 'replaced';
 
 /** Who did something: the user, else the client. */
 export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'clientId'>): string | undefined {

@@ -26,6 +26,7 @@ export const PATHS = {
   notifications: '/rdcp/v1/notifications',
   forecast: '/rdcp/v1/forecast',
   tail: '/rdcp/v1/tail',
+  failures: '/rdcp/v1/failures',
   events: '/rdcp/v1/events',
   alerts: '/rdcp/v1/alerts',
   approvals: '/rdcp/v1/approvals',
@@ -173,8 +174,12 @@ export const MAX_FORECAST_SECONDS = 60;
 /** Most lines of a tail, in a second and in all. */
 export const MAX_TAIL_RATE = 10_000;
 export const MAX_TAIL_LINES = 1_000_000_000;
-/** Longest time for which lines are kept for tails, in seconds. */
-export const MAX_HISTORY_SECONDS = 300;
+/** Longest time for which finished work is kept, in seconds. */
+export const MAX_PAST_SECONDS = 3600;
+/** How long the answer of a process to a question about failures may take, in milliseconds. */
+export const FAILURES_MS = 5000;
+/** Most pieces of work that an answer lists. */
+export const MAX_FAILURES = 200;
 /** Maximum clock skew of a control request's `Date` header, in milliseconds. */
 export const MAX_CLOCK_SKEW_MS = 5 * 60_000;
 /** How long a control response is kept for retries with the same request id, in milliseconds. */

@@ -40,10 +40,12 @@ export interface TailBody {
   /** Ends the tail after this many lines. @default no limit */
   readonly lines?: number;
   /**
-   * First the lines that each process has kept of this time: seconds, or `<n>s|m`, at most the server's `tail.historySeconds`. Not
-   * with `target.match` or `when`: a line that was kept does not know its work. @default none
+   * First the lines that each process has recorded in this time: seconds, or `<n>s|m`, at most the server's
+   * `recorder.keepSeconds`. The categories must be recorded. @default none
    */
   readonly since?: number | string;
+  /** Ends the tail after the recorded lines; needs `since`. @default false */
+  readonly past?: boolean;
   /** Whether the lines also go to the service's own outputs, in every process. @default false */
   readonly log?: boolean;
   /** Lines of this work alone. @default all work */
@@ -52,6 +54,61 @@ export interface TailBody {
   readonly filter?: LineFilter | undefined;
   /** Lines of work that ends so alone, once it has ended. @default all lines, at once */
   readonly when?: When | undefined;
+}
+
+/** The body of `POST /rdcp/v1/failures`. */
+export interface FailuresRequest {
+  /** Names of the categories. @default all that are recorded */
+  readonly categories?: string | readonly string[] | undefined;
+  /** How far back: seconds, or `<n>s|m`, at most the server's `recorder.keepSeconds`. @default that */
+  readonly since?: number | string | undefined;
+  /** Only this work, in these processes. @default all work */
+  readonly target?: Target | undefined;
+  /** Work that ended so. @default `{ failed: true }` */
+  readonly when?: When | undefined;
+  /** The newest ones, 200 at most. @default 50 */
+  readonly limit?: number | undefined;
+}
+
+/** A piece of work that failed or was slow. */
+export interface FailedWork {
+  /** On each of its lines, as `rdcp.work.id`. */
+  readonly id: string;
+  /** When it ended. */
+  readonly timestamp: Timestamp;
+  /** Name of the service that did it. */
+  readonly service: string;
+  /** Id of the process, as in the fleet. */
+  readonly instance: string;
+  /** What it was and how it ended: `POST /orders 500 after 12 ms, CreditError`. */
+  readonly outcome: string;
+  /** How long it took. */
+  readonly milliseconds: number;
+  /** Trace that it belongs to, 32 hex digits. */
+  readonly traceId?: string;
+  /** Id of its tenant. */
+  readonly tenant?: string;
+  /** Attributes of the work, with secrets masked. */
+  readonly attributes: Readonly<Record<string, string>>;
+  /** Its recorded lines, by category. */
+  readonly lines: Readonly<Record<string, number>>;
+}
+
+/** Work that failed or was slow, from all processes. */
+export interface FailuresResponse extends RdcpAnswer {
+  /** How many processes were asked. */
+  readonly instances: AskedInstances;
+  /** The newest first. */
+  readonly failures: readonly FailedWork[];
+  /** Whether there are older ones. */
+  readonly more: boolean;
+  /** What the answer is about. */
+  readonly recorder: {
+    /** How far back all processes reach, such as `41s`. Absent while nothing is kept. */
+    readonly reachesBack?: string;
+    /** Names of the categories that are recorded, of those that were asked for: 100 at most. */
+    readonly categories: readonly string[];
+  };
 }
 
 /** Output of a category if it is on, or would be if it were. */
@@ -136,7 +193,13 @@ export interface TailLine {
   /** The logger of another library that made the call, where the category has one alone. */
   readonly source?: string;
   /** Present on a line from before the tail began. */
-  readonly history?: true;
+  readonly recorded?: true;
+}
+
+/** All lines from before the tail began have come; live ones follow. Sent if `since` was given. */
+export interface TailNow {
+  /** Processes that were asked for them, and those that have answered. */
+  readonly instances: AskedInstances;
 }
 
 /** Lines over the rate, or too many for the reader. */
@@ -177,6 +240,7 @@ export interface TailEnd {
 export type TailEvent =
   | { readonly event: 'start'; readonly data: TailOpen }
   | { readonly event: 'line'; readonly data: TailLine }
+  | { readonly event: 'now'; readonly data: TailNow }
   | { readonly event: 'dropped'; readonly data: TailDropped }
   | { readonly event: 'instance'; readonly data: TailInstance }
   | { readonly event: 'counts'; readonly data: TailCounts }

@@ -12,6 +12,7 @@ export const tailRequestSchema = z.strictObject({
   rate: z.number().int().min(1).max(MAX_TAIL_RATE).optional(),
   lines: z.number().int().min(1).max(MAX_TAIL_LINES).optional(),
   since: duration.optional(),
+  past: z.boolean().optional(),
   log: z.boolean().optional(),
   target: targetSchema.optional(),
   filter: lineFilterSchema.optional(),

@@ -68,6 +68,7 @@ describe('exit codes of every command', () => {
         'tail EXITS --for 1s',
         'forecast EXITS --for 1s',
         'explain EXITS',
+        'failures',
         'request EXITS --for 1s',
         'wait 0',
         'approve',

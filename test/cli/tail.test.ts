@@ -8,7 +8,6 @@ import { after, before, describe, it } from 'node:test';
 import { runWithAttributes, runWithTenant } from '../../src/api.ts';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
-import { until as untilHolds } from '../support/until.ts';
 import { type RunOptions, rdcp as run } from './run.ts';
 import { service as fakeService } from './service.ts';
 
@@ -22,7 +21,6 @@ describe('tail and forecast from the command line', () => {
     security: { apiKeys: [admin.record] },
     tenancy: { isolation: 'organization', tenants: { acme: {}, other: {} } },
     emit: { to: (record) => void (record.severity === 'DEBUG' && emitted.push(record.message)) },
-    tail: { historySeconds: 30, historyCategories: ['KEPT_LINES'] },
     announce: false,
   });
   const queries = service.category('TAIL_QUERIES');
@@ -58,19 +56,6 @@ describe('tail and forecast from the command line', () => {
     return { interrupted: stop.signal, heard };
   };
   const audited = async () => JSON.parse((await rdcp(['audit', '--action', 'tail', '-o', 'json'])).stdout).entries;
-
-  it('tail --since first shows the lines from before it began, each marked', async () => {
-    const kept = service.category('KEPT_LINES');
-    // A category that was registered later is found within a second.
-    await untilHolds('the category is kept', () => kept.enabled);
-    kept.debug('before');
-    const { code, stdout } = await rdcp(['tail', 'KEPT_LINES', '--since', '30s', '--lines', '1']);
-    assert.equal(code, 0);
-    assert.match(stdout, /^[\d:.]+Z KEPT_LINES before earlier\n$/);
-    const json = await rdcp(['tail', 'KEPT_LINES', '--since', '30s', '--lines', '1', '-o', 'json']);
-    assert.equal(JSON.parse(json.stdout).history, true);
-    assert.deepEqual(emitted.includes('before'), false);
-  });
 
   it('tail shows the lines of one user, and those that an expression is true for', async () => {
     for (const args of [

@@ -1,7 +1,6 @@
 // Started by memory.full.ts: keeps lines, and prints how many bytes that takes.
 
 import { createSink } from '../../src/calls/emit/sink.ts';
-import { History } from '../../src/calls/tail/history.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
@@ -37,13 +36,6 @@ const KEEPING: Readonly<Record<string, () => unknown>> = {
     record();
     for (let number = 0; number < 1000; number++)
       void gate.work.runNamed('job', () => [api.debug('m', { list: [{ text: slice(number) }] } as never), never][1]);
-  },
-  history: () => {
-    const { addTap } = sink;
-    const options = { gate, addTap, clock: systemClock, schedule: () => () => {}, seconds: 60, categories: ['API'] };
-    const history = new History(options);
-    for (let number = 0; number < 900; number++) api.debug(slice(number), { text: slice(number) });
-    return history;
   },
   'names and messages': () => {
     attachment.setBase(0, true);

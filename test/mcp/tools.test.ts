@@ -31,7 +31,7 @@ describe('tools for agents', () => {
       const { tools } = await (await agentOf(t, shop, { mode })).listTools();
       assert.deepEqual(
         tools.map(({ name }) => name),
-        ['list_categories', 'forecast', 'collect_lines', 'status', 'audit', 'explain'],
+        ['list_categories', 'forecast', 'collect_lines', 'list_failures', 'status', 'audit', 'explain'],
       );
       for (const { name, annotations, inputSchema, outputSchema } of tools) {
         assert.deepEqual(
@@ -42,7 +42,7 @@ describe('tools for agents', () => {
         assert.equal(inputSchema.type, 'object', name);
         assert.equal(outputSchema?.type, 'object', name);
       }
-      const writers = (await (await agentOf(t, { ...shop, writes: true }, { mode })).listTools()).tools.slice(6);
+      const writers = (await (await agentOf(t, { ...shop, writes: true }, { mode })).listTools()).tools.slice(7);
       assert.deepEqual(
         writers.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]),
         [

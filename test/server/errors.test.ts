@@ -44,6 +44,7 @@ const BODIES: Readonly<Record<string, string>> = {
   [PATHS.approve]: JSON.stringify({ id: '0123456789ab' }),
   [PATHS.forecast]: JSON.stringify({ categories: 'HTTP', duration: 61 }),
   [PATHS.tail]: JSON.stringify({ categories: 'HTTP', duration: '9999d' }),
+  [PATHS.failures]: JSON.stringify({ since: '9999d' }),
 };
 
 /** The methods of a path. */
@@ -196,6 +197,7 @@ const ASKING: Readonly<Record<string, Sent>> = {
   [PATHS.control]: { body: control({}) },
   [PATHS.forecast]: { body: JSON.stringify({ categories: 'HTTP', duration: 1 }) },
   [PATHS.tail]: { query: '?categories=HTTP' },
+  [PATHS.failures]: { body: '{}' },
   [TOKEN_PATHS.token]: { body: form({ grant_type: 'client_credentials', ...CLIENT }) },
   [TOKEN_PATHS.revoke]: { body: form({ token: 'x', ...CLIENT }) },
 };

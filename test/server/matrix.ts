@@ -23,9 +23,9 @@ const PATHS = { ...OF_PROTOCOL, consoleCode: CONSOLE_PATHS.code } as const;
 type Path = keyof typeof PATHS;
 
 /** Paths that show or change what is of one tenant alone, where one is named. */
-const TENANT_BOUND: readonly Path[] = ['control', 'approve', 'forecast', 'tail'];
+const TENANT_BOUND: readonly Path[] = ['control', 'approve', 'forecast', 'tail', 'failures'];
 /** Paths whose request in this test is let through, and then found malformed: an answer would take its time. */
-const MALFORMED: readonly Path[] = ['approve', 'forecast', 'tail', 'alerts'];
+const MALFORMED: readonly Path[] = ['approve', 'forecast', 'tail', 'failures', 'alerts'];
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
@@ -47,6 +47,7 @@ const NEEDED: Readonly<Record<Path, { readonly method: 'GET' | 'POST'; readonly 
   control: { method: 'POST', needs: ['control'] },
   forecast: { method: 'POST', needs: ['control', 'tail'] },
   tail: { method: 'GET', needs: ['admin', 'tail'] },
+  failures: { method: 'POST', needs: ['admin', 'tail'] },
   events: { method: 'GET', needs: ['discovery'] },
   openapi: { method: 'GET', needs: ['discovery'] },
   consoleCode: { method: 'POST', needs: 'any' },

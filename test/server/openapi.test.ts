@@ -97,7 +97,7 @@ test('a server has the document of its own endpoints, for those who may discover
     { config: { console: false, tail: false } },
   );
   const few = Object.keys((await documentOf(small)).paths);
-  const { tail: _tail, alerts: _alerts, ...paths } = PATHS;
+  const { tail: _tail, failures: _failures, alerts: _alerts, ...paths } = PATHS;
   assert.deepEqual(few.sort(), Object.values(paths).sort());
   assert.equal((await whole.request(PATHS.openapi, { key: 'status' })).status, 403);
   assert.equal((await whole.request(PATHS.openapi)).status, 401);
@@ -250,7 +250,7 @@ async function send(server: Whole, { path, method, operation }: Operation, input
 /** Whose input is a credential: one that is made up is refused, as documented. */
 const CREDENTIALS = ['redeemConsoleCode', 'approve', 'issueToken', 'revokeToken'];
 /** Refusals of inputs that are documented, by the state or the configuration of the server. */
-const ALLOWED = ['cursor', 'duration', 'since'].map((field) => `RDCP_MALFORMED_REQUEST ${field}`);
+const ALLOWED = ['cursor', 'duration', 'past', 'since'].map((field) => `RDCP_MALFORMED_REQUEST ${field}`);
 
 inBoth('every operation takes what its document says and no other, and all answers are as documented', async (t) => {
   const server = await startWhole(t);

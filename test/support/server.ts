@@ -82,6 +82,8 @@ export interface TestApp {
   readonly authFailures: (readonly [method: string, reason: string])[];
   readonly controlRequests: (readonly [action: string, outcome: string])[];
   readonly streams: OpenStreams;
+  /** Records all calls of a category, as the configuration of an owner may say. */
+  record(category: string): void;
   startClosing(): void;
 }
 
@@ -100,7 +102,9 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const store = isolation.storeFor(options.store ?? createMemoryStore());
   // Nothing of a test's debug output goes to its console.
   const telemetry = createTelemetry();
-  const sink = createSink({ telemetry, clock, writeLine: () => undefined });
+  const work = new WorkFollower(gate.work);
+  const selection = { clock, instanceId, work, random: Math.random };
+  const sink = createSink({ telemetry, clock, writeLine: () => undefined, selection });
   const reports: unknown[] = [];
   const report = (error: unknown) => void reports.push(error);
   const { authenticator, tokens } = openAuthentication(config.security, {
@@ -147,12 +151,15 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     await store.close();
   });
 
+  const self = () => ({ id: instanceId, host: 'localhost', pid: process.pid, service: 'test', startedAt: 0 });
   const relay = new Relay({
     whileChosen: (_choice, begin) => begin(),
     gate,
     addTap: sink.addTap,
     recorder: sink.recorder,
-    work: new WorkFollower(gate.work),
+    past: sink.recorder.past,
+    service: () => self().service,
+    work,
     budgetOf: sink.budgets.configured,
     messages: store.messages,
     tails: config.tail !== false,
@@ -163,7 +170,6 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     randomUUID,
   });
   t.after(() => relay.close());
-  const self = () => ({ id: instanceId, host: 'localhost', pid: process.pid, service: 'test', startedAt: 0 });
   const streams = new OpenStreams();
   const authFailures: (readonly [string, string])[] = [];
   const controlRequests: (readonly [string, string])[] = [];
@@ -187,6 +193,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
       ...sink.budgets,
       linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
     },
+    recorded: () => new Map(gate.categories().map(({ name }) => [name, sink.recorder.isRecorded(name)])),
     reach: () => ({ since: undefined, works: 0, bytes: 0 }),
     outputs: sink.outputs,
     measurements: addCalls(measurements),
@@ -219,6 +226,10 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     authFailures,
     controlRequests,
     streams,
+    record(category) {
+      gate.category(category);
+      sink.setRecorded(gate.categories().find(({ name }) => name === category)!, true);
+    },
     startClosing: () => {
       closing.abort();
     },

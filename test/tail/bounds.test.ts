@@ -38,7 +38,7 @@ test('every parameter of a tail is taken up to its bounds, and not beyond', asyn
   }
 
   const NAMES = 'must be names of categories such as SQL_POOL, each once, with commas between them';
-  const KNOWN = 'is not one of categories, duration, rate, lines, since, log';
+  const KNOWN = 'is not one of categories, duration, rate, lines, since, past, log';
   const beyond: readonly (readonly [query: string, field: string, problem: string])[] = [
     ['', 'categories', 'is required'],
     ...['', ',', 'HTTP,', ',HTTP', 'HTTP,,HTTP', 'HTTP,HTTP', 'http', 'HTTP%00', 'H%zz', 'HT TP', `${LONGEST}A`].map(

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { checkHistory, checkTail } from './fleet.ts';
+import { checkPast, checkTail } from './fleet.ts';
 
 test('an operator sees one tenant’s lines of three processes, in one place alone', {
   skip: whyNoRedis(),
@@ -10,8 +10,10 @@ test('an operator sees one tenant’s lines of three processes, in one place alo
   await checkTail(t, redis.url);
 });
 
-test('the lines of three processes from before a tail come first, each once', { skip: whyNoRedis() }, async (t) => {
+test('the recorded lines of three processes come first, each once, and live ones follow without a gap', {
+  skip: whyNoRedis(),
+}, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
-  await checkHistory(t, redis.url);
+  await checkPast(t, redis.url);
 });

@@ -114,43 +114,35 @@ export async function checkTail(t: TestContext, store: string): Promise<void> {
   for (const { output } of fleet) assert.doesNotMatch(output, /query/);
 }
 
-/** Those who come half a minute late: every process has kept its lines, and they go over into the new ones without a gap. */
-export async function checkHistory(t: TestContext, store: string): Promise<void> {
-  const kept = { historySeconds: 30, historyCategories: ['DATABASE'] };
-  const fleet = await startFleet(t, store, 3, { tail: kept });
+/** Those who come late: every process has recorded its lines, and they go over into the live ones without a gap. */
+export async function checkPast(t: TestContext, store: string): Promise<void> {
+  const fleet = await startFleet(t, store, 3, { recorder: { categories: ['DATABASE'] } });
   const { instances } = await fleet[0]!.client.fleet();
   const client = clientFor(fleet[0]!, { tenantId: 'acme' });
-  let lines = new Map<string, TailLine[]>();
-  // A process keeps lines from the second after its start on.
-  await until('kept lines of every process', async () => {
-    lines = await untilLive(client, fleet.length);
-    return [...lines.values()].every(([first]) => first?.history);
-  });
+  const lines = new Map<string, TailLine[]>();
+  const live = new Set<string>();
+  const past: string[] = [];
+  for await (const { event, data } of client.tail('DATABASE', { since: '30s', rate: 1000 })) {
+    if (event === 'now') assert.deepEqual([data.instances, live.size], [{ asked: 3, answered: 3 }, 0]);
+    if (event !== 'line') continue;
+    lines.set(data.instance, [...(lines.get(data.instance) ?? []), data]);
+    if (data.recorded) past.push(data.timestamp);
+    else live.add(data.instance);
+    if (live.size === 3) break;
+  }
+  assert.ok(past.length > 3);
+  assert.deepEqual(past, past.toSorted(), 'in the order of their times');
   assert.deepEqual([...lines.keys()].sort(), instances.map(({ id }) => id).sort());
   for (const [instance, of] of lines) {
     const first = Number(of[0]?.attributes.count);
+    const counts = of.map(({ attributes }) => attributes.count);
     assert.deepEqual(
-      of.map(({ attributes }) => attributes.count),
+      counts,
       of.map((_, index) => first + index),
       `every line of ${instance} once and in order`,
     );
-    const live = of.findIndex(({ history }) => !history);
-    assert.ok(live > 0 && of.slice(live).every(({ history }) => !history), 'the kept ones are first');
-    assert.ok(of.every(({ tenant }) => tenant === 'acme'));
+    assert.ok(of.every(({ tenant, attributes }) => tenant === 'acme' && attributes.token === '[redacted]'));
   }
-}
-
-/** The lines of a tail with what was before it, by process, until each has a new one. */
-async function untilLive(client: Member['client'], size: number): Promise<Map<string, TailLine[]>> {
-  const lines = new Map<string, TailLine[]>();
-  const live = new Set<string>();
-  for await (const { event, data } of client.tail('DATABASE', { since: '30s', rate: 1000 })) {
-    if (event !== 'line') continue;
-    lines.set(data.instance, [...(lines.get(data.instance) ?? []), data]);
-    if (!data.history) live.add(data.instance);
-    if (live.size === size) break;
-  }
-  return lines;
 }
 
 /** @param member whose process serves the requests; @param options its own key is used unless they have another */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ForecastOptions, runForecast } from '../../src/calls/tail/forecasts.ts';
+import { type Gathering, runForecast } from '../../src/calls/tail/forecasts.ts';
 import type { When } from '../../src/wire/target.ts';
 import { type Network, network } from './network.ts';
 
@@ -25,7 +25,7 @@ async function forecast(
     signal?: AbortSignal;
   } = {},
 ) {
-  const options: ForecastOptions = { milliseconds: seconds * 1000, processes, delay: time.delay, signal };
+  const options: Gathering = { milliseconds: seconds * 1000, processes, delay: time.delay, signal };
   const done = runForecast(relay, { categories: ['DATABASE'], tenantId, when }, options);
   done.catch(() => {});
   for (let tenth = 0; tenth < seconds * 10; tenth++) {

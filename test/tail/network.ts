@@ -1,6 +1,5 @@
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
-import { History } from '../../src/calls/tail/history.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import type { LineBatch } from '../../src/calls/tail/types.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -41,13 +40,12 @@ export function network() {
     readonly tails?: boolean;
     readonly alone?: boolean;
     readonly categories?: readonly string[];
-    readonly historySeconds?: number;
     /** Of a real store. @default messages of this network */
     readonly messages?: MessageStore | undefined;
   }
 
   function process(name: string, options: ProcessOptions = {}) {
-    const { tails = true, alone = false, categories = ['DATABASE'], historySeconds = 0 } = options;
+    const { tails = true, alone = false, categories = ['DATABASE'] } = options;
     const lines: string[] = [];
     const gate = new GateCore();
     const work = new WorkFollower(gate.work);
@@ -63,23 +61,13 @@ export function network() {
     for (const category of categories) gate.category(category);
     const attachment = gate.attach(new RecordingController(4096, sink));
     const address = `at-${name}`;
-    const history =
-      historySeconds === 0
-        ? undefined
-        : new History({
-            gate,
-            addTap: sink.addTap,
-            seconds: historySeconds,
-            categories: ['DATABASE'],
-            clock: time.clock,
-            schedule: time.schedule,
-          });
     const relay = new Relay({
       whileChosen: (_choice, begin) => begin(),
       gate,
       addTap: sink.addTap,
       recorder: sink.recorder,
-      history,
+      past: sink.recorder.past,
+      service: () => `service of ${name}`,
       work,
       budgetOf: sink.budgets.configured,
       messages: alone ? undefined : (options.messages ?? messagesOf(address)),
@@ -91,7 +79,11 @@ export function network() {
       randomUUID: () => crypto.randomUUID(),
     });
     if (!alone) handles.set(address, { hear: (message, from) => relay.hear(message, from) });
-    return { relay, gate, history, attachment, address, lines, database: gate.category('DATABASE') };
+    /** Records all calls of its categories. */
+    const record = () => {
+      for (const category of gate.categories()) sink.setRecorded(category, true);
+    };
+    return { relay, gate, record, attachment, address, lines, database: gate.category('DATABASE') };
   }
 
   return { time, cut, doubtful, sent, process };

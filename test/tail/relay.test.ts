@@ -147,7 +147,7 @@ test('a tail passes on only what it asked for, also of a process that sends more
     const { relay } = process('a');
     const passed: TailLine[] = [];
     const line = (text: string) => passed.push(JSON.parse(text)) > 0;
-    const reader = { line, dropped: taken, instance: taken, counts: taken, end: taken };
+    const reader = { line, dropped: taken, instance: taken, counts: taken, now: taken, end: taken };
     const tail = new Tail({ ...SPEC, ...of, milliseconds: 60_000 }, reader, time, taken);
     tail.begin(relay);
     const { id } = JSON.parse(sent[0]?.message ?? '');

@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { type CallCounts, isShownName, MAX_ATTRIBUTE_NAMES } from '../../wire/call-counts.ts';
-import { MAX_FORECAST_SECONDS, MAX_HISTORY_SECONDS, MAX_TAIL_RATE } from '../../wire/constants.ts';
+import { MAX_FAILURES, MAX_FORECAST_SECONDS, MAX_PAST_SECONDS, MAX_TAIL_RATE } from '../../wire/constants.ts';
 import { decodeJson } from '../../wire/decode.ts';
 import type { Shape } from '../../wire/documented.ts';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
+import type { PastWork } from '../recorder/types.ts';
 import { decodeLine, type Line } from './line.ts';
-import type { LineSpec, TapFilter } from './types.ts';
+import type { LineSpec, PastRequest, TapFilter } from './types.ts';
 
 // Messages between the processes of a fleet.
 
 const id = z.string().max(64);
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+/** Most characters of a text about a piece of work. */
+export const MAX_WORK_TEXT = 512;
 const counts = z.strictObject({
   calls: amount,
   otherTenants: amount.optional(),
@@ -22,6 +25,20 @@ const counts = z.strictObject({
   problem: z.string().max(600).optional(),
   attributes: z.array(z.string().refine(isShownName)).max(MAX_ATTRIBUTE_NAMES).readonly(),
 } satisfies Shape<CallCounts>);
+const work = z.strictObject({
+  id,
+  at: amount,
+  outcome: z.string().max(MAX_WORK_TEXT),
+  milliseconds: amount,
+  traceId: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .exactOptional(),
+  tenant: z.string().refine(isIdentifier).exactOptional(),
+  attributes: z.record(z.string().max(MAX_WORK_TEXT), z.string().max(MAX_WORK_TEXT)),
+  lines: z.record(z.string().refine(isCategoryName), amount),
+} satisfies Shape<PastWork>);
+const since = z.number().positive().max(MAX_PAST_SECONDS);
 const filter = {
   categories: z.array(z.string().refine(isCategoryName)).max(4096),
   /** `null` for all calls. Required, so that a filter is never widened by a missing member. */
@@ -41,7 +58,8 @@ const schema = z.discriminatedUnion('type', [
     ...filter,
     rate: z.number().min(1).max(MAX_TAIL_RATE),
     log: z.boolean(),
-    since: z.number().positive().max(MAX_HISTORY_SECONDS).optional(),
+    /** First what was recorded in so many seconds. Lines that are made meanwhile wait, until the lease is renewed without it. */
+    since: since.optional(),
   }),
   z.strictObject({
     type: z.literal('forecast'),
@@ -52,6 +70,16 @@ const schema = z.discriminatedUnion('type', [
       .positive()
       .max(MAX_FORECAST_SECONDS * 1000),
   }),
+  z.strictObject({
+    type: z.literal('failures'),
+    id,
+    ...filter,
+    since,
+    limit: z.number().int().min(1).max(MAX_FAILURES),
+    all: z.boolean(),
+  }),
+  /** The sender wants recorded lines from an index on, of at most so many characters. Repeated until they arrive. */
+  z.strictObject({ type: z.literal('page'), id, from: amount, most: amount }),
   /** The sender wants no more. */
   z.strictObject({ type: z.literal('release'), id }),
   /** The answers. `lines` also says that the sender is tapped. */
@@ -65,6 +93,25 @@ const schema = z.discriminatedUnion('type', [
     before: amount,
     /** Since the tap began, of the categories that were called. Absent where the last ones still hold. */
     counts: z.record(z.string().refine(isCategoryName), counts).optional(),
+  }),
+  /** Recorded lines; `left` follow them, and `more` older ones are not sent. */
+  z.strictObject({
+    type: z.literal('recorded'),
+    id,
+    instance: id,
+    from: amount,
+    lines: z.array(z.string()),
+    left: amount,
+    more: amount,
+  }),
+  z.strictObject({
+    type: z.literal('failed'),
+    id,
+    instance: id,
+    service: z.string().max(MAX_WORK_TEXT),
+    works: z.array(work).max(MAX_FAILURES),
+    more: z.boolean(),
+    reach: amount.optional(),
   }),
   z.strictObject({
     type: z.literal('measured'),
@@ -85,13 +132,20 @@ const schema = z.discriminatedUnion('type', [
 
 type Encoded = z.infer<typeof schema>;
 type EncodedLines = Extract<Encoded, { type: 'lines' }>;
+type EncodedPage = Extract<Encoded, { type: 'recorded' }>;
 
 export type FleetMessage =
-  | Exclude<Encoded, EncodedLines>
-  | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] });
-export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' }>;
+  | Exclude<Encoded, EncodedLines | EncodedPage>
+  | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] })
+  /** `count` includes malformed lines. */
+  | (Omit<EncodedPage, 'lines'> & { readonly lines: readonly Line[]; readonly count: number });
+export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' | 'failures' }>;
 
 export function encodeFleetMessage(message: FleetMessage): string {
+  if (message.type === 'recorded') {
+    const { count: _, lines, ...rest } = message;
+    return JSON.stringify({ ...rest, lines: lines.map(({ text }) => text) });
+  }
   if (message.type !== 'lines') return JSON.stringify(message);
   return JSON.stringify({ ...message, lines: message.lines.map(({ text }) => text) });
 }
@@ -105,10 +159,11 @@ export function decodeFleetMessage(text: string, malformed: () => void): FleetMe
   if (!text.startsWith('{')) return undefined;
   const message = decodeJson(schema, text);
   if (message === undefined) malformed();
-  if (message?.type !== 'lines') return message;
+  if (message?.type !== 'lines' && message?.type !== 'recorded') return message;
   const lines = message.lines.flatMap((line) => decodeLine(line) ?? []);
   const bad = message.lines.length - lines.length;
   if (bad > 0) malformed();
+  if (message.type === 'recorded') return { ...message, lines, count: message.lines.length };
   return { ...message, lines, dropped: message.dropped + bad };
 }
 
@@ -118,6 +173,10 @@ export function tailLease(streamId: string, { rate, log, since, ...filter }: Lin
 
 export function forecastLease(forecastId: string, filter: TapFilter, milliseconds: number): Lease {
   return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
+}
+
+export function failuresLease(id: string, filter: TapFilter, { since, limit, all = false }: PastRequest): Lease {
+  return { type: 'failures', id, ...selectionOf(filter), since, limit, all };
 }
 
 function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {

@@ -1,10 +1,9 @@
 import { type CallCounts, sumOfCounts } from '../../wire/call-counts.ts';
 import type { AskedInstances } from '../../wire/streams.ts';
 import type { Delay } from '../../wire/time/clock.ts';
-import type { Relay } from './relay.ts';
+import type { Asking, Relay } from './relay.ts';
 import type { ProcessForecast, TapFilter } from './types.ts';
 
-/** How long the answers may take after the measured time, in milliseconds. */
 const GRACE_MS = 1000;
 const LOOK_MS = 20;
 
@@ -24,8 +23,11 @@ export interface ForecastResult {
   readonly categories: ReadonlyMap<string, CategoryLoad>;
 }
 
-export interface ForecastOptions {
+export interface Gathering {
+  /** Before that no process answers. */
   readonly milliseconds: number;
+  /** How long the answers may take after that time. @default 1000 */
+  readonly graceMs?: number;
   /** How many processes there are. */
   readonly processes: number;
   readonly delay: Delay;
@@ -34,14 +36,13 @@ export interface ForecastOptions {
 }
 
 /**
- * Measures in every process of the fleet.
+ * Waits for the answers of all processes, and for late ones only for a while. Ends the asking.
  * @throws the signal's reason when it aborts
  */
-export async function runForecast(
-  relay: Relay,
-  filter: TapFilter,
-  { milliseconds, processes, delay, signal }: ForecastOptions,
-): Promise<ForecastResult> {
+export async function gather<Answer>(
+  asking: Asking<Answer>,
+  { milliseconds, graceMs = GRACE_MS, processes, delay, signal }: Gathering,
+): Promise<Asking<Answer>['answers']> {
   const pause = (time: number) =>
     new Promise<void>((resolve) => {
       const cancel = delay(time, done);
@@ -52,24 +53,29 @@ export async function runForecast(
         resolve();
       }
     });
-  signal.throwIfAborted();
-  const measuring = relay.measure(filter, milliseconds);
   try {
+    signal.throwIfAborted();
     await pause(milliseconds);
-    for (let waited = 0; waited < GRACE_MS && measuring.answers.length < processes; waited += LOOK_MS) {
+    for (let waited = 0; waited < graceMs && asking.answers.length < processes; waited += LOOK_MS) {
       signal.throwIfAborted();
       await pause(LOOK_MS);
     }
     signal.throwIfAborted();
-    const { answers } = measuring;
-    return {
-      instances: { asked: Math.max(processes, answers.length), answered: answers.length },
-      answeredBy: answers.map(({ instance }) => instance),
-      categories: new Map(filter.categories.map((name) => [name, loadOf(name, answers)])),
-    };
+    return asking.answers;
   } finally {
-    measuring.end();
+    asking.end();
   }
+}
+
+/** Measures in every process of the fleet. @throws the signal's reason when it aborts */
+export async function runForecast(relay: Relay, filter: TapFilter, gathering: Gathering): Promise<ForecastResult> {
+  const { milliseconds, processes } = gathering;
+  const answers = await gather(relay.measure(filter, milliseconds), gathering);
+  return {
+    instances: { asked: Math.max(processes, answers.length), answered: answers.length },
+    answeredBy: answers.map(({ instance }) => instance),
+    categories: new Map(filter.categories.map((name) => [name, loadOf(name, answers)])),
+  };
 }
 
 function loadOf(name: string, answers: readonly ProcessForecast[]): CategoryLoad {

@@ -1,7 +1,9 @@
 import type { Choice } from '../../wire/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
+import { type FailuresOptions, FailuresTask } from './failures.ts';
 import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
+import { RecordedPages, type RecordedPagesOptions } from './recorded-pages.ts';
 import type { CountsByCategory } from './types.ts';
 
 /** Counts are sent as often as a second allows for so many categories, until there is a line. */
@@ -11,7 +13,7 @@ const NAMED_CATEGORIES = 100;
 /** Longest silence towards the process that asked, in milliseconds. */
 const SILENCE_MS = 1000;
 
-export interface GuestOptions extends LineTapOptions, CallMetersOptions {
+export interface GuestOptions extends LineTapOptions, CallMetersOptions, RecordedPagesOptions, FailuresOptions {
   /** Sends to the process that asked. */
   readonly send: (message: FleetMessage) => Promise<void>;
   /** Begins something for as long as this process is chosen. Returns a function that ends it. */
@@ -19,7 +21,7 @@ export interface GuestOptions extends LineTapOptions, CallMetersOptions {
 }
 
 /** Work of a guest. */
-interface Task {
+export interface Task {
   /** @param suspended whether the process that asked is silent */
   tick(milliseconds: number, suspended: boolean): void;
   look(): void;
@@ -27,6 +29,10 @@ interface Task {
   next(silent: boolean): FleetMessage | undefined;
   /** Called when sending that message failed. */
   failed?(): void;
+  /** The process that asked wants recorded lines. */
+  ask?(page: { readonly from: number; readonly most: number }): void;
+  /** The process that asked has read all recorded lines. */
+  live?(): void;
   end(): void;
 }
 
@@ -35,6 +41,7 @@ export class Guest {
   readonly #send: (message: FleetMessage) => Promise<void>;
   readonly #leaving: FleetMessage;
   readonly #end: () => void;
+  readonly #sent: Sent;
   /** Whether it counts what the process that asked misses while that one is silent. */
   readonly counts: boolean;
   /** `undefined` while this process is not chosen. */
@@ -50,9 +57,11 @@ export class Guest {
     this.#leaving = { type: 'leave', id: lease.id, instance: options.instanceId };
     this.counts = lease.type === 'tail';
     this.renewedAt = now;
-    const sent = { lines: 0 };
+    const sent = { lines: 0, isLive: lease.type !== 'tail' || lease.since === undefined };
+    this.#sent = sent;
     this.#end = options.whileChosen(lease, () => {
-      this.#task = lease.type === 'tail' ? lines(lease, options, sent) : forecast(lease, options);
+      if (lease.type === 'tail') this.#task = lines(lease, options, sent);
+      else this.#task = lease.type === 'forecast' ? forecast(lease, options) : new FailuresTask(lease, options);
       return () => {
         this.#task?.end();
         this.#task = undefined;
@@ -61,9 +70,15 @@ export class Guest {
     this.#sendNext(now);
   }
 
-  renew(now: number): void {
+  /** @param lease a message of another process. @default unchanged */
+  renew(now: number, lease?: Lease): void {
     this.renewedAt = now;
     this.#task?.look();
+    if (lease?.type === 'tail' && lease.since === undefined) this.#live();
+  }
+
+  ask(page: { readonly from: number; readonly most: number }): void {
+    this.#task?.ask?.(page);
   }
 
   /** @param suspended whether the lease was not renewed in time */
@@ -83,6 +98,11 @@ export class Guest {
     this.#end();
   }
 
+  #live(): void {
+    this.#sent.isLive = true;
+    this.#task?.live?.();
+  }
+
   #sendNext(now: number): void {
     if (this.#sending) return;
     const message = this.#task?.next(now - this.#sentAt >= SILENCE_MS);
@@ -97,10 +117,19 @@ export class Guest {
   }
 }
 
-/** @param sent counts lines, dropped ones included, also those of the times before that this process was chosen */
-function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, sent: { lines: number }): Task {
-  const { id, rate, log, since } = lease;
-  const tap = new LineTap(options, { ...tapFilterOf(lease), rate, log, since });
+/** What was sent, also in the times before that this process was chosen. */
+interface Sent {
+  /** Live ones, dropped ones included. */
+  lines: number;
+  /** Whether live lines are sent; before, they wait until all recorded ones were read. */
+  isLive: boolean;
+}
+
+function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, sent: Sent): Task {
+  const { id, rate, log } = lease;
+  const since = sent.isLive ? undefined : lease.since;
+  const pages = since === undefined ? undefined : new RecordedPages(lease, options, since);
+  const tap = new LineTap(options, { ...tapFilterOf(lease), rate, log, since }, () => pages?.read());
   let untilCounted = 0;
   let counted = '';
   /** Counts for a reader that has not received a line. */
@@ -121,12 +150,17 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, s
       tap.tick(milliseconds);
     },
     look: () => tap.look(),
+    live: () => pages?.end(),
+    ask: (page) => pages?.ask(page),
     next(silent) {
+      const { instanceId: instance } = options;
+      const page = pages?.next();
+      if (page !== undefined) return { type: 'recorded', id, instance, ...page };
+      if (!sent.isLive) return silent ? { type: 'lines', id, instance, lines: [], dropped: 0, before: 0 } : undefined;
       const batch = tap.fetch();
       const { dropped } = batch;
       const news = counts();
       if (batch.lines.length === 0 && dropped === 0 && !silent && news === undefined) return undefined;
-      const { instanceId: instance } = options;
       // Lets the reader count what did not arrive. A message may arrive although sending it failed, so that is not counted here.
       const before = sent.lines;
       sent.lines += batch.lines.length + dropped;
@@ -134,6 +168,7 @@ function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, s
     },
     failed() {
       counted = '';
+      pages?.failed();
     },
     end() {
       const { lines, dropped } = tap.fetch();

@@ -3,33 +3,29 @@ import { ANY_LEVEL } from '../../gate/levels.ts';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import type { DebugRecord } from '../../wire/debug-record.ts';
 import { type Call, recordOf } from '../emit/record.ts';
-import { Selection, type SelectionOptions, takesTenant } from '../emit/selection.ts';
+import { Selection, type SelectionOptions } from '../emit/selection.ts';
 import type { Tap } from '../emit/taps.ts';
 import type { HeldOutput, RecordedPart, Recorder } from '../recorder/recorder.ts';
 import { CallCounter } from './call-counter.ts';
-import type { History } from './history.ts';
-import { type Line, lineOf } from './line.ts';
+import { type Line, type LineSource, lineOfRecord } from './line.ts';
 import { LineRate } from './rate.ts';
 import { type Counting, type Tapped, Tapping } from './tapping.ts';
 import type { CountsByCategory, LineBatch, LineSpec } from './types.ts';
 
-/** Most characters of lines that wait to be fetched. */
+/** Most characters of lines that wait to be fetched, and of those that wait until recorded ones were read. */
 const MAX_WAITING = 128 * 1024;
+const MAX_WAITING_BEHIND = 1024 * 1024;
 
 /** Most calls that are built in a second to see whether a filter passes them: they take some hundredths of a processor. */
 const MAX_LOOKS = 5000;
 
 const NOTHING: LineBatch = { lines: [], dropped: 0 };
 
-export interface LineTapOptions extends Tapped, SelectionOptions {
+export interface LineTapOptions extends Tapped, SelectionOptions, LineSource {
   readonly work: SelectionOptions['work'] & Counting['work'];
   readonly now: () => number;
   /** Keeps lines until the outcome of their work is known. */
   readonly recorder: Pick<Recorder, 'record'>;
-  /** Lines from before a tail began. @default none are kept */
-  readonly history?: History | undefined;
-  /** The logger of another library that makes the calls of a category. @default none */
-  readonly sourceOf?: ((category: string) => string | undefined) | undefined;
 }
 
 /** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
@@ -42,20 +38,22 @@ export class LineTap {
   readonly #tapping: Tapping;
   readonly #stops: (() => void)[] = [];
   readonly #counters = new Map<string, CallCounter>();
+  readonly #maxWaiting: number;
   #lines: Line[] = [];
   #waiting = 0;
   #dropped = 0;
   /** While set, calls are only counted, as dropped: nothing of them is built, and `.enabled` is false. */
   suspended = false;
 
-  constructor(options: LineTapOptions, spec: LineSpec) {
-    const { categories, rate, log } = spec;
+  /** @param ready called at the moment from which on it takes lines */
+  constructor(options: LineTapOptions, spec: LineSpec, ready: () => void = () => {}) {
+    const { categories, rate, log, since } = spec;
     this.#options = options;
     this.#rate = new LineRate(rate, categories);
     this.#looks = new LineRate(MAX_LOOKS, categories);
-    const before = () => this.#takeHistory(spec);
-    this.#selection = new Selection(spec, options, before);
-    if (!this.#selection.filtersLines) before();
+    this.#maxWaiting = since === undefined ? MAX_WAITING : MAX_WAITING_BEHIND;
+    this.#selection = new Selection(spec, options, ready);
+    if (!this.#selection.filtersLines) ready();
     const held = spec.when && { when: spec.when, write: this.#write };
     this.#tapping = new Tapping(options, categories, (category): Tap => {
       const { name } = category;
@@ -95,7 +93,7 @@ export class LineTap {
   }
 
   #within(rate: LineRate, category: string): boolean {
-    if (this.#waiting < MAX_WAITING && rate.take(category)) return true;
+    if (this.#waiting < this.#maxWaiting && rate.take(category)) return true;
     this.#dropped += 1;
     return false;
   }
@@ -119,50 +117,20 @@ export class LineTap {
 
   #take(name: string, call: Call): void {
     if (this.#selection.filtersLines && !this.#within(this.#rate, name)) return;
-    this.#keep(name, call);
+    this.#keep(call);
   }
 
   /** Takes a recorded call. */
   readonly #write = ({ name }: Pick<CategoryDescriptor, 'name'>, call: Call): DropCode | undefined => {
     if (!this.#within(this.#rate, name)) return DROP.budget;
-    this.#keep(name, call);
+    this.#keep(call);
     return undefined;
   };
 
-  #keep(name: string, call: Call): void {
-    const sent = this.#lineOf(name, recordOf(call, this.#options.now()));
+  #keep(call: Call): void {
+    const sent = lineOfRecord(recordOf(call, this.#options.now()), this.#options);
     this.#lines.push(sent);
     this.#waiting += sent.text.length;
-  }
-
-  #lineOf(name: string, { severity: _, ...record }: DebugRecord, history?: true): Line {
-    const { instanceId, sourceOf } = this.#options;
-    const source = sourceOf?.(name);
-    return lineOf({
-      ...record,
-      instance: instanceId,
-      ...(source !== undefined && { source }),
-      ...(history !== undefined && { history }),
-    });
-  }
-
-  /** Takes the newest of the lines that were kept, as many as the rate lets through in that time and the buffer holds. */
-  #takeHistory(spec: LineSpec): void {
-    const { categories, rate, since } = spec;
-    const kept = (since !== undefined && this.#options.history?.last(since)) || [];
-    const asked = kept.filter(
-      (record) =>
-        categories.includes(record.category) && takesTenant(spec, record.tenant) && this.#selection.takesLine(record),
-    );
-    const lines: Line[] = [];
-    for (const record of asked.toReversed()) {
-      const line = this.#lineOf(record.category, record, true);
-      if (lines.length >= rate * since! || this.#waiting + line.text.length > MAX_WAITING) break;
-      lines.unshift(line);
-      this.#waiting += line.text.length;
-    }
-    this.#lines.unshift(...lines);
-    this.#dropped += asked.length - lines.length;
   }
 
   /** Called at intervals. */

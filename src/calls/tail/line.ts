@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { REDACTED } from '../../wire/credentials.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import { decodeJson } from '../../wire/decode.ts';
 import { serialized } from '../../wire/json-text.ts';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
@@ -6,15 +8,11 @@ import { escapeUnprintable } from '../../wire/printable.ts';
 import type { TailLine } from '../../wire/streams.ts';
 import { parseTimestamp } from '../../wire/time.ts';
 
-/** What stands for a hidden value, as in every output. */
-const REDACTED = '[redacted]';
-
 /** A line of a tail, ready to send. */
 export interface Line {
   readonly category: string;
   readonly tenant: string | undefined;
-  /** Whether it is from before the tail began. */
-  readonly history: boolean;
+  readonly timestamp: string;
   /** A `TailLine` as JSON, without line breaks and other characters that a terminal or an event stream would obey. */
   readonly text: string;
 }
@@ -37,11 +35,28 @@ const schema: z.ZodType<TailLine> = z.object({
   tenant: z.string().refine(isIdentifier).exactOptional(),
   instance: z.string().max(64),
   source: z.string().exactOptional(),
-  history: z.literal(true).exactOptional(),
+  recorded: z.literal(true).exactOptional(),
 });
 
 export function lineOf(line: TailLine): Line {
   return withText(line, JSON.stringify(line));
+}
+
+/** The parts of a process that its lines name. */
+export interface LineSource {
+  readonly instanceId: string;
+  /** The logger of another library that makes the calls of a category. @default none */
+  readonly sourceOf?: ((category: string) => string | undefined) | undefined;
+}
+
+/** @param given `recorded` for a line that was made before its reader asked */
+export function lineOfRecord(
+  { severity: _, ...record }: DebugRecord,
+  { instanceId, sourceOf }: LineSource,
+  given: Pick<TailLine, 'recorded'> = {},
+): Line {
+  const source = sourceOf?.(record.category);
+  return lineOf({ ...record, instance: instanceId, ...(source !== undefined && { source }), ...given });
 }
 
 /** The text of a line, with its attributes' names and without their values. */
@@ -58,6 +73,6 @@ export function decodeLine(text: string): Line | undefined {
   return json === undefined ? undefined : withText(line!, json);
 }
 
-function withText({ category, tenant, history }: TailLine, json: string): Line {
-  return { category, tenant, history: history === true, text: escapeUnprintable(json) };
+function withText({ category, tenant, timestamp }: TailLine, json: string): Line {
+  return { category, tenant, timestamp, text: escapeUnprintable(json) };
 }

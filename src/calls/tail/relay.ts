@@ -9,12 +9,22 @@ import {
   decodeFleetMessage,
   encodeFleetMessage,
   type FleetMessage,
+  failuresLease,
   forecastLease,
   type Lease,
   tailLease,
 } from './fleet-messages.ts';
 import { Guest, type GuestOptions } from './guest.ts';
-import type { CountsByCategory, LineReceiver, LineSpec, ProcessForecast, TapFilter } from './types.ts';
+import { PastLines } from './past.ts';
+import type {
+  CountsByCategory,
+  LineReceiver,
+  LineSpec,
+  PastRequest,
+  ProcessFailures,
+  ProcessForecast,
+  TapFilter,
+} from './types.ts';
 
 /** Interval in which lines are passed on, in milliseconds. */
 const TICK_MS = 50;
@@ -66,12 +76,16 @@ export interface Running {
 /** A tail in progress. */
 export interface Tailing extends Running {
   readonly counts: TailCounts;
+  /** Lines from before it began. `undefined` where none are asked for. */
+  readonly past: PastLines | undefined;
+  /** Lets live lines come, once the past was read. */
+  live(): void;
 }
 
-/** A forecast in progress. */
-export interface Measuring extends Running {
-  /** Measurements of processes that are done, this one included. */
-  readonly answers: readonly (ProcessForecast & { readonly instance: string })[];
+/** A question to every process. */
+export interface Asking<Answer> extends Running {
+  /** Of the processes that have answered, this one included. */
+  readonly answers: readonly (Answer & { readonly instance: string })[];
 }
 
 /**
@@ -94,9 +108,19 @@ export class Relay {
     this.#unsubscribe = options.messages?.onMessage((message, from) => this.hear(message, from));
   }
 
-  /** Taps every process for lines until it is ended. */
-  tail(spec: LineSpec, receiver: LineReceiver): Tailing {
+  /**
+   * Taps every process for lines until it is ended.
+   * @param processes that are expected to have lines from before it began
+   */
+  tail(spec: LineSpec, receiver: LineReceiver, processes = 1): Tailing {
     const id = this.#options.randomUUID();
+    const past =
+      spec.since === undefined
+        ? undefined
+        : new PastLines(processes, this.#options.clock.monotonic(), (to, from, most) =>
+            this.#askPage(to, { type: 'page', id, from, most }),
+          );
+    let { since } = spec;
     const senders = new Map<string, { readonly instance: string; at: number }>();
     /** Lines, dropped ones included, that each process has sent, also one that was gone for a while. */
     const counted = new Map<string, number>();
@@ -104,24 +128,34 @@ export class Relay {
     const counts = new Map<string, CountsByCategory>();
     const left = (from: string): void => {
       const sender = senders.get(from);
-      if (senders.delete(from)) receiver.instance({ id: sender!.instance, state: 'left' });
+      if (!senders.delete(from)) return;
+      receiver.instance({ id: sender!.instance, state: 'left' });
+      past?.left(from);
     };
     const { end } = this.#ask(id, {
-      lease: () => tailLease(id, spec),
+      lease: () => tailLease(id, { ...spec, since }),
       tick(now) {
+        past?.tick(now);
         for (const [from, { at }] of senders) if (now - at > LEASE_MS) left(from);
       },
       hear: (message, from, now) => {
         if (message.type === 'leave') left(from);
-        if (message.type !== 'lines') return;
-        const { instance, lines, before } = message;
+        if (message.type !== 'lines' && message.type !== 'recorded') return;
+        const { instance, lines } = message;
         const isNew = !senders.has(from);
+        const count = lines.length + (message.type === 'lines' ? message.dropped : message.left + message.more);
+        if (isNew && count === 0 && !this.#takesPart(instance, spec)) return;
+        if (isNew) receiver.instance({ id: instance, state: 'joined' });
+        senders.set(from, { instance, at: now });
+        if (message.type === 'recorded') {
+          past?.hear(from, message, now);
+          return;
+        }
+        past?.joined(from);
+        const { before } = message;
         const known = counted.get(from) ?? 0;
         // A later message has overtaken it, so its lines are counted as missing.
         if (!isNew && before > 0 && before < known) return;
-        if (isNew && lines.length + message.dropped === 0 && !this.#takesPart(instance, spec)) return;
-        senders.set(from, { instance, at: now });
-        if (isNew) receiver.instance({ id: instance, state: 'joined' });
         // A process that has forgotten the lease begins with none.
         const missing = before < known ? before : before - known;
         counted.set(from, before + lines.length + message.dropped);
@@ -134,22 +168,52 @@ export class Relay {
         const heard = [...counts.values()];
         return { instances: heard.length, categories: sumByCategory(spec.categories, heard) };
       },
+      past,
+      live: () => {
+        since = undefined;
+        this.#renew(id);
+      },
       end,
     };
   }
 
   /** Measures in every process until it is ended. */
-  measure(filter: TapFilter, milliseconds: number): Measuring {
-    const { randomUUID, clock } = this.#options;
-    const id = randomUUID();
+  measure(filter: TapFilter, milliseconds: number): Asking<ProcessForecast> {
+    const { clock } = this.#options;
     const began = clock.monotonic();
-    const answers = new Map<string, Measuring['answers'][number]>();
-    const { end } = this.#ask(id, {
-      lease: () => forecastLease(id, filter, Math.max(1, milliseconds - (clock.monotonic() - began))),
-      hear: (message, from) => {
-        if (message.type !== 'measured') return;
+    return this.#askOnce(
+      (id) => forecastLease(id, filter, Math.max(1, milliseconds - (clock.monotonic() - began))),
+      (message) => {
+        if (message.type !== 'measured') return undefined;
         const measured = Object.keys(message.categories).length > 0;
-        if (measured || this.#takesPart(message.instance, filter)) answers.set(from, message);
+        return measured || this.#takesPart(message.instance, filter) ? message : undefined;
+      },
+    );
+  }
+
+  /** Asks every process for work that failed or was slow, until it is ended. */
+  failures(filter: TapFilter, request: PastRequest): Asking<ProcessFailures> {
+    return this.#askOnce(
+      (id) => failuresLease(id, filter, request),
+      (message) => {
+        if (message.type !== 'failed') return undefined;
+        return message.works.length > 0 || this.#takesPart(message.instance, filter) ? message : undefined;
+      },
+    );
+  }
+
+  /** @param answerOf returns `undefined` for what is no answer */
+  #askOnce<Answer>(
+    leaseOf: (id: string) => Lease,
+    answerOf: (message: FleetMessage) => Asking<Answer>['answers'][number] | undefined,
+  ): Asking<Answer> {
+    const id = this.#options.randomUUID();
+    const answers = new Map<string, Asking<Answer>['answers'][number]>();
+    const { end } = this.#ask(id, {
+      lease: () => leaseOf(id),
+      hear(message, from) {
+        const answer = answerOf(message);
+        if (answer !== undefined) answers.set(from, answer);
       },
     });
     return {
@@ -175,7 +239,9 @@ export class Relay {
     if (this.#closed) return;
     const message = decodeFleetMessage(text, () => this.#options.malformed?.());
     if (message === undefined) return;
-    if (message.type === 'tail' || message.type === 'forecast') this.#lease(message, from);
+    if (message.type === 'tail' || message.type === 'forecast' || message.type === 'failures')
+      this.#lease(message, from);
+    else if (message.type === 'page') this.#guests.get(guestKey(from, message.id))?.ask(message);
     else if (message.type === 'release') this.#endGuest(guestKey(from, message.id));
     else this.#hear(message, from);
   }
@@ -213,6 +279,22 @@ export class Relay {
     this.#endGuest(guestKey(HERE, id));
   }
 
+  #renew(id: string): void {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) return;
+    const now = this.#options.clock.monotonic();
+    const lease = asked.lease();
+    asked.renewedAt = now;
+    this.#send(lease);
+    this.#guests.get(guestKey(HERE, id))?.renew(now, lease);
+  }
+
+  #askPage(to: string, page: Extract<FleetMessage, { type: 'page' }>): void {
+    if (to === HERE) this.#guests.get(guestKey(HERE, page.id))?.ask(page);
+    // What is lost is asked for again.
+    else this.#options.messages?.send(encodeFleetMessage(page), to).catch(() => undefined);
+  }
+
   /** A message that is lost is repeated, or the lease ends. */
   #send(message: FleetMessage): void {
     this.#options.messages?.send(encodeFleetMessage(message)).catch(() => undefined);
@@ -222,11 +304,11 @@ export class Relay {
     const { messages, tails, clock } = this.#options;
     const known = this.#guests.get(guestKey(from, lease.id));
     if (known !== undefined) {
-      known.renew(clock.monotonic());
+      known.renew(clock.monotonic(), lease);
       return;
     }
     if (messages === undefined) return;
-    if (lease.type === 'tail' ? !tails : lease.milliseconds < SHORTEST_FORECAST_MS) return;
+    if (lease.type === 'forecast' ? lease.milliseconds < SHORTEST_FORECAST_MS : !tails) return;
     if (this.#guests.size - this.#asked.size >= MAX_GUESTS && !this.#endSilent()) return;
     this.#admit(lease, from, (message) => messages.send(encodeFleetMessage(message), from));
   }
@@ -271,11 +353,9 @@ export class Relay {
       if (silence > (guest.counts ? COUNTED_MS : LEASE_MS)) this.#endGuest(key);
       else guest.tick(elapsed, now, silence > LEASE_MS);
     }
-    for (const asked of [...this.#asked.values()]) {
+    for (const [id, asked] of [...this.#asked]) {
       asked.tick?.(now);
-      if (now - asked.renewedAt < RENEW_MS) continue;
-      asked.renewedAt = now;
-      this.#send(asked.lease());
+      if (now - asked.renewedAt >= RENEW_MS) this.#renew(id);
     }
   }
 }

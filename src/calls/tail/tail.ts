@@ -1,9 +1,10 @@
 import type { TailEndReason } from '../../wire/audit-messages.ts';
-import type { TailCounts, TailDropped, TailEnd, TailInstance } from '../../wire/streams.ts';
+import type { AskedInstances, TailCounts, TailDropped, TailEnd, TailInstance } from '../../wire/streams.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { timestamp } from '../../wire/time.ts';
 import { takesTenant } from '../emit/selection.ts';
 import type { Line } from './line.ts';
+import type { PastLines } from './past.ts';
 import { LineRate } from './rate.ts';
 import type { Relay, Tailing } from './relay.ts';
 import type { LineBatch, LineSpec } from './types.ts';
@@ -22,6 +23,8 @@ export interface TailReader {
   dropped(dropped: TailDropped): boolean;
   instance(instance: TailInstance): boolean;
   counts(counts: TailCounts): boolean;
+  /** The lines from before are over. @param instances that had lines, or were to have some */
+  now(instances: AskedInstances): boolean;
   /** Called once, unless the reader has left. */
   end(end: TailEnd): void;
 }
@@ -30,6 +33,10 @@ export interface TailRequest extends LineSpec {
   readonly milliseconds: number;
   /** Ends the tail after that many. @default no limit */
   readonly lines?: number | undefined;
+  /** Ends it where live lines would begin. @default false */
+  readonly past?: boolean | undefined;
+  /** Processes that are expected to have lines from before. @default 1 */
+  readonly processes?: number | undefined;
 }
 
 /** A tail's result, for the audit trail. */
@@ -57,11 +64,11 @@ export class Tail {
   /** Changes that the reader had no room for. */
   #instances: TailInstance[] = [];
   #running: Tailing | undefined;
+  /** `undefined` once it was read. */
+  #past: Tailing['past'];
   #stop: (() => void) | undefined;
   #over = false;
   #lines = 0;
-  /** Lines from before it began that may still come, from all processes together. */
-  #historyLeft: number;
   #dropped = 0;
   #untold: { count: number; readonly since: number } | undefined;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -77,7 +84,6 @@ export class Tail {
     this.#ended = ended;
     this.#categories = new Set(request.categories);
     this.#rate = new LineRate(request.rate, request.categories);
-    this.#historyLeft = request.rate * (request.since ?? 0);
     this.#checkedAt = options.clock.monotonic();
     this.#countsToldAt = this.#checkedAt;
     this.#endsAt = this.#checkedAt + request.milliseconds;
@@ -87,13 +93,18 @@ export class Tail {
   begin(relay: Relay): void {
     if (this.#over) return;
     this.#stop = this.#options.schedule(CHECK_MS, () => this.#check());
-    this.#running = relay.tail(this.#request, {
-      lines: (batch) => this.#take(batch),
-      instance: (instance) => {
-        this.#instances.push(instance);
-        this.#tellInstances();
+    this.#running = relay.tail(
+      this.#request,
+      {
+        lines: (batch) => this.#take(batch),
+        instance: (instance) => {
+          this.#instances.push(instance);
+          this.#tellInstances();
+        },
       },
-    });
+      this.#request.processes,
+    );
+    this.#past = this.#running.past;
   }
 
   end(reason: TailSummary['reason']): void {
@@ -112,12 +123,11 @@ export class Tail {
     let over = dropped;
     for (const line of lines) {
       if (!this.#isAsked(line)) continue;
-      if (!this.#hasRoomFor(line) || !this.#reader.line(line.text)) {
+      if (!this.#rate.take(line.category) || !this.#reader.line(line.text)) {
         over += 1;
         continue;
       }
-      this.#lines += 1;
-      if (this.#lines === this.#request.lines) {
+      if (this.#isLast()) {
         this.#drop(over);
         this.end('budget');
         return;
@@ -126,10 +136,29 @@ export class Tail {
     this.#drop(over);
   }
 
-  #hasRoomFor({ category, history }: Line): boolean {
-    if (!history) return this.#rate.take(category);
-    this.#historyLeft -= 1;
-    return this.#historyLeft >= 0;
+  /** Counts a line. Returns whether it is the last one that was asked for. */
+  #isLast(): boolean {
+    this.#lines += 1;
+    return this.#lines === this.#request.lines;
+  }
+
+  /** Passes on lines from before as fast as the reader takes them; the others wait where they were made. */
+  #readPast(past: PastLines): void {
+    for (let line = past.next; line !== undefined; line = past.next) {
+      if (this.#isAsked(line)) {
+        if (!this.#reader.line(line.text)) return;
+        if (this.#isLast()) {
+          this.end('budget');
+          return;
+        }
+      }
+      past.take();
+    }
+    if (!past.isOver || !this.#reader.now(past.instances)) return;
+    this.#drop(past.missed);
+    this.#past = undefined;
+    if (this.#request.past === true) this.end('past');
+    else this.#running?.live();
   }
 
   /** The process that sent a line has filtered already; another tenant's must not pass even if it did not. */
@@ -149,6 +178,8 @@ export class Tail {
     this.#rate.refill(now - this.#checkedAt);
     this.#checkedAt = now;
     this.#tellInstances();
+    if (this.#past !== undefined) this.#readPast(this.#past);
+    if (this.#over) return;
     this.#tellDropped(now);
     if (now - this.#countsToldAt >= TELL_COUNTS_MS) this.#tellCounts(now);
     if (now >= this.#endsAt) this.end('expired');

@@ -2,6 +2,7 @@ import type { CallCounts } from '../../wire/call-counts.ts';
 import type { TailInstance } from '../../wire/streams.ts';
 import type { Instances } from '../../wire/target.ts';
 import type { Part } from '../emit/selection.ts';
+import type { PastWork } from '../recorder/types.ts';
 import type { Line } from './line.ts';
 
 /** The calls that a tap takes. */
@@ -18,7 +19,7 @@ export interface LineSpec extends TapFilter {
   readonly rate: number;
   /** Whether lines go to the process's own outputs too. */
   readonly log: boolean;
-  /** First the lines that each process has kept of so many seconds. @default none */
+  /** First the lines that each process has recorded in so many seconds. @default none */
   readonly since?: number | undefined;
 }
 
@@ -48,6 +49,25 @@ export interface ProcessForecast {
   readonly seconds: number;
   /** The key is the category's name. */
   readonly categories: Readonly<Record<string, Measured>>;
+}
+
+export interface PastRequest {
+  /** How far back, in seconds. */
+  readonly since: number;
+  /** Most pieces of work. */
+  readonly limit: number;
+  /** Also work without a line of the categories. @default false */
+  readonly all?: boolean | undefined;
+}
+
+/** What one process has recorded of work that failed or was slow. */
+export interface ProcessFailures {
+  readonly service: string;
+  readonly works: readonly PastWork[];
+  /** Whether older ones match. */
+  readonly more: boolean;
+  /** How far back it reaches, in seconds. Absent while it keeps nothing. */
+  readonly reach?: number | undefined;
 }
 
 /** Receives what the processes of the fleet send. */

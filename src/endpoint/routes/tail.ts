@@ -1,14 +1,15 @@
 import type { z } from 'zod';
 import { assertScope, identityKey, type Principal } from '../../access/principal.ts';
 import { withoutValues } from '../../calls/tail/line.ts';
-import { Tail, type TailReader, type TailSummary } from '../../calls/tail/tail.ts';
+import { Tail, type TailReader, type TailRequest, type TailSummary } from '../../calls/tail/tail.ts';
 import type { TapFilter } from '../../calls/tail/types.ts';
 import { assertMayRead, longestOf } from '../../control/allow.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { AuditedTail } from '../../wire/audit-messages.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { isCategoryName } from '../../wire/names.ts';
-import type { TailCounts, TailOpen } from '../../wire/streams.ts';
+import { nameSome } from '../../wire/printable.ts';
+import type { TailCounts, TailNow, TailOpen } from '../../wire/streams.ts';
 import { tailRequestSchema } from '../../wire/tail-request.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
 import { whenText, workText } from '../../wire/words/activation.ts';
@@ -34,6 +35,7 @@ interface Query {
   readonly lines: number | undefined;
   /** In seconds. */
   readonly since: number | undefined;
+  readonly past: boolean | undefined;
   readonly log: boolean | undefined;
 }
 
@@ -41,6 +43,12 @@ const DURATION = {
   parse: (value: string) => parseDuration(/^\d{1,15}$/.test(value) ? Number(value) : value),
   allowed: 'a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d',
   schema: DURATION_SCHEMA,
+};
+
+const BOOLEAN = {
+  parse: (value: string) => ({ true: true, false: false })[value],
+  allowed: 'true or false',
+  schema: { type: 'boolean' },
 };
 
 /** Parameters of the query. */
@@ -54,11 +62,8 @@ export const TAIL_QUERY: Rules<Query> = {
   rate: wholeNumber(1, MAX_TAIL_RATE),
   lines: wholeNumber(1, MAX_TAIL_LINES),
   since: DURATION,
-  log: {
-    parse: (value) => ({ true: true, false: false })[value],
-    allowed: 'true or false',
-    schema: { type: 'boolean' },
-  },
+  past: BOOLEAN,
+  log: BOOLEAN,
 };
 
 /** A day, the longest time that timers of every EventSource can wait. */
@@ -70,7 +75,17 @@ const MAX_TAILS = { total: 32, perIdentity: 8 };
 type TailSettings = Exclude<ResolvedConfig['tail'], false>;
 
 type TailParts = KnownTenants &
-  Uses<'fleet' | 'choosing' | 'relay' | 'streams' | 'recordAccess' | 'watchCredential' | 'watchers' | 'randomUUID'> &
+  Uses<
+    | 'fleet'
+    | 'choosing'
+    | 'relay'
+    | 'streams'
+    | 'recordAccess'
+    | 'watchCredential'
+    | 'watchers'
+    | 'randomUUID'
+    | 'recorded'
+  > &
   Time;
 
 /** `GET` and `POST /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
@@ -80,7 +95,7 @@ export function tail(parts: TailParts): Handler | undefined {
   if (settings === false) return undefined;
   const places = new StreamPlaces({ name: 'tails', ...MAX_TAILS });
   return async (ctx) => {
-    const { categories, seconds, rate, lines, since, log, target, filter, when } = requested(
+    const { categories, seconds, rate, lines, since, past, log, target, filter, when } = requested(
       ctx,
       settings,
       config.controls.maxDuration,
@@ -94,6 +109,7 @@ export function tail(parts: TailParts): Handler | undefined {
     }
     const summary = await fleet?.summary();
     plane.assertKnown(categories);
+    if (since !== undefined) assertRecorded(parts, since, categories);
     if (ctx.method === 'HEAD') return answerHead(ctx);
     const selected = { categories, tenantId, tenants, ...target, filter, when };
     await relay.check(selected);
@@ -109,15 +125,16 @@ export function tail(parts: TailParts): Handler | undefined {
     const id = parts.randomUUID();
     const note = (state: AuditedTail, reason: string) =>
       recordAccess(ctx, { action: 'tail', categories, reason, tail: state });
+    const processes = choosing.number(categories, target?.instances);
     let open: TailOpen;
     try {
       await note(
         { id, state: 'begin', duration: formatDuration(seconds), rate, log },
-        began(seconds, rate, log, since) + selectionText(selected),
+        began({ seconds, rate, log, since, past }) + selectionText(selected),
       );
       open = {
         revision: summary?.revision ?? watchers.revision,
-        instances: choosing.number(categories, target?.instances),
+        instances: processes,
         categories,
         expiresAt: timestamp(clock.now() + seconds * 1000),
         ...(tenantId !== undefined && tenantKnown(principal, tenantId, parts)),
@@ -128,7 +145,7 @@ export function tail(parts: TailParts): Handler | undefined {
     }
     const stream = new EventStream(ctx, parts);
     const lineTail = new Tail(
-      { ...selected, rate, log, since, lines, milliseconds: seconds * 1000 },
+      { ...selected, rate, log, since, past, lines, processes, milliseconds: seconds * 1000 },
       readerOf(stream, principal),
       parts,
       (result) => void note({ id, state: 'end', ...result }, ended(result)).catch(() => undefined),
@@ -156,6 +173,7 @@ function readerOf(stream: EventStream, principal: Principal): TailReader {
     line: (line) => stream.send('line', redacted ? withoutValues(line) : line),
     dropped: send('dropped'),
     instance: send('instance'),
+    now: (instances) => stream.send('now', { instances } satisfies TailNow),
     counts({ instances, categories }) {
       const entries = Object.entries(categories).map(([name, each]) => [name, countsFor(principal, each)]);
       return stream.send('counts', { instances, categories: Object.fromEntries(entries) } satisfies TailCounts);
@@ -168,7 +186,7 @@ function readerOf(stream: EventStream, principal: Principal): TailReader {
   };
 }
 
-function requested(ctx: Context, { rate: configured, scope, historySeconds }: TailSettings, maxDuration: number) {
+function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxDuration: number) {
   const query: Partial<Query> & Pick<z.output<typeof tailRequestSchema>, 'target' | 'filter' | 'when'> =
     ctx.method === 'POST' ? validBody(ctx, tailRequestSchema) : parseQuery<Query>(ctx.querystring, TAIL_QUERY);
   const {
@@ -182,8 +200,8 @@ function requested(ctx: Context, { rate: configured, scope, historySeconds }: Ta
     const maximum = formatDuration(maxDuration);
     throw malformed('duration', `must be at most ${maximum}`, { maximum });
   }
-  const { since } = query;
-  if (since !== undefined) assertKept(since, historySeconds, query);
+  const { since, past = false } = query;
+  if (past && since === undefined) throw malformed('past', 'needs since');
   // The scope `tail` reads lines, and changes nothing.
   if (log) assertScope(required(ctx, 'principal'), [scope, 'control'], 'To write the lines to the logs');
   if (rate > configured) assertScope(required(ctx, 'principal'), ['admin'], `A rate above ${configured}`);
@@ -193,6 +211,7 @@ function requested(ctx: Context, { rate: configured, scope, historySeconds }: Ta
     rate,
     log,
     since,
+    past,
     lines: query.lines,
     target: query.target,
     filter: query.filter,
@@ -200,22 +219,24 @@ function requested(ctx: Context, { rate: configured, scope, historySeconds }: Ta
   };
 }
 
-/** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for lines that are not kept */
-function assertKept(
+/** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what no process can have recorded */
+export function assertRecorded(
+  { config, ...parts }: Uses<'config' | 'recorded'>,
   since: number,
-  most: number,
-  { target, when }: Pick<z.output<typeof tailRequestSchema>, 'target' | 'when'>,
+  categories: readonly string[],
 ): void {
-  if (most === 0) throw malformed('since', 'needs tail.historySeconds: this server keeps no lines');
-  if (since > most) {
-    const maximum = formatDuration(most);
-    throw malformed('since', `must be at most ${maximum}`, { maximum });
+  const { keepSeconds } = config.recorder;
+  if (keepSeconds === 0) throw malformed('since', 'needs recorder.keepSeconds: this server keeps no finished work');
+  if (since > keepSeconds) {
+    const maximum = formatDuration(keepSeconds);
+    throw malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
-  if (target?.match !== undefined || when !== undefined)
-    throw malformed(
-      'since',
-      'cannot be combined with target.match or when: a line that was kept does not know its work',
-    );
+  const recorded = parts.recorded();
+  // Of a category that only other processes have, this one does not know.
+  const notRecorded = categories.filter((name) => recorded.get(name) === false);
+  if (notRecorded.length === 0) return;
+  const problem = `needs categories that are recorded; ${nameSome(notRecorded)} ${notRecorded.length === 1 ? 'is' : 'are'} not`;
+  throw malformed('since', problem, { notRecorded });
 }
 
 function parseCategories(value: string): readonly string[] | undefined {
@@ -223,8 +244,14 @@ function parseCategories(value: string): readonly string[] | undefined {
   return names.every(isCategoryName) && new Set(names).size === names.length ? names : undefined;
 }
 
-function began(seconds: number, rate: number, log: boolean, since: number | undefined): string {
-  const before = since === undefined ? '' : `, first those of the last ${formatDuration(since)}`;
+interface Begun extends Pick<TailRequest, 'rate' | 'log' | 'since' | 'past'> {
+  readonly seconds: number;
+}
+
+function began({ seconds, rate, log, since, past }: Begun): string {
+  const recorded = since === undefined ? '' : `those recorded in the last ${formatDuration(since)}`;
+  if (past) return `begun for ${recorded}`;
+  const before = since === undefined ? '' : `, first ${recorded}`;
   return `begun for ${formatDuration(seconds)}, at most ${rate} lines a second${before}${log ? ', also to the outputs' : ''}`;
 }
 

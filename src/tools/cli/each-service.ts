@@ -21,7 +21,7 @@ interface Following {
 /** The command, for one service or for several, which are asked at the same time; their answers are shown together. */
 export function ofServices(command: Command): Command {
   return forOneOr(command, async (terminal, services, values, operands) => {
-    const single = ['cursor', 'print'].find((name) => values[name] !== undefined);
+    const single = ['cursor', 'print', 'open'].find((name) => values[name] !== undefined);
     if (single !== undefined) throw new UsageError(`--${single} is of one service: name that one`);
     const merged = new MergedOutput(terminal, services);
     const outcomes = await askEach(terminal, services, (service) =>

@@ -1,6 +1,6 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { nameSome } from '../../wire/printable.ts';
-import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
+import type { TailCounts, TailEvent, TailNow, TailOpen } from '../../wire/streams.ts';
 import { counted, processesText } from '../../wire/words/count.ts';
 import { tailEndText } from '../../wire/words/tail.ts';
 
@@ -10,6 +10,9 @@ const QUIET_MS = 10_000;
 const JOINING_MS = 3000;
 /** Least time between two notes about dropped lines, in milliseconds. */
 const DROPPED_MS = 10_000;
+
+/** Ends that were asked for. */
+const COMPLETE: ReadonlySet<string> = new Set(['expired', 'budget', 'past']);
 
 interface Saying {
   readonly note: (text: string) => void;
@@ -115,9 +118,10 @@ export class TailNotes {
       this.#sayDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);
     else if (event === 'counts') this.#counts = data;
+    else if (event === 'now') this.#pastOver(data);
     else {
       this.#dropped = Math.max(this.#dropped, data.dropped);
-      this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
+      this.endedEarly = !COMPLETE.has(data.reason);
       this.#shutDown = data.reason === 'shutdown';
       if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
       else note(`Ended: ${tailEndText(data.reason)}.`);
@@ -146,6 +150,14 @@ export class TailNotes {
     if (this.#open === undefined) return undefined;
     if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
     return `${counted(this.#lines, 'line')} from ${processesText(this.#speaking.size)}, ${this.#dropped} dropped.`;
+  }
+
+  #pastOver({ instances: { asked, answered } }: TailNow): void {
+    const { note } = this.#saying;
+    if (answered < asked) note(`Recorded lines of ${answered} of ${processesText(asked)}.`);
+    if (this.#lines === 0) note('No recorded line matches.');
+    this.#quiet = true;
+    this.#openedAt = this.#saying.now();
   }
 
   #sayDropped(): void {

@@ -16,11 +16,18 @@ import type {
   TenantsResponse,
   WellKnownDocument,
 } from '../../wire/messages.ts';
-import type { ForecastRequest, ForecastResponse, StateEvent, TailEvent } from '../../wire/streams.ts';
+import type {
+  FailuresRequest,
+  FailuresResponse,
+  ForecastRequest,
+  ForecastResponse,
+  StateEvent,
+  TailEvent,
+} from '../../wire/streams.ts';
 import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
 import { randomId } from './random-id.ts';
 import { RdcpResponseError } from './response-error.ts';
-import { type EventsRequest, events, forecast, type TailRequest, tail } from './streams.ts';
+import { type EventsRequest, events, failures, forecast, type TailRequest, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
@@ -94,6 +101,8 @@ export interface RdcpClient {
    * or aborting the signal, ends the tail. An addition of this implementation.
    */
   tail(categories: CategorySelection, options?: TailRequest): AsyncGenerator<TailEvent, void, undefined>;
+  /** The newest work that failed or was slow, so far as it was recorded, of every process. An addition of this implementation. */
+  failures(request?: FailuresRequest & RequestOptions): Promise<FailuresResponse>;
   /**
    * Follows the state of the server: a snapshot, then every change. Iterate with `for await`; a lost connection throws.
    * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
@@ -140,6 +149,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     approve: (id, request) => send<ControlResponse>({ path: PATHS.approve, body: { id } }, request),
     forecast: (categories, request) => forecast(send, categories, request),
     tail: (categories, request) => tail(stream, categories, request),
+    failures: (request) => failures(send, request),
     events: (request) => events(stream, request),
     consoleCode: (request) => send<ConsoleCodeResponse>({ path: CONSOLE_PATHS.code, body: {} }, request),
     tokens: createTokens(send, options),

@@ -1,6 +1,14 @@
-import { PATHS } from '../../wire/constants.ts';
+import { FAILURES_MS, PATHS } from '../../wire/constants.ts';
 import { RdcpError } from '../../wire/errors.ts';
-import type { ForecastRequest, ForecastResponse, StateEvent, TailBody, TailEvent } from '../../wire/streams.ts';
+import type {
+  FailuresRequest,
+  FailuresResponse,
+  ForecastRequest,
+  ForecastResponse,
+  StateEvent,
+  TailBody,
+  TailEvent,
+} from '../../wire/streams.ts';
 import { parseDuration } from '../../wire/time.ts';
 import type { RequestOptions, StreamTransport, Transport } from './transport.ts';
 
@@ -24,6 +32,14 @@ export function forecast(
   const body: ForecastRequest = { categories, ...(duration !== undefined && { duration }), target, filter, when };
   const seconds = parseDuration(duration) ?? FORECAST_SECONDS;
   return send<ForecastResponse>({ path: PATHS.forecast, body, extraMs: seconds * 1000 }, options);
+}
+
+export function failures(
+  send: Transport,
+  { categories, since, target, when, limit, ...options }: RequestOptions & FailuresRequest = {},
+): Promise<FailuresResponse> {
+  const body: FailuresRequest = { categories, since, target, when, limit };
+  return send<FailuresResponse>({ path: PATHS.failures, body, extraMs: FAILURES_MS }, options);
 }
 
 export async function* tail(

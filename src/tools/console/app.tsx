@@ -10,6 +10,7 @@ import { AuditView } from './views/audit.tsx';
 import { Banners, Toasts } from './views/banners.tsx';
 import { CategoriesView } from './views/categories.tsx';
 import { CategoryView } from './views/category.tsx';
+import { FailuresView } from './views/failures.tsx';
 import { FleetView } from './views/fleet.tsx';
 import { Header } from './views/header.tsx';
 import { HealthView } from './views/health.tsx';
@@ -48,6 +49,12 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     title: 'Tail',
     View: TailView,
     key: 't',
+    lacks: () => scopeLacks(connection.mayTail, 'Your credential may not read lines'),
+  },
+  failures: {
+    title: 'Failures',
+    View: FailuresView,
+    key: 'x',
     lacks: () => scopeLacks(connection.mayTail, 'Your credential may not read lines'),
   },
   audit: {

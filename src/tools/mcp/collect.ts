@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TailEndReason } from '../../wire/audit-messages.ts';
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
-import { MAX_HISTORY_SECONDS } from '../../wire/constants.ts';
+import { MAX_PAST_SECONDS } from '../../wire/constants.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type { JsonValue, TailCounts, TailEvent, TailLine, TailOpen } from '../../wire/streams.ts';
 import { parseDuration } from '../../wire/time.ts';
@@ -32,11 +32,12 @@ const MAX_AT_A_TIME = 4;
 const ENDS: Readonly<Record<TailEndReason, Ended>> = {
   expired: 'time',
   budget: 'max_lines',
+  past: 'past',
   revoked: 'credential_ended',
   shutdown: 'service_ended',
   replaced: 'service_ended',
 };
-const ENDED = ['time', 'max_lines', 'max_bytes', 'credential_ended', 'service_ended'] as const;
+const ENDED = ['time', 'past', 'max_lines', 'max_bytes', 'credential_ended', 'service_ended'] as const;
 type Ended = (typeof ENDED)[number];
 
 const line = z.object({
@@ -49,7 +50,7 @@ const line = z.object({
   tenant: z.string().optional(),
   instance: z.string().describe('The process.'),
   source: z.string().optional(),
-  history: z.literal(true).optional().describe('From before the call.'),
+  recorded: z.literal(true).optional().describe('From before the call.'),
 });
 
 /** Reads lines to the agent alone, until the first bound is reached. */
@@ -67,9 +68,10 @@ export function collectLines(service: Service, now: () => number): AddTool {
       max_bytes: z.int().min(LEAST_BYTES).max(MAX_LIST_BYTES).default(MAX_LIST_BYTES),
       since: z
         .string()
-        .refine((text) => (parseDuration(text) ?? Number.POSITIVE_INFINITY) <= MAX_HISTORY_SECONDS)
-        .describe('First the lines of this time before, such as 30s, where the service keeps them.')
+        .refine((text) => (parseDuration(text) ?? Number.POSITIVE_INFINITY) <= MAX_PAST_SECONDS)
+        .describe('First the lines of this time before, such as 2m, of categories that are recorded.')
         .optional(),
+      past: z.boolean().describe('Only those; needs since.').optional(),
       ...selection,
       tenant,
     }),

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { type AuditEntry, whoText } from '../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS, AUDIT_OUTCOMES, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
+import {
+  AUDIT_ACTIONS,
+  AUDIT_OUTCOMES,
+  MAX_FAILURES,
+  MAX_FORECAST_SECONDS,
+  MAX_PAST_SECONDS,
+} from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
@@ -126,6 +132,60 @@ export function forecast(service: Service): AddTool {
       const { taken, omitted } = fitting(figuresOf(answer.categories));
       const { asked, answered } = answer.instances;
       return { duration: answer.duration, processes: { asked, answered }, categories: taken, omitted };
+    },
+  });
+}
+
+export function listFailures(service: Service): AddTool {
+  return tool('list_failures', service, {
+    title: 'List work that failed',
+    description:
+      'Lists the requests and jobs that failed lately, newest first, of what the service records. For the lines of one: collect_lines of its categories with since, past and the filter { where: \'attributes["rdcp.work.id"] == "ID"\' }.',
+    annotations: READS,
+    input: z.strictObject({
+      categories: categories.optional(),
+      since: duration(MAX_PAST_SECONDS, '1m', 'How far back'),
+      target: selection.target,
+      limit: z.int().min(1).max(MAX_FAILURES).default(20),
+      tenant,
+    }),
+    output: z.object({
+      processes,
+      reachesBack: z.string().optional().describe('How far back the service keeps finished work.'),
+      recorded: z.array(z.string()).describe('The categories that the answer is about.'),
+      failures: z.array(
+        z.object({
+          id: z.string(),
+          timestamp: z.string(),
+          service: z.string(),
+          instance: z.string().describe('The process.'),
+          outcome: z.string(),
+          milliseconds: z.number(),
+          traceId: z.string().optional(),
+          tenant: z.string().optional(),
+          attributes: z.record(z.string(), z.string()),
+          lines: z.record(z.string(), z.int()),
+        }),
+      ),
+      more: z.boolean().describe('Whether there are older ones.'),
+      omitted,
+    }),
+    run: async ({ categories: words, since, target, limit }, call) => {
+      const names = words && (await namesOf(call, words));
+      const { signal } = call;
+      const answer = await call.client.failures({ categories: names, since, target, limit, signal });
+      const { taken, omitted } = fitting(
+        answer.failures.map((each) => ({ ...each, attributes: { ...each.attributes } })),
+      );
+      const { asked, answered } = answer.instances;
+      return {
+        processes: { asked, answered },
+        ...(answer.recorder.reachesBack !== undefined && { reachesBack: answer.recorder.reachesBack }),
+        recorded: [...answer.recorder.categories],
+        failures: taken,
+        more: answer.more,
+        omitted,
+      };
     },
   });
 }

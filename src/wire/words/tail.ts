@@ -6,6 +6,7 @@ const ENDS: Readonly<Record<Reason, string>> = {
   closed: 'the reader left',
   expired: 'the time is over',
   budget: 'all requested lines have arrived',
+  past: 'all recorded lines have arrived',
   revoked: 'the credential has expired or was revoked',
   shutdown: 'the service is shutting down',
   replaced: 'the same client began another tail',

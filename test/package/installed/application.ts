@@ -13,7 +13,7 @@ const PACKAGES = ['redis', 'pg', '@modelcontextprotocol/server', 'debug', 'pino'
 const REGISTER = ['--import', 'opentelemetry-instrumentation-rdcp/register'];
 /** Categories of the services; each row that switches has one of its own. */
 export const CATEGORIES =
-  'ORDERS STOCK MAILS PRICES BUDGETS BYTES FREE LASTING TOGGLED DB_READ DB_WRITE WATCHED PICKED SPARE TRACED ALARMS';
+  'ORDERS STOCK MAILS PRICES BUDGETS BYTES FREE LASTING TOGGLED DB_READ DB_WRITE WATCHED PICKED SPARE TRACED ALARMS KEPT';
 
 /** A folder outside of this repository, with the tarball and what an application has beside it. */
 export interface Application {

@@ -36,6 +36,7 @@ export const FEATURES: Readonly<Record<string, Tried>> = {
   operators: { rows: ['list', 'tail ORDERS -s', 'end'] },
   options: { program: [] },
   'own-store': { not: 'the example of test/examples/own-store.test.ts, against the built package' },
+  past: { program: [], rows: ['failures', 'tail KEPT --since'] },
   performance: { not: 'figures' },
   'processes-and-threads': { program: [] },
   recipes: { not: 'test/documents/recipes.full.ts runs them' },

@@ -67,7 +67,7 @@ export async function startServices(app: Application): Promise<Record<string, st
     },
     store: 'sqlite:shop.sqlite',
     audit: { signingKeyFile: 'audit.pem' },
-    tail: { historySeconds: 60, historyCategories: ['ORDERS'] },
+    recorder: { categories: ['KEPT'] },
     notify: { webhook: { url: `http://127.0.0.1:${port}/hook`, format: 'slack' } },
     alerts: [
       { name: 'orders', match: { alertname: 'Fails' }, enable: ['ALARMS'], for: '5m', filter: { where: 'rows > 1' } },

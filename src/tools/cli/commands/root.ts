@@ -13,6 +13,7 @@ export const root: Group = {
   commands: {
     list: async () => (await import('./list.ts')).list,
     tail: async () => (await import('./tail.ts')).tail,
+    failures: async () => (await import('./failures.ts')).failures,
     forecast: async () => (await import('./forecast.ts')).forecast,
     explain: async () => (await import('./explain.ts')).explain,
     watch: async () => (await import('./watch.ts')).watch,

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../../wire/constants.ts';
 import { isRdcpError } from '../../../wire/errors.ts';
 import { attributesText, lineText, recordedOf } from '../../../wire/line-text.ts';
-import type { TailLine } from '../../../wire/streams.ts';
+import type { TailLine, TailNow } from '../../../wire/streams.ts';
 import { messageOf } from '../../../wire/thrown.ts';
-import { parseDuration } from '../../../wire/time.ts';
+import { parseDuration, timestamp } from '../../../wire/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { isPassing } from '../../client/passing.ts';
 import { RdcpResponseError } from '../../client/response-error.ts';
 import type { TailRequest } from '../../client/streams.ts';
-import { type Command, EXIT, type Terminal, type Values } from '../command.ts';
+import { type Command, EXIT, type Terminal, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { type Ask, askEach, conclude } from '../each-service.ts';
 import { widthOf } from '../fold.ts';
@@ -44,10 +44,8 @@ export const tail: Command = {
     for: { value: '5m', help: `how long (default: ${USUAL})` },
     rate: { value: 'N', help: 'maximum lines per second (default: 100); more than configured needs admin' },
     lines: { value: 'N', help: 'end after N lines' },
-    since: {
-      value: '30s',
-      help: 'first the lines of that time before, where the service keeps them (tail.historySeconds)',
-    },
+    since: { value: '2m', help: 'first the lines of that time before, of categories that are recorded' },
+    past: { help: 'end after those; needs --since' },
     'also-log': { help: "write the lines to the service's own logs as well" },
     ...SELECTION_OPTIONS,
     ...OUTCOME_OPTIONS,
@@ -64,7 +62,7 @@ export const tail: Command = {
     'rdcp tail DATABASE --tenant acme --for 5m',
     'rdcp tail DATABASE -m user.id=42',
     'rdcp tail DATABASE --on-error',
-    'rdcp tail DATABASE --since 30s',
+    'rdcp tail ORDERS -m user.id=42 --since 2m',
     "rdcp tail 'PAYMENT*' -s shop,cart,pay",
     "rdcp tail 'DB_*' -o json | jq .message",
   ],
@@ -100,10 +98,13 @@ export function wantedOf(values: Values) {
   const lasting = duration(values, 'for');
   const rate = wholeNumber(values, 'rate', MAX_TAIL_RATE);
   const since = duration(values, 'since');
+  const past = values.past === true;
+  if (past && since === undefined) throw new UsageError('--past needs --since: how far back');
   const request: TailRequest = {
     ...(lasting !== undefined && { duration: lasting }),
     ...(rate !== undefined && { rate }),
     ...(since !== undefined && { since }),
+    ...(past && { past }),
     ...(values['also-log'] === true && { log: true }),
     ...selectionOf(values),
   };
@@ -144,17 +145,20 @@ export async function readLines(
   const owners = services && new LineOwners(services);
   const ended = () => (tails.some(({ notes }) => notes.endedEarly) ? EXIT.refused : EXIT.done);
   const start: StartTail = async (source, signal = interrupted) => {
-    const tail = new SourceTail(terminal, wanted, source, { order, owners, signal });
+    const tail = new SourceTail(terminal, wanted, source, { order, owners, signal, past });
     tails.push(tail);
     try {
       await tail.read();
     } catch (error) {
       if (!signal.aborted) throw error;
+    } finally {
+      past.over(tail);
     }
     return tail.notes.endedEarly ? EXIT.refused : EXIT.done;
   };
+  const past = new PastOfAll(() => order?.flush(Number.POSITIVE_INFINITY));
   const ticking = setInterval(() => {
-    order?.flush(terminal.now());
+    if (!past.isReading) order?.flush(terminal.now());
     for (const each of tails) each.tick();
   }, TICK_MS);
   try {
@@ -211,6 +215,31 @@ class LineOwners {
   }
 }
 
+/** Holds live lines back until the recorded ones of every service have come, so that all are in the order of their times. */
+class PastOfAll {
+  readonly #reading = new Set<SourceTail>();
+  readonly #flush: () => void;
+
+  constructor(flush: () => void) {
+    this.#flush = flush;
+  }
+
+  get isReading(): boolean {
+    return this.#reading.size > 0;
+  }
+
+  begins(tail: SourceTail): void {
+    this.#reading.add(tail);
+  }
+
+  /** @returns whether that was the last one */
+  over(tail: SourceTail): boolean {
+    const isLast = this.#reading.delete(tail) && !this.isReading;
+    if (isLast) this.#flush();
+    return isLast;
+  }
+}
+
 /** The tail of one service. */
 class SourceTail {
   readonly notes: TailNotes;
@@ -221,6 +250,7 @@ class SourceTail {
   readonly #processes: ProcessNames;
   readonly #order: Shared['order'];
   readonly #owners: LineOwners | undefined;
+  readonly #past: PastOfAll;
   readonly #signal: AbortSignal;
   /** The piece of work that the last line was recorded of. */
   #work = '';
@@ -235,6 +265,7 @@ class SourceTail {
       readonly order: Shared['order'];
       readonly owners: LineOwners | undefined;
       readonly signal: AbortSignal;
+      readonly past: PastOfAll;
     },
   ) {
     this.#terminal = terminal;
@@ -242,6 +273,8 @@ class SourceTail {
     this.#source = source;
     this.#order = shared.order;
     this.#owners = shared.owners;
+    this.#past = shared.past;
+    if (wanted.request.since !== undefined) this.#past.begins(this);
     this.#signal = shared.signal;
     this.#client = clientOf(terminal, source.access);
     this.#processes = new ProcessNames(this.#client, this.#signal);
@@ -273,9 +306,10 @@ class SourceTail {
             ...(seconds !== undefined && { duration: seconds }),
             ...(lines !== undefined && { lines: lines - this.notes.lines }),
           });
-          if (!this.notes.interruptedByService || !this.notes.isUnfinished) return;
+          if (!this.notes.interruptedByService || !this.notes.isUnfinished || request.past === true) return;
         } catch (error) {
-          if (!this.notes.isUnfinished || !isPassing(error)) throw error;
+          if (!this.notes.isUnfinished || request.past === true || !isPassing(error)) throw error;
+          this.#past.over(this);
           this.notes.lost(messageOf(error));
           this.#owners?.release(this);
         }
@@ -329,10 +363,20 @@ class SourceTail {
       if (event.event === 'line' && !this.#isOwn(event.data)) continue;
       this.notes.take(event);
       if (event.event === 'start' && event.data.tenantKnown === false) await noteUnknownTenant(this.#terminal, access);
+      if (event.event === 'now') this.#showNow(event.data);
       if (event.event !== 'line') continue;
+      if (event.data.recorded !== true) this.#past.over(this);
       this.#show(event.data);
       await this.#terminal.drained();
     }
+  }
+
+  /** Shows where live lines begin, once for all services. */
+  #showNow(now: TailNow): void {
+    const terminal = this.#terminal;
+    if (!this.#past.over(this) || this.#wanted.request.past === true) return;
+    if (this.#wanted.format === 'json') terminal.json({ event: 'now', timestamp: timestamp(terminal.now()), ...now });
+    else terminal.show(terminal.paint(`${timestamp(terminal.now()).slice(11)} now: live lines from here on`, 'bold'));
   }
 
   #isOwn({ instance }: TailLine): boolean {
@@ -362,7 +406,7 @@ class SourceTail {
     const prefix =
       name === undefined || isByTrace ? '' : `${terminal.paint(name.padEnd(this.#owners?.width ?? 0), 'bold')} `;
     const missing = work?.cut === undefined ? '' : `, ${work.cut} earlier lines cut`;
-    const heading = isNewWork ? terminal.paint(`${work.outcome}${missing}:`, 'bold') : undefined;
+    const heading = isNewWork ? terminal.paint(`${work.outcome || 'recorded work'}${missing}:`, 'bold') : undefined;
     const show = () => {
       if (heading !== undefined) terminal.show(prefix + heading);
       terminal.show(prefix + text);
@@ -370,9 +414,10 @@ class SourceTail {
     this.#inOrder(line, show);
   }
 
-  /** Lines of one process come in order. */
+  /** Lines of one process come in order, and so do recorded ones of one service. */
   #inOrder(line: TailLine, show: () => void): void {
-    const isOrdered = this.#owners === undefined && this.#processCount === 1 && this.#order instanceof TimeOrder;
+    const isOne = this.#processCount === 1 || line.recorded === true;
+    const isOrdered = this.#owners === undefined && isOne && this.#order instanceof TimeOrder;
     if (this.#order === undefined || isOrdered) show();
     else this.#order.add(line, show, this.#terminal.now());
   }
@@ -456,12 +501,19 @@ function lineOf(
   processes: ProcessNames,
   { wide, service }: { readonly wide: boolean; readonly service: string | undefined },
 ): string {
-  const { timestamp, category, tenant, instance, source, traceId, spanId, history } = line;
+  const { timestamp, category, tenant, instance, source, traceId, spanId, recorded } = line;
   const { message, attributes, below } = lineText(line);
   const given = attributesText(attributes);
   const trace = traceId === undefined ? [] : [`trace_id=${traceId}`, ...(wide ? [`span_id=${spanId ?? '-'}`] : [])];
   const from = processes.isOne ? undefined : processes.nameOf(instance);
-  const origin = [history === true ? 'earlier' : undefined, service, tenant, from, wide ? source : undefined, ...trace];
+  const origin = [
+    recorded === true ? 'recorded' : undefined,
+    service,
+    tenant,
+    from,
+    wide ? source : undefined,
+    ...trace,
+  ];
   const shown = origin.filter((each) => each !== undefined).join(' ');
   const text = [
     terminal.paint(timestamp.slice(11), 'dim'),

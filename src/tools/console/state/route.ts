@@ -1,4 +1,4 @@
-export const VIEWS = ['categories', 'tail', 'audit', 'fleet', 'health', 'tenants'] as const;
+export const VIEWS = ['categories', 'tail', 'failures', 'audit', 'fleet', 'health', 'tenants'] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 /** The part of the address after `#`: `#/categories/NAME?q=text`. */

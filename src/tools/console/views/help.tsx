@@ -4,7 +4,7 @@ import { Dialog } from '../parts/dialog.tsx';
 const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'go to or do anything'],
   ['/', 'search or filter'],
-  ['g and c t a f h n', 'categories, tail, audit, fleet, health, tenants'],
+  ['g and c t x a f h n', 'categories, tail, failures, audit, fleet, health, tenants'],
   ['n', 'choose a tenant'],
   ['↑ ↓ or k j', 'move in a list'],
   ['Enter', 'open a category'],

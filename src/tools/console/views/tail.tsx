@@ -38,6 +38,8 @@ import { SavedTails } from './tail/saved-tails.tsx';
 import { TailStatus } from './tail/tail-status.tsx';
 import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
 
+/** How far back recorded lines may be asked for. */
+const SINCE = ['30s', '1m', '2m', '5m', '10m'];
 const DURATIONS = ['1m', '5m', '15m', '30m', '1h', '4h', '8h'];
 
 export function TailView() {
@@ -124,6 +126,7 @@ function Setup({ set, checked, onStart }: SetupProps) {
   const { isRunning } = tail;
   const chosen = categoriesOf(query);
   const duration = query.get('duration') ?? DEFAULT_DURATION;
+  const since = query.get('since') ?? '';
   const part = partOfQuery(query);
   const read = readPart(part);
   const limits = connection.session?.otelrdcp_console;
@@ -154,6 +157,21 @@ function Setup({ set, checked, onStart }: SetupProps) {
           {durations.map((each) => (
             <option key={each} value={each}>
               {exactSpan(parseDuration(each) ?? 0)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label title="Recorded lines from before the tail begins">
+        Since
+        <select
+          value={since}
+          disabled={isRunning}
+          onChange={(event) => set({ since: event.currentTarget.value, past: '' })}
+        >
+          <option value="">now</option>
+          {[...new Set([...SINCE, ...(since === '' ? [] : [since])])].map((each) => (
+            <option key={each} value={each}>
+              {exactSpan(parseDuration(each) ?? 0)} ago
             </option>
           ))}
         </select>

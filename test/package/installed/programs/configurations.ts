@@ -108,7 +108,7 @@ export const CONFIGURATIONS: readonly object[] = [
     },
     audit: { retentionDays: 30, signingKeyFile: 'audit.pem' },
     fleet: { acknowledgeTimeoutSeconds: 2 },
-    tail: { scope: 'control', rate: 50, historySeconds: 30, historyCategories: ['ORDERS'] },
+    tail: { scope: 'control', rate: 50 },
     recorder: { callsPerWork: 100, bytesPerWork: 65_536, bytes: 1_048_576, works: 1000, seconds: 30 },
     console: { traceUrl: 'https://traces.example/{traceId}' },
     store: 'memory:',

@@ -6,11 +6,22 @@ import type { TailSettings } from './tail-session.ts';
 // A tail as a command for a shell.
 
 /** The tail by the command `rdcp`; `undefined` for a number of processes that it has no option for. */
-export function rdcpCommand({ categories, seconds, rate, log, tenant, ...part }: TailSettings): string | undefined {
+export function rdcpCommand({
+  categories,
+  seconds,
+  rate,
+  log,
+  tenant,
+  since,
+  past,
+  ...part
+}: TailSettings): string | undefined {
   const options = commandOptions(part);
   if (options === undefined) return undefined;
   const given = [
     ...['--for', formatDuration(seconds)],
+    ...(since === undefined ? [] : ['--since', formatDuration(since)]),
+    ...(past ? ['--past'] : []),
     ...(tenant === undefined ? [] : ['--tenant', tenant]),
     ...(rate === undefined ? [] : ['--rate', String(rate)]),
     ...(log ? ['--also-log'] : []),

@@ -29,12 +29,14 @@ let frame = 0;
 
 export const tail = new TailSession({
   ...REAL_TIME,
-  open: ({ categories, seconds, rate, tenant, ...settings }, signal) =>
+  open: ({ categories, seconds, rate, tenant, since, past, ...settings }, signal) =>
     connection.clientFor(tenant).tail(categories, {
       ...settings,
       duration: seconds,
       signal,
       ...(rate !== undefined && { rate }),
+      ...(since !== undefined && { since }),
+      ...(past === true && { past }),
     }),
   changed: draw,
   nameOf,
@@ -73,8 +75,10 @@ export function settingsOf(query: URLSearchParams): TailSettings | string {
   const { match, instances } = part.target ?? {};
   const seconds = parseDuration(query.get('duration') ?? DEFAULT_DURATION) ?? 300;
   const rate = query.get('rate') ?? '';
+  const since = parseDuration(query.get('since') ?? undefined);
   return {
     categories,
+    ...(since !== undefined && { since, past: query.get('past') === 'true' }),
     seconds: Math.min(seconds, connection.maxSeconds),
     rate: rate === '' ? undefined : Number(rate),
     log: query.get('log') === 'true',

@@ -1,7 +1,7 @@
 import { isRdcpError } from '../../../../client.ts';
 import type { TailEndReason } from '../../../../wire/audit-messages.ts';
 import { describeCalls } from '../../../../wire/call-counts.ts';
-import type { TailCounts, TailEvent, TailLine } from '../../../../wire/streams.ts';
+import type { TailCounts, TailEvent, TailLine, TailNow } from '../../../../wire/streams.ts';
 import type { LineFilter, Target, When } from '../../../../wire/target.ts';
 import { counted } from '../../../../wire/words/count.ts';
 import { tailEndText } from '../../../../wire/words/tail.ts';
@@ -25,6 +25,10 @@ export interface TailSettings {
   readonly filter?: LineFilter | undefined;
   /** Lines of work that ends so alone. @default all lines, at once */
   readonly when?: When | undefined;
+  /** First recorded lines of so many seconds. @default none */
+  readonly since?: number | undefined;
+  /** Whether it ends with those. @default false */
+  readonly past?: boolean | undefined;
   /** Whose lines. @default everybody's, or the credential's own tenant's */
   readonly tenant?: string | undefined;
 }
@@ -75,11 +79,18 @@ export class TailSession {
     const { open, now } = parts;
     this.#follower = new Follower<TailEvent>({
       ...parts,
-      open: (_, signal) => open({ ...this.settings, seconds: Math.ceil((this.deadline - now()) / 1000) }, signal),
+      open: (_, signal) => {
+        const { since, past, ...settings } = this.settings;
+        const seconds = Math.ceil((this.deadline - now()) / 1000);
+        return open({ ...settings, seconds, ...(!this.#isOpen && { since, past }) }, signal);
+      },
       receive: (event) => this.#receive(event),
       changed: (state) => this.#linkChanged(state),
-      // A tail that never began is not tried again. After a later limit it is: the server may still count the lost connection.
-      isFinal: (error) => !this.#isOpen || (isRdcpError(error) && error.status < 500 && error.status !== 429),
+      // A tail that never began is not tried again, nor one of the past. After a later limit it is: the server may still count the lost connection.
+      isFinal: (error) =>
+        !this.#isOpen ||
+        this.settings.past === true ||
+        (isRdcpError(error) && error.status < 500 && error.status !== 429),
       askedFor: (error) => askedForMs(error, now()),
     });
   }
@@ -170,6 +181,7 @@ export class TailSession {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
     } else if (event === 'counts') this.#counts = data;
+    else if (event === 'now') this.#now(data);
     else if (event === 'end') this.#end(data.reason);
     else if (event === 'start') {
       this.asked = data.instances;
@@ -181,6 +193,12 @@ export class TailSession {
       );
       this.#isOpen = true;
     }
+  }
+
+  #now({ instances: { asked, answered } }: TailNow): void {
+    const missing = answered < asked ? `; recorded lines of ${answered} of ${asked} processes` : '';
+    if (this.settings.past !== true) this.#note(`Now: live lines from here on${missing}`, missing !== '');
+    else if (missing !== '') this.#note(`Recorded lines of ${answered} of ${asked} processes`, true);
   }
 
   #line(line: TailLine): void {

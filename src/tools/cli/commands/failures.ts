@@ -1,0 +1,145 @@
+import { MAX_FAILURES } from '../../../wire/constants.ts';
+import { nameSome } from '../../../wire/printable.ts';
+import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
+import { counted } from '../../../wire/words/count.ts';
+import { clockTime, remaining } from '../../../wire/words/time.ts';
+import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { ofServices } from '../each-service.ts';
+import { namesOf, parseSelection, suggesting } from '../names.ts';
+import { duration, wholeNumber } from '../option-values.ts';
+import { formatOf, present } from '../output.ts';
+import { SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
+import type { Cell } from '../table.ts';
+import { TimeOrder } from '../time-order.ts';
+import { readLines } from './tail.ts';
+
+export const failures: Command = ofServices({
+  summary:
+    'list the requests and jobs that failed lately, of what is recorded, newest first; --open shows the lines of one',
+  operands: '[name...]',
+  completes: 'categories',
+  options: {
+    since: { value: '10m', help: 'how far back (default: as far as the service keeps finished work)' },
+    'slower-than': { value: '2s', help: 'also work that took longer' },
+    limit: { value: 'N', help: `maximum number, 1 to ${MAX_FAILURES} (default: 50)` },
+    open: { value: 'N', help: 'show the lines of one: its number in the list, or its id (-o wide)' },
+    ...SELECTION_OPTIONS,
+    ...CONNECTION_OPTIONS,
+  },
+  notes: [
+    'Nothing has to be switched on before: the service keeps what it records (recorder.categories, rdcp record) of the last',
+    'minutes. Numbers count from the newest, so they move when more work fails.',
+  ],
+  examples: ['rdcp failures', 'rdcp failures ORDERS -m user.id=42 --since 1m', 'rdcp failures --open 1'],
+  run: async (terminal, values, operands) => {
+    const request = requestOf(values);
+    const opened = text(values, 'open');
+    const access = accessOf(terminal, values);
+    const client = clientOf(terminal, access);
+    const names = operands.length === 0 ? undefined : await namesOf(terminal, client, parseSelection(operands));
+    const answer = await suggesting(client, () =>
+      client.failures({ ...request, ...(names !== undefined && { categories: names }) }),
+    );
+    const { asked, answered } = answer.instances;
+    if (answered < asked)
+      terminal.note(`${answered} of ${asked} processes answered: failures of the others are missing.`);
+    const code = answered < asked ? EXIT.partial : EXIT.done;
+    if (opened !== undefined) {
+      const work = answer.failures[Number(opened) - 1] ?? answer.failures.find(({ id }) => id === opened);
+      if (work === undefined)
+        throw new Error(`there is no ${opened} among ${counted(answer.failures.length, 'failure')}`);
+      if (Object.keys(work.lines).length === 0) throw new Error(`it has no recorded line: ${work.outcome}`);
+      return Math.max(code, await open(terminal, values, { work, now: answer.timestamp, access }));
+    }
+    present(terminal, values, answer, (wide) => {
+      if (answer.failures.length === 0) terminal.out(silence(answer));
+      else show(terminal, answer, wide);
+      if (answer.more) terminal.note(`There are older ones: --limit N, at most ${MAX_FAILURES}.`);
+    });
+    return code;
+  },
+});
+
+/** @throws {UsageError} */
+function requestOf(values: Values) {
+  const since = duration(values, 'since');
+  const limit = wholeNumber(values, 'limit', MAX_FAILURES);
+  const { target, when } = selectionOf({ ...values, where: undefined, text: undefined, sample: undefined });
+  return {
+    ...(since !== undefined && { since }),
+    ...(limit !== undefined && { limit }),
+    ...(target !== undefined && { target }),
+    ...(when !== undefined && { when: { ...when, failed: true as const } }),
+  };
+}
+
+function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wide: boolean): void {
+  const more = wide ? ['ID', 'PROCESS'] : [];
+  // Those of several services are put in the order of their times, and have the names that the command knows them by.
+  const header = terminal.merges
+    ? ['TIME', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE']
+    : ['#', 'WHEN', 'AGO', 'SERVICE', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE'];
+  const rows = failures.map((work, at): Cell[] => [
+    ...(terminal.merges
+      ? [work.timestamp]
+      : [
+          String(at + 1),
+          clockTime(work.timestamp, terminal.now()),
+          remaining(timestamp, Date.parse(work.timestamp)),
+          work.service,
+        ]),
+    ...(wide ? [work.id, work.instance] : []),
+    work.outcome,
+    whoOf(work),
+    linesOf(work, wide),
+    work.traceId ?? '-',
+  ]);
+  terminal.table(header, rows, { newestFirst: true });
+}
+
+function whoOf({ tenant, attributes }: FailedWork): string {
+  const given = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+  return [...(tenant === undefined ? [] : [tenant]), ...given].join(' ') || '-';
+}
+
+function linesOf({ lines }: FailedWork, wide: boolean): string {
+  const all = Object.entries(lines);
+  if (wide) return all.map(([name, count]) => `${name} ${count}`).join(', ');
+  return String(all.reduce((sum, [, count]) => sum + count, 0));
+}
+
+/** Why there is none. */
+function silence({ recorder: { reachesBack, categories } }: FailuresResponse): string {
+  if (categories.length === 0) return 'Nothing is recorded here, so no failure is known.';
+  if (reachesBack === undefined) return `No work has ended since ${nameSome(categories)} is recorded.`;
+  return `No work has failed. What is kept of ${nameSome(categories)} reaches ${reachesBack} back.`;
+}
+
+/** Shows the lines of one piece of work. @param now the time of the service */
+function open(
+  terminal: Terminal,
+  values: Values,
+  {
+    work,
+    now,
+    access,
+  }: { readonly work: FailedWork; readonly now: string; readonly access: ReturnType<typeof accessOf> },
+): Promise<number> {
+  const { id, instance, outcome, lines } = work;
+  const seconds = (Date.parse(now) - Date.parse(work.timestamp) + work.milliseconds) / 1000;
+  const wanted = {
+    request: {
+      since: Math.ceil(Math.max(0, seconds)) + 1,
+      past: true,
+      target: { instances: { ids: [instance] } },
+      filter: { where: `attributes["rdcp.work.id"] == ${JSON.stringify(id)}` },
+    },
+    lines: undefined,
+    format: formatOf(values),
+  };
+  if (wanted.format !== 'json') terminal.show(terminal.paint(`${outcome}:`, 'bold'));
+  return readLines(terminal, wanted, { order: new TimeOrder() }, (start) =>
+    start({ access, names: Object.keys(lines) }),
+  );
+}
