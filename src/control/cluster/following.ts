@@ -43,8 +43,6 @@ export interface FollowedCluster {
 
 /** Joins this process's cluster, now or when it forks its first worker. */
 export function followCluster({ failed, delay }: FollowingOptions): FollowedCluster {
-  let folder: Folder | undefined;
-  let isMember = false;
   let stop = () => {};
   let stopLooking = () => {};
   let joined = () => {};
@@ -52,83 +50,10 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
   /** Addresses that this process has opened, by the names of their files. */
   const opened = new Map<string, string>();
 
-  /** Returns whether this process is the first. Where the folder fails it is: a line that is written twice is not lost. */
-  function put(name: string, text = ''): boolean {
-    try {
-      return folder?.put(name, text) !== false;
-    } catch {
-      return true;
-    }
-  }
-
-  function enter(cluster: ClusterId): void {
-    isMember = true;
-    try {
-      folder = enterFolder(cluster);
-      process.on('exit', leave);
-    } catch (error) {
-      failed(error instanceof Error ? error.message : 'unknown error');
-    }
-  }
-
-  function leave(): void {
-    process.off('exit', leave);
-    folder?.leave();
-    folder = undefined;
-  }
-
-  function become(own: ClusterId): void {
-    if (closed || folder !== undefined) return;
-    enter(own);
-    if (folder === undefined) return;
-    for (const [name, url] of opened) publish(name, url);
-    joined();
-  }
-
-  function publish(name: string, url: string): boolean {
-    return put(name, JSON.stringify({ pid: process.pid, url }));
-  }
-
-  function published(name: string): { readonly pid: number; readonly url: string } | undefined {
-    const text = folder?.read(name);
-    return text ? JSON.parse(text) : undefined;
-  }
-
-  /** The address of the process that has the port: a process of the cluster, or one that has launched this one. */
-  async function addressOf(name: string, wanted: string): Promise<string | undefined> {
-    const launched = folder === undefined && isLaunched() ? clusterOfLauncher(wanted) : undefined;
-    if (launched !== undefined) enter(launched);
-    for (let waited = 0; folder !== undefined && waited <= MAX_WAIT_MS; waited += POLL_MS) {
-      const url = published(name)?.url;
-      if (launched !== undefined && url !== undefined) joined();
-      if (url !== undefined) return url;
-      await new Promise<void>((resolve) => {
-        delay(POLL_MS, resolve);
-      });
-    }
-    if (launched !== undefined) {
-      leave();
-      isMember = false;
-    }
-    return undefined;
-  }
-
   const worker = clusterOfWorker();
-  if (worker !== undefined) enter(worker);
-  else {
-    // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
-    afterStart(() => {
-      if (!closed) stop = onBecomingPrimary(become);
-    });
-  }
-
-  return {
-    get folder() {
-      return folder;
-    },
-    get isMember() {
-      return isMember;
-    },
+  const followed: { -readonly [Member in keyof FollowedCluster]: FollowedCluster[Member] } = {
+    folder: undefined,
+    isMember: false,
     onJoined(listener) {
       joined = listener;
     },
@@ -140,7 +65,7 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
         const { url } = await listen();
         opened.set(name, url);
         if (!publish(name, url)) return { url, shared: true };
-        const launcher = folder === undefined ? clusterOfLauncher(wanted) : undefined;
+        const launcher = followed.folder === undefined ? clusterOfLauncher(wanted) : undefined;
         if (launcher !== undefined) stopLooking = onEntered(launcher, delay, become);
         return { url };
       } catch (error) {
@@ -152,7 +77,7 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
     claim(event) {
       const name = `said-${hash('sha256', event)}`;
       if (closed || !put(name)) return false;
-      if (folder !== undefined) delay(CLAIMED_MS, () => folder?.take(name));
+      if (followed.folder !== undefined) delay(CLAIMED_MS, () => followed.folder?.take(name));
       return true;
     },
     close() {
@@ -161,10 +86,81 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
       stopLooking();
       // Workers share their port, so that what one of them has said stays true.
       const isOwn = (name: string) => worker === undefined && published(name)?.pid === process.pid;
-      for (const name of [...opened.keys()].filter(isOwn)) folder?.take(name);
+      for (const name of [...opened.keys()].filter(isOwn)) followed.folder?.take(name);
       leave();
     },
   };
+
+  /** Returns whether this process is the first. Where the folder fails it is: a line that is written twice is not lost. */
+  function put(name: string, text = ''): boolean {
+    try {
+      return followed.folder?.put(name, text) !== false;
+    } catch {
+      return true;
+    }
+  }
+
+  function enter(cluster: ClusterId): void {
+    followed.isMember = true;
+    try {
+      followed.folder = enterFolder(cluster);
+      process.on('exit', leave);
+    } catch (error) {
+      failed(error instanceof Error ? error.message : 'unknown error');
+    }
+  }
+
+  function leave(): void {
+    process.off('exit', leave);
+    followed.folder?.leave();
+    followed.folder = undefined;
+  }
+
+  function become(own: ClusterId): void {
+    if (closed || followed.folder !== undefined) return;
+    enter(own);
+    if (followed.folder === undefined) return;
+    for (const [name, url] of opened) publish(name, url);
+    joined();
+  }
+
+  function publish(name: string, url: string): boolean {
+    return put(name, JSON.stringify({ pid: process.pid, url }));
+  }
+
+  function published(name: string): { readonly pid: number; readonly url: string } | undefined {
+    const text = followed.folder?.read(name);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  /** The address of the process that has the port: a process of the cluster, or one that has launched this one. */
+  async function addressOf(name: string, wanted: string): Promise<string | undefined> {
+    const launched = followed.folder === undefined && isLaunched() ? clusterOfLauncher(wanted) : undefined;
+    if (launched !== undefined) enter(launched);
+    for (let waited = 0; followed.folder !== undefined && waited <= MAX_WAIT_MS; waited += POLL_MS) {
+      const url = published(name)?.url;
+      if (launched !== undefined && url !== undefined) joined();
+      if (url !== undefined) return url;
+      await new Promise<void>((resolve) => {
+        delay(POLL_MS, resolve);
+      });
+    }
+    if (launched !== undefined) {
+      leave();
+      followed.isMember = false;
+    }
+    return undefined;
+  }
+
+  if (worker !== undefined) enter(worker);
+  else {
+    // Loading node:cluster takes time, so the application starts first. Earlier forks are found then.
+    afterStart(() => {
+      if (!closed) stop = onBecomingPrimary(become);
+    });
+  }
+
+  return followed;
 }
 
 /** Whether a port is taken. */
