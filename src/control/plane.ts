@@ -18,7 +18,8 @@ import { assertKnown, overlaySeconds } from './transition.ts';
 import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
 
 export interface ControlPlaneOptions extends GateOptions {
-  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'records' | 'positions'>;
+  readonly store: FollowedStore &
+    Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'records' | 'positions'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
