@@ -18,7 +18,8 @@ import { assertKnown, overlaySeconds } from './transition.ts';
 import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
 
 export interface ControlPlaneOptions extends GateOptions {
-  readonly store: FollowedStore & Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'positions'>;
+  readonly store: FollowedStore &
+    Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'records' | 'positions'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
@@ -78,7 +79,7 @@ class Plane implements ControlPlane {
     const { securityLevel = 'basic', random = Math.random, outage = UNWATCHED, loss = UNWATCHED } = options;
     const delay: Delay = (milliseconds, task) => this.#outsideRequests(() => options.delay(milliseconds, task));
     const states = new ScopeStates(clock, limits.maxDuration);
-    const alone = store.positions === undefined;
+    const alone = store.records === undefined || store.positions === undefined;
     const announcer = new Announcer({ ...options, states, isolation, delay });
     const binding = new GateBinding({ ...options, states, announcer, isolation, alone });
     const follower = new Follower({ store, states, binding, outage, report });

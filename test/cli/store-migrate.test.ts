@@ -16,9 +16,9 @@ test('rdcp store migrate makes the schema once, and audit verify checks the trai
   t.after(() => server.close());
   const url = `${server.url}?schema=shop`;
   const made = await rdcp(['store', 'migrate'], { env: { RDCP_STORE: url } });
-  assert.deepEqual([made.code, made.stdout, made.stderr], [0, 'Schema shop: version 1, new.\n', '']);
+  assert.deepEqual([made.code, made.stdout, made.stderr], [0, 'Schema shop: version 2, new.\n', '']);
   const again = await rdcp(['store', 'migrate', '--store', url]);
-  assert.deepEqual([again.code, again.stdout], [0, 'Schema shop: nothing to do, it has version 1.\n']);
+  assert.deepEqual([again.code, again.stdout], [0, 'Schema shop: nothing to do, it has version 2.\n']);
 
   const store = createPostgresStore({ url, deadlineMs: PATIENCE_MS });
   const [first, second] = chain('a', 2);

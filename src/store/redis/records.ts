@@ -23,7 +23,7 @@ const LISTED: Readonly<Record<ListedKind, readonly [times: string, values: strin
 };
 
 /**
- * Milliseconds between the beats of a process, for each process of the fleet. One costs two commands, and every tenth one ten:
+ * Milliseconds between the beats of a process, for each process of the fleet. One costs two commands, and every tenth one seven:
  * together below a thousand a second.
  */
 const BEAT_PER_PROCESS_MS = 3;
@@ -80,7 +80,8 @@ for _, write in ipairs(given.writes) do
     redis.call('ZREM', KEYS[write.at], write.key)
     redis.call('HDEL', KEYS[write.values], write.key)
   else
-    for _, old in ipairs(redis.call('ZRANGE', KEYS[write.at], 0, given.lasts and 9 or 0)) do
+    -- One that repeats or moves a beat comes from every process at once.
+    for _, old in ipairs(type(write.expected) == 'string' and {} or redis.call('ZRANGE', KEYS[write.at], 0, 9)) do
       local record = redis.call('HGET', KEYS[write.values], old)
       if record and not hasEnded(record) then break end
       redis.call('ZREM', KEYS[write.at], old)
@@ -206,9 +207,11 @@ export function createRedisRecords(options: RedisRecordsOptions): RecordStore & 
 
     async write(writes, now) {
       const [only] = writes;
-      if (only?.kind !== 'beat' || only.record === undefined) return write(writes, now);
+      if (writes.length > 1 || only?.kind !== 'beat' || only.record === undefined) return write(writes, now);
+      // What moves the beat was just read.
+      if (typeof only.expected === 'string' && only.expected !== only.record.value) return write(writes, now);
       const time = redisTime();
-      const isRepeated = writes.length === 1 && only.expected === only.record.value && repeats < WHOLE_EVERY - 1;
+      const isRepeated = only.expected !== undefined && repeats < WHOLE_EVERY - 1;
       const [written] = await Promise.all([
         isRepeated && time !== undefined ? repeat(only.key, time) : write(writes, now),
         beating(beatMs),
