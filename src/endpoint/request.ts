@@ -138,6 +138,8 @@ interface TargetOrigin {
 
 /** Rewrites an absolute target to origin form, which every step reads. @returns its origin */
 function readAsOriginForm(req: IncomingMessage): TargetOrigin | undefined {
+  // Fast path for the usual form.
+  if (req.url?.startsWith('/')) return undefined;
   const [, scheme, authority] = ABSOLUTE.exec(req.url ?? '') ?? [];
   if (req.url === undefined || scheme === undefined || authority === undefined) return undefined;
   req.url = originForm(req.url);

@@ -138,29 +138,31 @@ function inTime(
   seconds: number,
   report: (error: unknown) => void,
 ): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  let timer: NodeJS.Timeout | undefined;
-  state.extend = (extraMs) => {
-    clearTimeout(timer);
-    timer = setTimeout(
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    state.extend = (extraMs) => {
+      clearTimeout(timer);
+      timer = setTimeout(
+        () => {
+          state.expired = true;
+          reject(REFUSALS.timeout(seconds + extraMs / 1000));
+        },
+        Math.min(seconds * 1000 + extraMs, MAX_DELAY_MS),
+      ).unref();
+    };
+    state.extend(0);
+    next().then(
       () => {
-        state.expired = true;
-        reject(REFUSALS.timeout(seconds + extraMs / 1000));
+        clearTimeout(timer);
+        resolve();
       },
-      Math.min(seconds * 1000 + extraMs, MAX_DELAY_MS),
-    ).unref();
-  };
-  state.extend(0);
-  next()
-    .then(
-      () => resolve(),
       (error: unknown) => {
+        clearTimeout(timer);
         if (state.expired && !isRdcpError(error)) report(error);
         reject(error);
       },
-    )
-    .finally(() => clearTimeout(timer));
-  return promise;
+    );
+  });
 }
 
 /** The client's request id, if it sent a valid one. */
@@ -172,8 +174,10 @@ function requestIdOf(req: IncomingMessage): string | undefined {
 /** RFC 6797. One year, as the preload lists require; sub-domains are the owner's decision. */
 const STRICT_TRANSPORT_SECURITY = 'max-age=31536000';
 
+const ANSWER_HEADER_LIST = Object.entries(ANSWER_HEADERS);
+
 function setAnswerHeaders({ req, res, state }: Context): void {
-  for (const [name, value] of Object.entries(ANSWER_HEADERS)) res.setHeader(name, value);
+  for (const [name, value] of ANSWER_HEADER_LIST) res.setHeader(name, value);
   const https = 'encrypted' in req.socket || state.facts.policy?.schemes.includes('https') === true;
   if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
 }
@@ -210,8 +214,8 @@ export function answer(handler: Handler): Step {
   return async (ctx) => {
     const given = await handler(ctx);
     if (given === undefined || ctx.state.expired) return;
-    const { body, status = 200, headers = {} } = given;
-    ctx.set(headers);
+    const { body, status = 200, headers } = given;
+    if (headers !== undefined) ctx.set(headers);
     ctx.res.setHeader('Content-Type', contentType(ctx.state.facts.mediaType));
     ctx.status = status;
     ctx.body = JSON.stringify(body);

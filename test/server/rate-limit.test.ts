@@ -100,17 +100,17 @@ test('counters are bounded, and having one forgotten takes far more than 10,000 
   assert.equal(limiter.take('another-19999').allowed, false);
 });
 
-test('to look at a quota spends nothing of it', () => {
+test('whether a quota is spent is known without spending any of it', () => {
   const { limiter, at } = limiterAt(2);
-  const { allowed, remaining } = limiter.look('client');
-  assert.deepEqual([allowed, remaining], [true, 2]);
-  limiter.take('client');
-  for (let index = 0; index < 5; index += 1) assert.equal(limiter.look('client').remaining, 1);
-  at(20_000);
-  limiter.take('client');
-  assert.deepEqual(limiter.look('client'), { allowed: false, remaining: 0, resetSeconds: 40 });
+  for (const spent of [false, false, true, true]) {
+    assert.equal(limiter.isSpent('client'), spent);
+    assert.equal(limiter.isSpent('client'), spent);
+    limiter.take('client');
+  }
+  at(59_999);
+  assert.equal(limiter.isSpent('client'), true);
   at(60_000);
-  assert.equal(limiter.look('client').allowed, true);
+  assert.equal(limiter.isSpent('client'), false);
 });
 
 test('an IPv6 subscriber counts as one address, an IPv4 address as itself', () => {

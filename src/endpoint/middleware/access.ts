@@ -145,7 +145,7 @@ export function limitControls({ control, ending }: Quotas): Step {
 /** The origin of a request, for services that help to authenticate it. */
 export function senderOf({ state }: Context, anonymous: RateLimiter): Sender {
   const address = state.facts.clientKey;
-  return { address, isSpent: () => !anonymous.look(address).allowed };
+  return { address, isSpent: () => anonymous.isSpent(address) };
 }
 
 /** Limits requests without a credential per address. */
@@ -193,17 +193,13 @@ function take({ res, state }: Context, limiter: RateLimiter, key: string): RdcpE
   return REFUSALS.rateLimited(limit, WINDOW_SECONDS, resetSeconds);
 }
 
-/** The state of a key's quota. */
-interface Standing {
+/** The result for one request. */
+interface Verdict {
   readonly allowed: boolean;
   /** Requests allowed now. */
   readonly remaining: number;
   /** Seconds, rounded up, until the oldest counted request leaves the window. */
   readonly resetSeconds: number;
-}
-
-/** The result for one request. */
-interface Verdict extends Standing {
   /** True for a refusal that follows another, with no allowed request between. */
   readonly repeated: boolean;
 }
@@ -216,8 +212,8 @@ export interface RateLimiter {
   readonly policy: string;
   /** Counts a request of this key if it is allowed. */
   take(key: string): Verdict;
-  /** The result that `take` would return; counts nothing. */
-  look(key: string): Standing;
+  /** Whether `take` would refuse; counts nothing. */
+  isSpent(key: string): boolean;
 }
 
 /** Requests of an identity that end something are never refused before this many a minute. */
@@ -272,15 +268,14 @@ export function createRateLimiter({
 
   /** Without the times that have left the window. */
   const logOf = (key: string, now: number): RequestLog => {
-    const log = logs.get(key) ?? { times: [], refusing: false };
-    while (log.times[0] !== undefined && log.times[0] + WINDOW_MS <= now) log.times.shift();
+    let log = logs.get(key);
+    if (log === undefined) {
+      log = { times: [], refusing: false };
+      logs.set(key, log);
+    }
+    const { times } = log;
+    while (times[0] !== undefined && times[0] + WINDOW_MS <= now) times.shift();
     return log;
-  };
-
-  const standing = ({ times }: RequestLog, now: number): Standing => {
-    const [oldest = now] = times;
-    const resetSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1000));
-    return { allowed: times.length < limit, remaining: limit - times.length, resetSeconds };
   };
 
   return {
@@ -290,16 +285,19 @@ export function createRateLimiter({
     take: (key) => {
       const now = clock.monotonic();
       const log = logOf(key, now);
-      const { allowed } = standing(log, now);
+      const { times } = log;
+      const allowed = times.length < limit;
       const repeated = !allowed && log.refusing;
       log.refusing = !allowed;
-      if (allowed) log.times.push(now);
-      logs.set(key, log);
-      return { ...standing(log, now), allowed, repeated };
+      if (allowed) times.push(now);
+      const [oldest = now] = times;
+      const resetSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1000));
+      return { allowed, remaining: limit - times.length, resetSeconds, repeated };
     },
-    look: (key) => {
-      const now = clock.monotonic();
-      return standing(logOf(key, now), now);
+    isSpent: (key) => {
+      // The request that has to leave the window before another one is allowed.
+      const blocking = logs.peek(key)?.times.at(-limit);
+      return blocking !== undefined && blocking + WINDOW_MS > clock.monotonic();
     },
   };
 }

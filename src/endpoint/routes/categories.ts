@@ -188,6 +188,7 @@ function activationsOf(
   ctx: Context,
   activations: readonly CategoryActivation[] = [],
 ): { readonly otelrdcp_activations?: readonly DiscoveredActivation[] } {
+  if (activations.length === 0) return {};
   const principal = required(ctx, 'principal');
   const { scope } = required(ctx, 'tenancy');
   const all = seesTenants(ctx);
