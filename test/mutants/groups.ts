@@ -26,8 +26,8 @@ export interface Group extends Outcome {
   readonly files: readonly string[];
   /** All that they load, the nearest first. */
   readonly loaded: readonly string[];
-  /** How often the parts of each source ran. */
-  readonly ranges: Readonly<Record<string, readonly Range[]>>;
+  /** How often the parts of each source ran, in each process and thread. */
+  readonly ranges: Readonly<Record<string, readonly (readonly Range[])[]>>;
 }
 
 const running = new Set<number>();
@@ -116,7 +116,7 @@ interface Coverage {
 }
 
 function rangesIn(folder: string) {
-  const ranges: Record<string, Range[]> = {};
+  const ranges: Record<string, Range[][]> = {};
   for (const name of readdirSync(folder)) {
     let result: Coverage['result'];
     try {
@@ -129,7 +129,7 @@ function rangesIn(folder: string) {
       const file = relative(ROOT, fileURLToPath(url));
       const all = functions.flatMap((each) => each.ranges);
       const own = all.map(({ startOffset, endOffset, count }): Range => [startOffset, endOffset, count]);
-      ranges[file] = [...(ranges[file] ?? []), ...own];
+      ranges[file] = [...(ranges[file] ?? []), own];
     }
   }
   return ranges;
@@ -137,10 +137,10 @@ function rangesIn(folder: string) {
 
 /** Whether the tests of a group run this place. */
 export function reaches({ ranges }: Group, file: string, at: number): boolean {
-  let inner: Range | undefined;
-  for (const range of ranges[file] ?? []) {
-    const [start, end] = range;
-    if (start <= at && at < end && (inner === undefined || end - start <= inner[1] - inner[0])) inner = range;
-  }
-  return inner !== undefined && inner[2] > 0;
+  return (ranges[file] ?? []).some((own) => {
+    // The inner ones have counts of their own.
+    const around = own.filter(([start, end]) => start <= at && at < end);
+    const [, , count = 0] = around.sort(([a, b], [c, d]) => b - a - (d - c))[0] ?? [];
+    return count > 0;
+  });
 }
