@@ -227,7 +227,7 @@ function began(seconds: number, rate: number, log: boolean, since: number | unde
 
 /** Names of attributes alone: their values may be personal data. */
 export function selectionText({ match, instances, filter, when }: TapFilter): string {
-  return `${workText({ target: { match, instances }, filter }, false)}${when === undefined ? '' : `, only ${whenText(when)}`}`;
+  return `${workText({ target: { match, instances }, filter }, { values: false })}${when === undefined ? '' : `, only ${whenText(when)}`}`;
 }
 
 function ended({ reason, lines, dropped }: TailSummary): string {
