@@ -67,11 +67,6 @@ export type AuditedTail =
  */
 export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
 
-/** Who did something: the user, else the client. */
-export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'clientId'>): string | undefined {
-  return userId ?? clientId;
-}
-
 /** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`. */
 export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {
   return action === 'reset' && (only ?? activation) !== undefined ? 'end' : action;

@@ -35,7 +35,7 @@ browserTest(
       .locator('.fleet-row', { hasText: String(third.pid) })
       .getByText('not heard of')
       .waitFor();
-    await page.getByText('3 processes').waitFor();
+    await page.getByText('3 processes', { exact: true }).waitFor();
     third.signal('SIGCONT');
     await shows([third], true, 'HTTP');
     await third.kill();
