@@ -70,11 +70,6 @@ export type AuditedTail =
  */
 export type TailEndReason = 'expired' | 'budget' | 'past' | 'revoked' | 'shutdown' | 'replaced';
 
-/** Who did something: the user, else the client. */
-export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'clientId'>): string | undefined {
-  return userId ?? clientId;
-}
-
 /** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`; what writes nothing `record`. */
 export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {
   if (action === 'enable' && activation?.record) return 'record';

@@ -20,15 +20,16 @@ export interface RecordedWork {
 
 /** A line without what it says about its work, and that work; absent for a line that was written at once. */
 export function recordedOf(received: TailLine): { readonly line: TailLine; readonly work?: RecordedWork } {
+  // Another implementation may leave the attributes out.
+  if (received.attributes === undefined) return { line: { ...received, attributes: {} } };
+  if (received.attributes['rdcp.recorded'] !== true) return { line: received };
   const {
-    'rdcp.recorded': recorded,
+    'rdcp.recorded': _,
     'rdcp.work.id': id = '',
     'rdcp.work.outcome': outcome = '',
     'rdcp.recorder.cut': cut,
     ...attributes
-  } = received.attributes ?? {};
-  // Another implementation may leave the attributes out.
-  if (recorded !== true) return { line: received.attributes === undefined ? { ...received, attributes } : received };
+  } = received.attributes;
   const work = { id: `${received.instance} ${id}`, outcome: String(outcome), ...(typeof cut === 'number' && { cut }) };
   return { line: { ...received, attributes }, work };
 }

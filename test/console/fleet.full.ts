@@ -24,7 +24,7 @@ browserTest(
 
     const receipt = await enable(page, 'HTTP', 'one is stopped', () => third.signal('SIGSTOP'));
     assert.match(receipt, /2 of 3/);
-    assert.match(receipt, new RegExp(`still pending: .*:${third.pid} `));
+    assert.match(receipt, new RegExp(`still pending: .*:${third.pid}\\b`));
     await waitForState(page, 'HTTP', 'On');
     await page.getByText(/^Not every process is heard of: applied by 2 of 3/).waitFor();
     await page.getByRole('link', { name: 'Fleet' }).first().click();
@@ -35,7 +35,7 @@ browserTest(
       .locator('.fleet-row', { hasText: String(third.pid) })
       .getByText('not heard of')
       .waitFor();
-    await page.getByText('3 processes').waitFor();
+    await page.getByText('3 processes', { exact: true }).waitFor();
     third.signal('SIGCONT');
     await shows([third], true, 'HTTP');
     await third.kill();

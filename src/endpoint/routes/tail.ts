@@ -257,7 +257,7 @@ function began({ seconds, rate, log, since, past }: Begun): string {
 
 /** Names of attributes alone: their values may be personal data. */
 export function selectionText({ match, instances, filter, when }: TapFilter): string {
-  return `${workText({ target: { match, instances }, filter }, false)}${when === undefined ? '' : `, only ${whenText(when)}`}`;
+  return `${workText({ target: { match, instances }, filter }, { values: false })}${when === undefined ? '' : `, only ${whenText(when)}`}`;
 }
 
 function ended({ reason, lines, dropped }: TailSummary): string {

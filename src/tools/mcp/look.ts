@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AuditEntry, whoText } from '../../wire/audit-messages.ts';
+import type { AuditEntry } from '../../wire/audit-messages.ts';
 import {
   AUDIT_ACTIONS,
   AUDIT_OUTCOMES,
@@ -12,6 +12,7 @@ import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import { parseDuration, timestamp } from '../../wire/time.ts';
+import { whoText } from '../../wire/words/change.ts';
 import { categoriesOf, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
 import { fitting } from './answer.ts';

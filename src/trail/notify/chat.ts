@@ -1,9 +1,9 @@
-import { type AuditedActivation, whoText } from '../../wire/audit-messages.ts';
+import type { AuditedActivation } from '../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
 import { partText } from '../../wire/words/activation.ts';
-import { byText, ENDED, madeText } from '../../wire/words/change.ts';
+import { byText, ENDED, madeText, whoText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';

@@ -35,21 +35,25 @@ interface Described {
   readonly level?: Level | undefined;
 }
 
+interface Shown {
+  /** Whether the values of attributes are shown; they may be personal data. */
+  readonly values: boolean;
+}
+
 /**
  * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
  * `recording ORDERS`.
- * @param values whether the values of attributes are shown; they may be personal data
  * @param state of the categories, such as `on`
  */
 export function activationText(
   activation: Described & Pick<DiscoveredActivation, 'categories'>,
-  { values, state }: { readonly values: boolean; readonly state?: string },
+  { values, state }: Shown & { readonly state?: string },
 ): string {
   const { categories, when } = activation;
   const names = nameSome(categories);
   const recorded = when === undefined ? names : `${whenText(when)} of ${names}`;
   const what = isRecording(activation) ? [`recording ${recorded}`] : [names, state];
-  return `${what.filter((each) => each !== undefined).join(' ')}${workText(activation, values)}`;
+  return `${what.filter((each) => each !== undefined).join(' ')}${workText(activation, { values })}`;
 }
 
 /** Whether its lines wait in memory, instead of being written at once. */
@@ -58,8 +62,8 @@ export function isRecording({ when, record }: Pick<Described, 'when' | 'record'>
 }
 
 /** A part of the work behind what is done with it: ` for work with user.id=42 in one process, filtered by where`; empty for all. */
-export function workText({ target, filter, level }: Described, values: boolean): string {
-  const work = matchText(target?.match, values);
+export function workText({ target, filter, level }: Described, shown: Shown): string {
+  const work = matchText(target?.match, shown);
   const processes = instancesText(target?.instances);
   return [
     work === '' ? '' : ` for work with ${work}`,
@@ -70,7 +74,7 @@ export function workText({ target, filter, level }: Described, values: boolean):
 }
 
 /** Attributes of work, such as `user.id=42`. The value of a ticket is a hash, and never shown. */
-export function matchText(match: Match = {}, values = true): string {
+export function matchText(match: Match = {}, { values }: Shown = { values: true }): string {
   return Object.entries(match)
     .map(([name, value]) => (name === TICKET_ATTRIBUTE ? 'the ticket' : values ? `${name}=${value}` : name))
     .join(' and ');

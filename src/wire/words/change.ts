@@ -1,3 +1,4 @@
+import type { AuditIdentity } from '../audit-messages.ts';
 import { EVERYBODY } from '../constants.ts';
 import type { ChangeRecord, ControlResponse, FleetSummary } from '../messages.ts';
 import { nameSome } from '../printable.ts';
@@ -7,6 +8,11 @@ import { settingText } from './level.ts';
 import { clockTime } from './time.ts';
 
 // Changes, and the answer to one, in words: for the command, the page, chats and the answer itself.
+
+/** Who did something: the user, else the client. */
+export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'clientId'>): string | undefined {
+  return userId ?? clientId;
+}
 
 /** What a change made of a category: `on`, `quiet below warn`. */
 export function madeText({ newState, otelrdcp_level: level }: ChangeRecord): string {

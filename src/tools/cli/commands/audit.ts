@@ -1,8 +1,9 @@
-import { type AuditEntry, type AuditResponse, actionOf, whoText } from '../../../wire/audit-messages.ts';
+import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
+import { whoText } from '../../../wire/words/change.ts';
 import { levelText } from '../../../wire/words/level.ts';
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';

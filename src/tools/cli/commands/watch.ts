@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
-import { type AuditEntry, whoText } from '../../../wire/audit-messages.ts';
+import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { whoText } from '../../../wire/words/change.ts';
 import { isOn, statesOf } from '../../../wire/words/state.ts';
 import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
