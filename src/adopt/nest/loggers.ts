@@ -44,8 +44,7 @@ const LEVELS = [...DEBUG_LEVELS, ...ORDINARY_LEVELS];
 /** Those that do not have their names among ours (`gate/levels.ts`). Nest's `verbose` is below `debug`. */
 const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.trace, log: LEVEL.info, fatal: LEVEL.error };
 
-const DECIDED = { front: 'decided', passes: undefined } as const;
-const SEEN = { front: 'seen', passes: undefined } as const;
+const DECIDED = { front: 'decided', passes: undefined, isRecorded: true } as const;
 
 /** Contexts that are remembered: the more, the likelier they are made from data. */
 const MAX_CONTEXTS = 4096;
@@ -156,10 +155,11 @@ abstract class ContextLoggers {
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
       const described = () => describe(category.redaction.values(args));
+      const { recorded: isRecorded } = category;
       const passes = () => category.passes(text.length + 64, described, admitted === true, rank);
-      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes };
+      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes, isRecorded };
       if (passes()) return admitted ? 'write' : 'let through';
-      return decided && isDebug ? 'drop' : SEEN;
+      return decided && isDebug ? 'drop' : { front: 'seen', passes: undefined, isRecorded };
     } catch (error) {
       this.#adopter.failed(error, category);
       return 'as it is';

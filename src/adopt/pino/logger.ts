@@ -60,8 +60,8 @@ export function findPino(logger: unknown): PinoParts | undefined {
  */
 export function describeLine(
   logger: PinoLogger,
-  method: LogMethod,
   args: unknown[],
+  method: LogMethod,
   symbols: PinoSymbols,
 ): Described | undefined {
   let line = '';

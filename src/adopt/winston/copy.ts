@@ -283,7 +283,7 @@ export class WinstonCopy {
       if (!category.wanted) return decided ? 'drop' : 'as it is';
       const reach = decided ? reachOf(logger, level) : 'as it is';
       // A line that no transport writes is no call.
-      if (reach === 'nowhere' && !category.tapped) return 'as it is';
+      if (reach === 'nowhere' && !category.tapped && !category.recorded) return 'as it is';
       const admitted = decided || admits(logger, level);
       const passes = passesLine(logger, level, line, category, admitted);
       // An activation lets a line pass that the logger would not write.
@@ -322,7 +322,9 @@ export class WinstonCopy {
       const rank = rankOf(logger.levels, level);
       if (admitted && !isBelowInfo(logger.levels, level)) return !category.holdsBack(rank);
       const allowed = category.allows(admitted, rank);
-      return allowed && !admitted && reachOf(logger, level) === 'nowhere' ? category.tapped : allowed;
+      return allowed && !admitted && reachOf(logger, level) === 'nowhere'
+        ? category.tapped || category.recorded
+        : allowed;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return admitted;
@@ -357,7 +359,8 @@ function passesLine(
   admitted: boolean,
 ): boolean {
   const text = typeof line.message === 'string' ? line.message : '';
-  const described = () => describe(logger, redactedLine(line, category.redaction));
+  const { isRecorded } = decision;
+  const described = () => describe(logger, redactedLine(line, category.redaction), isRecorded);
   return category.passes(text.length + 64, described, admitted, rankOf(logger.levels, level));
 }
 
@@ -370,7 +373,7 @@ function written(reach: ReturnType<typeof reachOf>): 'let through' | 'as it is' 
  * The line as the logger's format makes it, and the formats of its transports after it: taps see no more than any of the
  * application's outputs. `undefined` if one of them filters it.
  */
-function describe(logger: WinstonLogger, info: Info): Described | undefined {
+function describe(logger: WinstonLogger, info: Info, isRecorded: boolean): Described | undefined {
   const formatted = transformed(logger, Object.assign({}, info));
   if (formatted === undefined) return undefined;
   const { level: _level, message: own, ...attributes }: Record<string | symbol, unknown> = formatted;
@@ -393,6 +396,7 @@ function describe(logger: WinstonLogger, info: Info): Described | undefined {
   return {
     message: stripVTControlCharacters(String(message)),
     attributes: { ...attributes } as Record<string, string>,
+    isRecorded,
   };
 }
 
