@@ -5,7 +5,7 @@ import { countDrop, DROP } from './drops.ts';
 import { ANY_LEVEL, LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import { TenantCallCounts } from './tallies.ts';
-import type { CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
 
 /**
  * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
@@ -363,12 +363,14 @@ export class Calls {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      const described: Described | undefined = own
-        ? (given as () => Described | undefined)()
-        : { message, attributes: given as Given };
-      if (described === undefined || described.isRecorded === true) return false;
       const { sink } = active.controller;
-      const failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
+      let failure: AttributeFailure | undefined;
+      if (own) {
+        if (sink.recording?.(descriptor, tenantId, level) !== true) return false;
+        const described = (given as () => Described | undefined)();
+        if (described === undefined || described.isRecorded === true) return false;
+        failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
+      } else failure = sink.record?.(descriptor, message, given as Given, tenantId, level, written);
       if (failure !== undefined) active.failed(descriptor, failure.error);
     } catch (error) {
       active.failed(descriptor, error);

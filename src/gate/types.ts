@@ -201,6 +201,8 @@ export interface Sink {
   watchRecorded?(listener: (index: number, recorded: boolean) => void): () => void;
   /** Whether `.enabled` is true because a call that is made here and now would be recorded. @default false */
   records?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /** Whether a call that is made here and now is recorded. @default false */
+  recording?(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean;
   /**
    * Records a call of a recorded category.
    * @param level of the line

@@ -124,6 +124,7 @@ export function createSink(options: SinkOptions): EmissionSink {
       pipeline.tap(category, message, given, tenantId, written, level),
     record: (category, message, given, tenantId, level, written) =>
       recorder.take(category, message, given, tenantId, level, written),
+    recording: (category, tenantId, level) => recorder.isRecording(category, tenantId, level),
     records: (category, tenantId) => recorder.opens(category, tenantId),
     watchRecorded: (listener) => recorder.watch(listener),
     tapped(category, tenantId) {
