@@ -363,12 +363,12 @@ export class WinstonCopy {
   }
 }
 
-/** A copy of the fields beside level and message; `undefined` if one is neither text nor number. */
+/** A copy of the fields beside level and message; `undefined` if one of them is nested, or no JSON. */
 function flatFields(line: Info): Record<string, unknown> | undefined {
   const fields: Record<string, unknown> = {};
   for (const name in line) {
     const value = line[name];
-    if (typeof value !== 'string' && !Number.isFinite(value)) return undefined;
+    if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isFinite(value)) return undefined;
     if (name !== 'level' && name !== 'message') fields[name] = value;
   }
   return fields;
