@@ -1,5 +1,5 @@
 import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
-import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
+import type { Attributes, Described, GatedCategory, Given } from '../gate/types.ts';
 import { callerOfLogger } from './calling-package.ts';
 import type { AdoptedCategory } from './types.ts';
 
@@ -100,6 +100,18 @@ export class LoggerCategory implements AdoptedCategory {
 
   get tapped(): boolean {
     return this.#gated.tapped;
+  }
+
+  get recorded(): boolean {
+    return this.#gated.recorded;
+  }
+
+  get onlyRecorded(): boolean {
+    return this.#gated.onlyRecorded;
+  }
+
+  record(message: string, attributes: Given, level: number): void {
+    this.#gated.record(message, attributes, level);
   }
 
   get decided(): boolean {

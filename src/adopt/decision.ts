@@ -10,10 +10,12 @@ interface Decision {
    * @default lets it out if the line is decided
    */
   passes: (() => boolean) | undefined;
+  /** Whether the category in front is recorded: the line is kept there, and not a second time. */
+  isRecorded: boolean;
 }
 
 /** The decision about the line that a logger in front passes on to another one (pino, winston). Set only while it runs. */
-export const decision: Decision = { front: 'none', passes: undefined };
+export const decision: Decision = { front: 'none', passes: undefined, isRecorded: false };
 
 /** Whether the category in front lets a line of INFO or above out that the logger behind holds back. */
 export function passesInFront(): boolean {
@@ -21,10 +23,11 @@ export function passesInFront(): boolean {
 }
 
 /** Runs `write` under a decision. */
-export function writeBehind<T>({ front, passes }: Readonly<Decision>, write: () => T): T {
+export function writeBehind<T>({ front, passes, isRecorded }: Readonly<Decision>, write: () => T): T {
   const before = { ...decision };
   decision.front = front;
   decision.passes = passes;
+  decision.isRecorded = isRecorded;
   try {
     return write();
   } finally {
@@ -32,7 +35,9 @@ export function writeBehind<T>({ front, passes }: Readonly<Decision>, write: () 
   }
 }
 
+const NONE: Readonly<Decision> = { ...decision };
+
 /** Runs `write` as application code whose own lines are not decided: a mixin, a format or a stream may log, too. */
 export function writeLast<T>(write: () => T): T {
-  return decision.front === 'none' ? write() : writeBehind({ front: 'none', passes: undefined }, write);
+  return decision.front === 'none' ? write() : writeBehind(NONE, write);
 }

@@ -5,7 +5,7 @@ import { countDrop, DROP } from './drops.ts';
 import { ANY_LEVEL, LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import { TenantCallCounts } from './tallies.ts';
-import type { CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
 
 /**
  * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
@@ -99,7 +99,24 @@ export class Calls {
   }
 
   taps({ word, mask }: CategoryHandle): boolean {
-    return ((this.#tapped[word]! | this.#recorded[word]!) & mask) !== 0;
+    return (this.#tapped[word]! & mask) !== 0;
+  }
+
+  records({ word, mask }: CategoryHandle): boolean {
+    return (this.#recorded[word]! & mask) !== 0;
+  }
+
+  /** Whether its calls are recorded, and nothing else is done with them for anybody. */
+  onlyRecords({ word, mask }: CategoryHandle): boolean {
+    return (
+      (this.#recorded[word]! & mask) !== 0 &&
+      ((this.#base[word]! | this.#tenanted[word]! | this.#tapped[word]!) & mask) === 0
+    );
+  }
+
+  /** Records a line that is not written. */
+  record(category: CategoryHandle, message: string, given: Given, level: number): void {
+    this.#record(category, message, given, false, level, false);
   }
 
   /** Whether a control, a setting or the configuration decides for the current tenant, and not the default. */
@@ -133,8 +150,7 @@ export class Calls {
   ): boolean {
     const { word, mask } = category;
     if ((this.#recorded[word]! & mask) === 0) return this.#emitNow(category, message, given, bytes, level);
-    const isOnlyRecorded = ((this.#base[word]! | this.#tenanted[word]! | this.#tapped[word]!) & mask) === 0;
-    if (isOnlyRecorded) return this.#record(category, message, given, bytes !== undefined, level, false);
+    if (this.onlyRecords(category)) return this.#record(category, message, given, bytes !== undefined, level, false);
     const shared = bytes === undefined ? once(given) : given;
     const written = this.#emitNow(category, message, shared, bytes, level);
     this.#record(category, message, shared, bytes !== undefined, level, written);
@@ -347,10 +363,14 @@ export class Calls {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
-      if (described === undefined) return false;
       const { sink } = active.controller;
-      const failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
+      let failure: AttributeFailure | undefined;
+      if (own) {
+        if (sink.recording?.(descriptor, tenantId, level) !== true) return false;
+        const described = (given as () => Described | undefined)();
+        if (described === undefined || described.isRecorded === true) return false;
+        failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
+      } else failure = sink.record?.(descriptor, message, given as Given, tenantId, level, written);
       if (failure !== undefined) active.failed(descriptor, failure.error);
     } catch (error) {
       active.failed(descriptor, error);

@@ -79,6 +79,18 @@ export class CategoryHandle implements GatedCategory {
     return this.calls.taps(this);
   }
 
+  get recorded(): boolean {
+    return this.calls.records(this);
+  }
+
+  get onlyRecorded(): boolean {
+    return this.calls.onlyRecords(this);
+  }
+
+  record(message: string, attributes: Given, level: number): void {
+    this.calls.record(this, message, attributes, level);
+  }
+
   get decided(): boolean {
     return this.calls.decides(this);
   }

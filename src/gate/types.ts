@@ -66,6 +66,8 @@ export interface Category {
 export interface Described {
   readonly message: string;
   readonly attributes?: Given;
+  /** Whether the same line is recorded already, in the category of the logger that passed it on. @default false */
+  readonly isRecorded?: boolean;
 }
 
 /** A category with what is needed to control the debug output of another library. */
@@ -93,8 +95,17 @@ export interface GatedCategory extends Category {
   readonly level: number;
   /** The least urgent {@link level} of all tenants; 0 if no control has one. */
   readonly leastLevel: number;
-  /** Whether any tap wants calls of the category, or they are recorded, so that {@link passes} may describe a line. */
+  /** Whether any tap wants calls of the category, so that {@link passes} may describe a line. */
   readonly tapped: boolean;
+  /** The same of the recorder. */
+  readonly recorded: boolean;
+  /** Whether calls are recorded and, whoever makes them, neither written nor tapped, so that {@link record} is all that they need. */
+  readonly onlyRecorded: boolean;
+  /**
+   * Records a line that is not written, with secrets in it. Never throws. Call only while {@link onlyRecorded}.
+   * @param attributes as of {@link debug}
+   */
+  record(message: string, attributes: Given, level: number): void;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
   readonly decided: boolean;
   /**
@@ -204,6 +215,8 @@ export interface Sink {
   watchRecorded?(listener: (index: number, recorded: boolean) => void): () => void;
   /** Whether `.enabled` is true because a call that is made here and now would be recorded. @default false */
   records?(category: CategoryDescriptor, tenantId?: string): boolean;
+  /** Whether a call that is made here and now is recorded. @default false */
+  recording?(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean;
   /**
    * Records a call of a recorded category.
    * @param level of the line

@@ -5,6 +5,8 @@ import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
 import type { Call } from '../../src/calls/emit/record.ts';
 import { createSink } from '../../src/calls/emit/sink.ts';
+import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
+import type { RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { CallMeters } from '../../src/calls/tail/call-meters.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
@@ -31,13 +33,14 @@ interface BenchOptions {
   readonly options?: AdoptOptions;
   /** The calls that a category may emit in a second. @default no budget */
   readonly callsPerSecond?: number;
+  readonly recorder?: Partial<RecorderLimits>;
 }
 
 /** A process in which sources adopt the copies of libraries that are loaded, and whose categories can be switched. */
 export function adoptionBench(
   t: TestContext,
   sources: readonly Source[],
-  { options, callsPerSecond }: BenchOptions = {},
+  { options, callsPerSecond, recorder = {} }: BenchOptions = {},
 ) {
   const warnings: string[] = [];
   const errors: unknown[] = [];
@@ -49,6 +52,7 @@ export function adoptionBench(
     selection,
     clock: systemClock,
     to: (record) => records.push(record),
+    recorder: { ...RECORDER_DEFAULTS, ...recorder },
     ...(callsPerSecond !== undefined && {
       budget: {
         each: { callsPerSecond, burst: callsPerSecond, bytesPerSecond: undefined },
@@ -115,6 +119,19 @@ export function adoptionBench(
       }),
     /** Records the category, for work that fails. */
     record: (name: string) => sink.activate(category(name), { when: { failed: true }, exhausted: () => {} }),
+    /** Records every category for who asks for the past, or no longer does. */
+    recordAll: (on: boolean) => {
+      for (const each of gate.categories()) sink.setRecorded(each, on);
+    },
+    /** What was recorded, of every category. */
+    past: async () =>
+      (
+        await sink.recorder.past.lines({
+          categories: gate.categories().map(({ name }) => name),
+          since: 0,
+          limit: 10_000,
+        })
+      ).lines,
     /** Measures the category, as a forecast does. */
     measure: (name: string) => {
       const { addTap, recorder } = sink;

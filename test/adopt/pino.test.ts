@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import { PINO as source } from '../../src/adopt/pino/pino.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 import { leavesNothing, pinoCases, setUp } from './pino-cases.ts';
@@ -41,6 +42,52 @@ it('levels that count downwards, and levels without INFO, are compared as the lo
   turn('DESCENDING', true);
   turn('ODD', true);
   assert.equal(speak(), '5 t, 4 d, 3 i, 2 od, 9 ol');
+});
+
+it('a recorded line has the message and fields that a tail has, whatever changes the lines of a logger', async (t) => {
+  const settings = [
+    {},
+    { base: null },
+    { msgPrefix: 'at ' },
+    { messageKey: 'id' },
+    { nestedKey: 'nested' },
+    { mixin: () => ({ mixed: 1 }) },
+    { redact: ['id'] },
+    { serializers: { id: (id: unknown) => `no. ${id}` } },
+    { serializers: { [Symbol.for('pino.*')]: () => ({ all: 1 }) } },
+    { formatters: { level: (label: string) => ({ severity: label }) } },
+    { formatters: { log: (fields: object) => ({ ...fields, formatted: 1 }) } },
+    { hooks: { logMethod: (args: unknown[], method: (...given: unknown[]) => void) => method('hooked', ...args) } },
+  ];
+  const calls: unknown[][] = [
+    ['text'],
+    ['text %s', 'inserted'],
+    ['text %s and %d%%', 'inserted', 1],
+    ['100 %', 'left out'],
+    [{ id: 7, ok: true, text: 'x' }, 'with fields'],
+    [{ id: 7, nothing: null, missing: undefined, huge: Infinity }, 'with more'],
+    [{ id: 7, time: 1, msg: 'mine', module: 'mine' }, 'with names of pino'],
+    [{ nested: { id: 7 } }, 'nested'],
+    [{ id: 7 }],
+    [new Error('failed')],
+  ];
+  for (const each of settings) {
+    const { pino, out, tap, recordAll, past, gate } = setUp(t, 'pino');
+    const child = pino(each as never, out).child({ module: 'child', bound: 1 });
+    const say = () =>
+      gate.work.runNamed('job', () => {
+        for (const args of calls) child.debug(...(args as [string]));
+      });
+    const { calls: shown, stop } = tap('CHILD');
+    say();
+    stop();
+    recordAll(true);
+    say();
+    const lines = (await past()).map(({ message, attributes: { 'rdcp.work.id': _id, ...rest } }) => [message, rest]);
+    const expected = shown.map(({ message, attributes: { 'rdcp.category.name': _name, ...rest } }) => [message, rest]);
+    assert.deepEqual(lines, expected, inspect(each));
+    recordAll(false);
+  }
 });
 
 it('is adopted, and put back, behind a Proxy', (t) => {

@@ -39,8 +39,9 @@ function loadDebug(t: TestContext, copy: string, level: Level) {
   if (level === 'debug') debug.enable('app');
   // It has set this for child processes, and for the copies that are loaded next.
   delete process.env.DEBUG;
-  t.mock.method(process.stderr, 'write', () => true);
-  return { debug, version };
+  const lines: unknown[] = [];
+  t.mock.method(process.stderr, 'write', (text: unknown) => lines.push(text) > 0);
+  return { debug, version, written: () => lines.splice(0) };
 }
 
 const CASES: Readonly<Record<string, (t: TestContext, level: Level) => Case | Promise<Case>>> = {
@@ -49,10 +50,10 @@ const CASES: Readonly<Record<string, (t: TestContext, level: Level) => Case | Pr
       [
         copy,
         (t: TestContext, level: Level) => {
-          const { debug, version } = loadDebug(t, copy, level);
+          const { debug, version, written } = loadDebug(t, copy, level);
           const bench = adoptionBench(t, [DEBUG]);
           bench.load('debug', version, debug);
-          return { bench, category: 'APP', log: debug('app') };
+          return { bench, category: 'APP', log: debug('app'), written };
         },
       ],
       [
@@ -136,10 +137,10 @@ const CASES: Readonly<Record<string, (t: TestContext, level: Level) => Case | Pr
     const bench = adoptionBench(t, [DEBUGLOG]);
     return { bench, category: 'APP', log: util.debuglog('app') as Log };
   },
-  [LEVELED]: (t) => {
+  [LEVELED]: (t, level) => {
     const lines: unknown[] = [];
-    const debug: Log = (...args) => void lines.push(format(...args), args);
-    const logger = { level: 'info', debug };
+    const debug: Log = (...args) => void (logger.level === 'debug' && lines.push(format(...args), args));
+    const logger = { level, debug };
     const bench = adoptionBench(t, []);
     bench.adopter.adopt(logger, { category: 'APP' });
     return { bench, category: 'APP', log: (...args) => logger.debug(...args), written: () => lines.splice(0) };
@@ -160,6 +161,10 @@ class Opaque {
     return { password: this.#secret };
   }
 }
+
+/** Times, and those between lines. */
+const VARIES =
+  /\w{3}, \d+ \w{3} \d{4} [\d:]+ GMT|\+\d+ms|time: \d+|\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\/\d+\/\d+, [\d:]+ [AP]M/g;
 
 const cyclic: Record<string, unknown> = { password: SECRET };
 cyclic.self = cyclic;
@@ -202,6 +207,18 @@ const IN_TEXT = HOLDERS.slice(0, 3).concat(`Bearer ${SECRET}`, `token ${JWT}`);
 for (const [name, setUp] of Object.entries(CASES)) {
   const formats = !['nest', 'pino with serializers'].includes(name);
   describe(`${name}: a secret is in no output`, () => {
+    const holder = (textOnly?: true) => fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
+    const message = fc.constantFrom('login', 'login %s', 'login %o', 'login %O', 'login %j', 'login %d %o', '%s %O');
+    const callOf = (held: fc.Arbitrary<unknown>) =>
+      fc.oneof(
+        fc.tuple(message, held),
+        fc.tuple(message, held, held),
+        fc.tuple(held),
+        fc.tuple(held, message, held),
+        fc.constant(['auth with Bearer %s', SECRET]),
+        fc.constant(['connecting to redis://app:%s@cache', SECRET]),
+        fc.constant(['header %s=%s', 'authorization', SECRET]),
+      );
     const check = async (t: TestContext, level: Level) => {
       const { bench, category, log, written = () => [], textOnly } = await setUp(t, level);
       const { calls } = bench.tap(category);
@@ -210,20 +227,9 @@ for (const [name, setUp] of Object.entries(CASES)) {
       const shown = () => inspect([bench.records.splice(0), calls.splice(0), own()], { depth: 20, showHidden: true });
       if (level === 'info') bench.turn(category, true);
       else assert.ok(bench.byDefault(category));
-      const holder = fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
-      const message = fc.constantFrom('login', 'login %s', 'login %o', 'login %O', 'login %j', 'login %d %o', '%s %O');
-      const call = fc.oneof(
-        fc.tuple(message, holder),
-        fc.tuple(message, holder, holder),
-        fc.tuple(holder),
-        fc.tuple(holder, message, holder),
-        fc.constant(['auth with Bearer %s', SECRET]),
-        fc.constant(['connecting to redis://app:%s@cache', SECRET]),
-        fc.constant(['header %s=%s', 'authorization', SECRET]),
-      );
       let some = 0;
       fc.assert(
-        fc.property(call, (args) => {
+        fc.property(callOf(holder(textOnly)), (args) => {
           // Nest formats nothing.
           if (!formats && args.includes(SECRET)) return;
           log(...(args as unknown[]));
@@ -238,6 +244,34 @@ for (const [name, setUp] of Object.entries(CASES)) {
     };
     it('of a category that is on, and of a reader of the tail, whatever formats the arguments', (t) =>
       check(t, 'info'));
+    for (const level of name === LEVELED ? (['info'] as const) : (['info', 'debug'] as const)) {
+      it(`of what is recorded, and the logger's own lines stay as they are, at its level ${level}`, async (t) => {
+        const { bench, log, written = () => [], textOnly } = await setUp(t, level);
+        const own = () => inspect(written(), { depth: 20, showHidden: true }).replace(VARIES, '');
+        const call = callOf(holder(textOnly));
+        const calls = fc.sample(call, 100).filter((args) => formats || !args.includes(SECRET));
+        const say = (args: readonly unknown[]) => {
+          bench.gate.work.runNamed('job', () => log(...args));
+          return own();
+        };
+        for (const args of calls) {
+          const before = say(args);
+          bench.recordAll(true);
+          assert.equal(say(args), before);
+          bench.recordAll(false);
+        }
+        bench.recordAll(true);
+        for (const args of calls) say(args);
+        const past = inspect(await bench.past(), { depth: 20, maxArrayLength: null, maxStringLength: null });
+        assert.ok(
+          !past.includes(SECRET) && !past.includes(JWT),
+          past.split('\n').find((line) => line.includes(SECRET)) ?? 'a token',
+        );
+        assert.equal((await bench.past()).length, calls.length);
+        bench.recordAll(false);
+        assert.deepEqual([bench.errors, bench.records], [[], []]);
+      });
+    }
     if (name === LEVELED) return;
     it('of a reader of the tail, while only the logger itself has the category on', (t) => check(t, 'debug'));
   });

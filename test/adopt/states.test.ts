@@ -326,5 +326,28 @@ describe('what is shown, counted and written of a category is what the applicati
       ]);
       assert.deepEqual(Object.fromEntries(outcomes), Object.fromEntries(expected));
     });
+
+    it(`${name}: recorded, each line is kept once, and none is written`, async (t) => {
+      const bench = adoptionBench(t, sources);
+      const written: string[] = [];
+      t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
+      const { methods } = setUp(bench, written);
+      written.splice(0);
+      bench.recordAll(true);
+      bench.gate.work.runNamed('job', () => {
+        for (const [at, write] of methods.entries()) write(`/of/${at}`);
+      });
+      for (const write of methods) write('/outside of work');
+      assert.deepEqual([...written, ...bench.messages()], []);
+      const kept = (await bench.past()).map(
+        ({ message, attributes }) => /\/of\/\d/.exec(message + Object.values(attributes))?.[0],
+      );
+      assert.deepEqual(
+        kept,
+        Object.keys(methods).map((at) => `/of/${at}`),
+      );
+      assert.deepEqual(bench.errors, []);
+      bench.recordAll(false);
+    });
   }
 });

@@ -13,6 +13,47 @@ describe('winston 3.0', () => winstonCases('winston-3.0'));
 describe('winston 3', () => {
   winstonCases('winston');
 
+  it('a recorded line has the message and fields that a tail has, whatever formats a logger has', async (t) => {
+    const { format } = setUp(t, 'winston').winston;
+    const upper = format((info) => ({ ...info, message: String(info.message).toUpperCase(), formatted: 1 }));
+    const filter = format((info) => (info.message === 'text' ? false : info));
+    for (const [own, ofTransport] of [
+      [undefined, undefined],
+      [undefined, upper()],
+      [undefined, filter()],
+      [format.simple(), undefined],
+      [format.combine(format.splat(), format.json()), undefined],
+      [upper(), filter()],
+    ]) {
+      const { winston, memory, tap, recordAll, past, gate } = setUp(t, 'winston');
+      const options = { ...(own && { format: own }), defaultMeta: { service: 'app' } };
+      const transports = [memory(ofTransport && { format: ofTransport })];
+      const logger = winston.createLogger({ ...options, transports });
+      const say = () =>
+        gate.work.runNamed('job', () => {
+          logger.debug('text');
+          logger.debug('\u001b[31mred\u001b[39m', { a: 1, ok: true, text: 'x' });
+          logger.debug('%s', 'inserted', { a: 1 });
+          logger.debug('nested', { a: { b: [1] }, huge: Infinity, nothing: null });
+          logger.log({ level: 'debug', message: 'whole', n: 7 });
+          logger.verbose('verbose');
+        });
+      const { calls, stop } = tap('APP');
+      say();
+      stop();
+      recordAll(true);
+      say();
+      const lines = (await past()).map(({ message, attributes: { 'rdcp.work.id': _id, ...rest } }) => [message, rest]);
+      const expected = calls.map(({ message, attributes: { 'rdcp.category.name': _name, ...rest } }) => [
+        message,
+        rest,
+      ]);
+      // Fields with symbols stay in the process.
+      assert.deepEqual(lines, JSON.parse(JSON.stringify(expected)));
+      recordAll(false);
+    }
+  });
+
   it('names come from label, service or module in the default meta, also when that is assigned later', (t) => {
     const { winston, memory, names, turn } = setUp(t, 'winston');
     const all = memory();

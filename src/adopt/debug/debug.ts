@@ -37,6 +37,20 @@ interface DebugInstance {
   log?: Log;
 }
 
+/** A value that a formatter has put into the text of a call, as the application gave it. */
+interface Insertion {
+  readonly letter: string;
+  readonly formatter: Formatter;
+  readonly value: unknown;
+}
+
+/** A call before it was formatted. */
+interface Call {
+  /** The first argument. */
+  readonly template: unknown;
+  readonly inserted: readonly Insertion[];
+}
+
 /** An instance whose `enabled` is a plain property. */
 interface Plain {
   readonly instance: WeakRef<DebugInstance>;
@@ -130,6 +144,10 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
   let hasLetGo = false;
   const collected = new FinalizationRegistry<() => void>((forget) => forget());
   let active = true;
+  /** The first argument of the call that is made. */
+  let template: unknown;
+  /** What formatters have put into the text of the call, as the application gave it. */
+  let inserted: Insertion[] = [];
   /** The call between `formatArgs` and `log`. */
   let pending: { readonly instance: unknown; readonly args: readonly unknown[] } | undefined;
 
@@ -282,12 +300,14 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
       return result;
     },
     coerce(value: unknown): unknown {
+      template = value;
+      inserted = [];
       try {
-        return coerce.call(exports, value);
+        template = coerce.call(exports, value);
       } catch {
         // An error whose stack cannot be read: a formatter gets it.
-        return value;
       }
+      return template;
     },
     formatters: Object.isFrozen(formatters)
       ? formatters
@@ -296,6 +316,7 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
             const formatter: unknown = Reflect.get(target, letter);
             if (typeof formatter !== 'function') return formatter;
             return function (this: DebugInstance, value: unknown) {
+              inserted.push({ letter: `%${String(letter)}`, formatter: formatter as Formatter, value });
               const redaction = redactionFor(this);
               const format = () => Reflect.apply(formatter, this, [redaction ? redaction.value(value) : value]);
               return isOnByUs(this) ? contained(this, format, UNFORMATTABLE) : format();
@@ -316,7 +337,10 @@ function adoptDebug(exports: DebugExports, { version, loadedBefore }: LibraryCop
           pending = { instance: this, args };
           return undefined;
         }
-        if (!category.passes(String(args[0]).length, () => described(this, args), native)) {
+        const asItIs = redaction === undefined;
+        const call = { template, inserted };
+        const describe = () => described(this, asItIs ? redactedArgs(this, call, args, category.redaction) : args);
+        if (!category.passes(String(args[0]).length, describe, native)) {
           replaceNextLog(this, () => undefined);
           return undefined;
         }
@@ -417,7 +441,7 @@ function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void
     const text = formatLine(args);
     if (!category.passes(text.length, () => described(instance, args), native || undefined)) return undefined;
     try {
-      return Reflect.apply(write, this, args);
+      return Reflect.apply(write, this, native && !category.decided ? given : args);
     } catch (error) {
       adoption.failed(error, category);
       return undefined;
@@ -443,6 +467,27 @@ function described(instance: DebugInstance, args: readonly unknown[]) {
   const message = instance.useColors === true ? stripVTControlCharacters(text) : text;
   const rest = args.slice(1);
   return { message, attributes: { namespace: instance.namespace, ...(rest.length > 0 && { args: rest }) } };
+}
+
+/** What formatters insert into the first argument of a call: `%o`. `%%` is for `util.format`. */
+const INSERTION = /%([a-zA-Z%])/g;
+
+/** The arguments of a call as they come out of formatters that got redacted values. */
+function redactedArgs(
+  instance: DebugInstance,
+  { template, inserted }: Call,
+  args: readonly unknown[],
+  redaction: ArgumentRedaction,
+): readonly unknown[] {
+  const left = [...inserted];
+  const text = typeof template === 'string' ? template : '%O';
+  const first = text.replace(INSERTION, (letter) => {
+    const [next] = left;
+    if (next?.letter !== letter) return letter;
+    left.shift();
+    return String(next.formatter.call(instance, redaction.value(next.value)));
+  });
+  return redaction.formatted([first, ...args.slice(1)]);
 }
 
 /** Replaces the log of an instance for one line: it is called next. */

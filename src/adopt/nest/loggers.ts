@@ -44,8 +44,8 @@ const LEVELS = [...DEBUG_LEVELS, ...ORDINARY_LEVELS];
 /** Those that do not have their names among ours (`gate/levels.ts`). Nest's `verbose` is below `debug`. */
 const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.trace, log: LEVEL.info, fatal: LEVEL.error };
 
-const DECIDED = { front: 'decided', passes: undefined } as const;
-const SEEN = { front: 'seen', passes: undefined } as const;
+const RECORDED = { front: 'seen', passes: undefined, isRecorded: true } as const;
+const DECIDED = { front: 'decided', passes: undefined, isRecorded: true } as const;
 
 /** Contexts that are remembered: the more, the likelier they are made from data. */
 const MAX_CONTEXTS = 4096;
@@ -155,11 +155,16 @@ abstract class ContextLoggers {
       if (admitted === true && !isDebug) return 'as it is';
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
+      if (admitted === false && isDebug && category.onlyRecorded && isText(args)) {
+        category.record(text, undefined, rank);
+        return RECORDED;
+      }
       const described = () => describe(category.redaction.values(args));
+      const { recorded: isRecorded } = category;
       const passes = () => category.passes(text.length + 64, described, admitted === true, rank);
-      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes };
+      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes, isRecorded };
       if (passes()) return admitted ? 'write' : 'let through';
-      return decided && isDebug ? 'drop' : SEEN;
+      return decided && isDebug ? 'drop' : { front: 'seen', passes: undefined, isRecorded };
     } catch (error) {
       this.#adopter.failed(error, category);
       return 'as it is';
@@ -315,6 +320,11 @@ export const givenContext: ContextOf = ({ context }, args) => {
   const last = args.at(-1);
   return args.length > 1 && typeof last === 'string' ? last : context;
 };
+
+/** Whether a call has no more than a text, and perhaps a context. */
+function isText(args: readonly unknown[]): boolean {
+  return args.length <= 2 && args.every((each) => typeof each === 'string');
+}
 
 function describe(args: readonly unknown[]): { message: string; attributes?: Record<string, string> } {
   const [message, ...rest] = args;

@@ -48,7 +48,7 @@ export function loggerConfigurator(
         const { minimumSeverity = 0 } = isOurs ? {} : given;
         const category = scopeCategory(scope.name);
         if (category === undefined) return minimumSeverity;
-        const level = category.wanted && !category.tapped ? category.level : ANY_LEVEL;
+        const level = category.wanted && !category.tapped && !category.recorded ? category.level : ANY_LEVEL;
         if (level > LEVEL.info) return Math.max(minimumSeverity, severityOf(level));
         if (level !== ANY_LEVEL) return severityOf(level);
         return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);
@@ -174,7 +174,7 @@ function redact(record: LogRecord & WritableRecord, redaction: ArgumentRedaction
 function passes(scope: string | undefined, severityNumber: number | undefined): boolean {
   const category = scopeCategory(scope ?? '');
   if (category === undefined) return true;
-  return isOn(category) && (category.tapped || !category.holdsBack(levelOf(severityNumber)));
+  return isOn(category) && (category.tapped || category.recorded || !category.holdsBack(levelOf(severityNumber)));
 }
 
 /** Whether a record of INFO or WARN is not written here and now, because the scope is quietened. */

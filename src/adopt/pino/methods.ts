@@ -3,7 +3,8 @@ import { decision, passesInFront, writeLast } from '../decision.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { type PinoLevel, PinoLevels } from './levels.ts';
 import { describeLine, type LogMethod, type PinoLogger, type PinoParts, type PinoSymbols } from './logger.ts';
-import { redactedCall } from './redacted-call.ts';
+import { plainLine } from './plain-line.ts';
+import { type Call, redactedCall } from './redacted-call.ts';
 
 interface PinoMethodsOptions {
   /** The category of a logger at this moment. `undefined` for a logger that is not adopted. */
@@ -37,8 +38,10 @@ export class PinoMethods {
       if (category.wanted || decision.front !== 'none') {
         const isHeld = decision.front !== 'decided' && category.holdsBack(level);
         // Taps get what the category has lines of, and not what is the application's own.
-        if (isHeld && (isOwn || !category.tapped)) return undefined;
-        return isOwn ? method.apply(this, args) : methods.#decide(this, category, method, level, admitted, args);
+        if (isHeld && (isOwn || !(category.tapped || category.recorded))) return undefined;
+        return isOwn
+          ? method.apply(this, args)
+          : methods.#decide(this, category, method, { level, value }, admitted, args);
       }
       return isOwn || (admitted && !category.decided) ? method.apply(this, args) : undefined;
     };
@@ -49,28 +52,48 @@ export class PinoMethods {
     logger: PinoLogger,
     category: AdoptedCategory,
     method: LogMethod,
-    level: number,
+    { level, value }: Pick<PinoLevel, 'level' | 'value'>,
     admitted: boolean,
     args: unknown[],
   ) {
     if (!admitted && this.levels.isSilent(logger)) return undefined;
+    if (!admitted && category.onlyRecorded && this.#records(logger, category, level, value, args)) return undefined;
     const isDecided = decision.front === 'decided';
     const asItIs = admitted && (isDecided || !category.decided);
-    const call = [logger, args] as const;
-    const redacted = asItIs && !category.tapped ? call : redactedCall(logger, args, category, this.#symbols);
-    const describe = () => describeLine(redacted[0], method, redacted[1], this.#symbols);
+    const { isRecorded } = decision;
+    let made: Call | undefined;
+    const redacted = () => (made ??= redactedCall(logger, args, category, this.#symbols));
+    const describe = (): Described | undefined => {
+      const described = describeLine(...redacted(), method, this.#symbols);
+      return described && { ...described, isRecorded };
+    };
     const passes =
       (isDecided && admitted) ||
       passesInFront() ||
       (!isDecided && this.#passes(logger, category, level, admitted, args, describe));
     if (!passes) return undefined;
     try {
-      return writeLast(() => method.apply(...(asItIs ? call : redacted)));
+      return writeLast(() => method.apply(...(asItIs ? ([logger, args] as const) : redacted())));
     } catch (error) {
       if (admitted) throw error;
       this.#options.failed(error, category);
       return undefined;
     }
+  }
+
+  /** Whether nothing is left to do for a line that is only recorded. */
+  #records(
+    logger: PinoLogger,
+    category: AdoptedCategory,
+    level: number,
+    value: number,
+    args: readonly unknown[],
+  ): boolean {
+    if (decision.front === 'decided' || decision.passes !== undefined) return false;
+    if (decision.isRecorded) return true;
+    const line = plainLine(logger, args, value, this.#symbols);
+    if (line !== undefined) category.record(line.message, line.attributes, level);
+    return line !== undefined;
   }
 
   #passes(

@@ -70,6 +70,8 @@ export class WinstonCopy {
   readonly #letThrough = new LetThrough((error) => this.#adopter.failed(error));
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
+  /** The format of loggers without one of their own: it changes no message or field. */
+  readonly #json: unknown;
   #active = false;
   /** The decision of a child about the line that it passes on to its parent. */
   #decided: 'let through' | 'as it is' | undefined;
@@ -80,6 +82,8 @@ export class WinstonCopy {
 
   constructor(prototype: object) {
     this.#prototype = prototype;
+    const Logger = prototype.constructor as new (options: object) => Formatting;
+    this.#json = new Logger({ silent: true }).format?.transform;
   }
 
   start(): void {
@@ -281,9 +285,10 @@ export class WinstonCopy {
       if (decision.front === 'decided') return written(reachOf(logger, level));
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
+      if (category.onlyRecorded && this.#records(logger, level, line, category)) return 'as it is';
       const reach = decided ? reachOf(logger, level) : 'as it is';
       // A line that no transport writes is no call.
-      if (reach === 'nowhere' && !category.tapped) return 'as it is';
+      if (reach === 'nowhere' && !category.tapped && !category.recorded) return 'as it is';
       const admitted = decided || admits(logger, level);
       const passes = passesLine(logger, level, line, category, admitted);
       // An activation lets a line pass that the logger would not write.
@@ -293,6 +298,20 @@ export class WinstonCopy {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return 'as it is';
     }
+  }
+
+  /** Whether nothing is left to do for a line that is only recorded, and not written. */
+  #records(logger: WinstonLogger, level: string, line: Info, category: AdoptedCategory): boolean {
+    if (admits(logger, level)) return false;
+    if (decision.isRecorded) return true;
+    const isPlain =
+      logger.format?.transform === this.#json &&
+      (transportsOf(logger) as readonly Formatting[]).every((each) => !each.format);
+    const { message } = line;
+    const fields = isPlain && typeof message === 'string' ? flatFields(line) : undefined;
+    if (fields === undefined) return false;
+    category.record(stripVTControlCharacters(String(message)), fields, rankOf(logger.levels, level));
+    return true;
   }
 
   /**
@@ -322,7 +341,9 @@ export class WinstonCopy {
       const rank = rankOf(logger.levels, level);
       if (admitted && !isBelowInfo(logger.levels, level)) return !category.holdsBack(rank);
       const allowed = category.allows(admitted, rank);
-      return allowed && !admitted && reachOf(logger, level) === 'nowhere' ? category.tapped : allowed;
+      return allowed && !admitted && reachOf(logger, level) === 'nowhere'
+        ? category.tapped || category.recorded
+        : allowed;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return admitted;
@@ -342,6 +363,17 @@ export class WinstonCopy {
   }
 }
 
+/** A copy of the fields beside level and message; `undefined` if one of them is nested, or no JSON. */
+function flatFields(line: Info): Record<string, unknown> | undefined {
+  const fields: Record<string, unknown> = {};
+  for (const name in line) {
+    const value = line[name];
+    if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isFinite(value)) return undefined;
+    if (name !== 'level' && name !== 'message') fields[name] = value;
+  }
+  return fields;
+}
+
 /** The level of a line; `undefined` where it is no text. */
 function levelOf(line: unknown): string | undefined {
   const level = fieldOf(line, LEVEL) ?? fieldOf(line, 'level');
@@ -357,7 +389,8 @@ function passesLine(
   admitted: boolean,
 ): boolean {
   const text = typeof line.message === 'string' ? line.message : '';
-  const described = () => describe(logger, redactedLine(line, category.redaction));
+  const { isRecorded } = decision;
+  const described = () => describe(logger, redactedLine(line, category.redaction), isRecorded);
   return category.passes(text.length + 64, described, admitted, rankOf(logger.levels, level));
 }
 
@@ -370,7 +403,7 @@ function written(reach: ReturnType<typeof reachOf>): 'let through' | 'as it is' 
  * The line as the logger's format makes it, and the formats of its transports after it: taps see no more than any of the
  * application's outputs. `undefined` if one of them filters it.
  */
-function describe(logger: WinstonLogger, info: Info): Described | undefined {
+function describe(logger: WinstonLogger, info: Info, isRecorded: boolean): Described | undefined {
   const formatted = transformed(logger, Object.assign({}, info));
   if (formatted === undefined) return undefined;
   const { level: _level, message: own, ...attributes }: Record<string | symbol, unknown> = formatted;
@@ -393,6 +426,7 @@ function describe(logger: WinstonLogger, info: Info): Described | undefined {
   return {
     message: stripVTControlCharacters(String(message)),
     attributes: { ...attributes } as Record<string, string>,
+    isRecorded,
   };
 }
 

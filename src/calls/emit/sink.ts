@@ -125,6 +125,7 @@ export function createSink(options: SinkOptions): EmissionSink {
     record: (category, message, given, tenantId, level, written) =>
       recorder.take(category, message, given, tenantId, level, written),
     recordedLines: () => recorder.currentLines(),
+    recording: (category, tenantId, level) => recorder.isRecording(category, tenantId, level),
     records: (category, tenantId) => recorder.opens(category, tenantId),
     watchRecorded: (listener) => recorder.watch(listener),
     tapped(category, tenantId) {

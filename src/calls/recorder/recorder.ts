@@ -190,6 +190,11 @@ export class Recorder {
     return this.#isWhole[index] === true || this.#parts[index]?.some((part) => part.isOfTenant(tenantId)) === true;
   }
 
+  /** Whether a call that is made now is recorded. */
+  isRecording(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean {
+    return this.#options.works.currentWork() !== undefined && this.#wants(category, tenantId, level);
+  }
+
   /** Calls back with every category that is recorded, and whenever that changes. */
   watch(listener: (index: number, recorded: boolean) => void): () => void {
     this.#listeners.add(listener);
