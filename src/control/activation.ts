@@ -1,15 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { TICKET_ATTRIBUTE } from '../access/tickets/ticket.ts';
 import { type Activation, type Maker, NO_END } from '../store/state-store.ts';
 import type { AuditedActivation } from '../wire/audit-messages.ts';
-import { ALERT_USER } from '../wire/constants.ts';
+import { ALERT_USER, TICKET_ATTRIBUTE } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { RdcpError } from '../wire/errors.ts';
 import type { DiscoveredActivation } from '../wire/messages.ts';
 import type { ControlTarget, Match, Target } from '../wire/target.ts';
 import { timestamp } from '../wire/time.ts';
-import { describeInstances, whenText } from '../wire/words/activation.ts';
-import { levelText } from '../wire/words/level.ts';
 
 /** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;
@@ -77,39 +74,6 @@ export function assertRoomForActivation(categories: readonly string[], live: rea
 /** The activations of a category. */
 export function ofCategory(activations: readonly Activation[] | undefined, category: string): readonly Activation[] {
   return activations?.filter(({ categories }) => categories.includes(category)) ?? NO_ACTIVATIONS;
-}
-
-/**
- * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
- * `recording ORDERS`.
- * @param names those of its categories, as far as there is room
- * @param values whether the values of attributes are shown; they may be personal data
- * @param state of the categories, such as `on`
- */
-export function describeActivation(
-  { target, filter, when, record, level }: Activation,
-  { names, values, state }: { readonly names: string; readonly values: boolean; readonly state?: string },
-): string {
-  const conditions = Object.entries(target?.match ?? {});
-  const work = isForTicket(target)
-    ? 'its ticket'
-    : conditions.map(([name, value]) => (values ? `${name}=${value}` : name)).join(', ');
-  const processes = describeInstances(target?.instances);
-  return [
-    when === undefined ? '' : `recording ${whenText(when)} of `,
-    record ? 'recording ' : '',
-    names,
-    isRecording({ when, record }) || state === undefined ? '' : ` ${state}`,
-    work === '' ? '' : ` for work with ${work}`,
-    processes === '' ? '' : ` in ${processes}`,
-    filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
-    level === undefined ? '' : `, ${levelText(level)}`,
-  ].join('');
-}
-
-/** Whether its lines wait in memory, instead of being written at once. */
-export function isRecording({ when, record }: Pick<Activation, 'when' | 'record'>): boolean {
-  return when !== undefined || record === true;
 }
 
 /** When it ends, in words: `until 2026-01-31T14:05:12.000Z`, or `without an end`. */

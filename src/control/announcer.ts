@@ -12,8 +12,9 @@ import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
+import { activationText, isRecording } from '../wire/words/activation.ts';
+import { ENDED } from '../wire/words/change.ts';
 import { settingText } from '../wire/words/level.ts';
-import { describeActivation, isRecording } from './activation.ts';
 import type { ScopeTenants } from './gate-binding.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
@@ -113,7 +114,7 @@ export class Announcer {
     const has = new Set(after.map(({ id }) => id));
     for (const each of after.filter(({ id }) => !had.has(id))) {
       const lasting = each.expiresAt === NO_END ? 'without an end' : `for ${this.#remaining(each, origin.changedAt)}`;
-      const begun = describeActivation(each, { names: nameSome(each.categories), values: false, state: 'on' });
+      const begun = activationText(each, { values: false, state: 'on' });
       parts.push(`${begun} ${lasting}${this.#forTenant(key)}`);
     }
     for (const each of before.filter(({ id }) => !has.has(id))) {
@@ -129,7 +130,7 @@ export class Announcer {
     if (this.#options.reporter === undefined) return;
     for (const each of ended) {
       if (!this.#isNewEnd(key, each.id, each)) continue;
-      const why = this.#options.states.spent(each) ? 'the budget is used up' : 'the time is over';
+      const why = ENDED[this.#options.states.spent(each) ? 'budget' : 'time'];
       this.#announce({ key, parts: [`${describeEndOf(each)}${this.#forTenant(key)}, ${why}`], origin: {} });
     }
   }
@@ -256,7 +257,7 @@ export class Announcer {
   }
 
   #describeEnd(key: ScopeKey, category: string, now: Snapshot, overlay: Overlay): string {
-    const why = this.#options.states.spent(overlay) ? 'the budget is used up' : 'the time is over';
+    const why = ENDED[this.#options.states.spent(overlay) ? 'budget' : 'time'];
     return `${settingText(stateOf(category, now))} again${this.#forTenant(key)}, ${why}`;
   }
 
@@ -300,11 +301,7 @@ function withNames(groups: ReadonlyMap<string, readonly string[]>): readonly str
 }
 
 function describeEndOf(activation: Activation): string {
-  const text = describeActivation(activation, {
-    names: nameSome(activation.categories),
-    values: false,
-    state: 'off again',
-  });
+  const text = activationText(activation, { values: false, state: 'off again' });
   return isRecording(activation) ? `${text} ended` : text;
 }
 

@@ -16,18 +16,12 @@ import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../wi
 import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../wire/errors.ts';
-import type { ChangeRecord, ControlResponse, RequestTicket, TenantContext } from '../wire/messages.ts';
-import { nameSome } from '../wire/printable.ts';
+import type { ControlResponse, RequestTicket } from '../wire/messages.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
-import {
-  type ActivationSources,
-  activationOf,
-  auditedActivation,
-  describeActivation,
-  endText,
-  shownActivation,
-} from './activation.ts';
+import { activationText } from '../wire/words/activation.ts';
+import { staysOff } from '../wire/words/change.ts';
+import { type ActivationSources, activationOf, auditedActivation, endText, shownActivation } from './activation.ts';
 import { assertMayChange } from './allow.ts';
 import type { Announcer, AnnouncerOptions } from './announcer.ts';
 import type { Follower } from './follower.ts';
@@ -232,7 +226,7 @@ export class Commands implements Writer {
       settings: snapshot.tenant ?? snapshot.global,
       activations: [],
       activation,
-      summary: `Signed ${describeActivation(activation, { names: nameSome(categories), values: true })} ${endText(activation)}`,
+      summary: `Signed ${activationText(activation, { values: true })} ${endText(activation)}`,
     };
     if (allow !== undefined) {
       assertMayChange(
@@ -443,7 +437,8 @@ function controlResponse(
 ): ControlResponse {
   const { action } = request;
   const dryRun = isDryRun(request);
-  const message = `${summary}${staysOff(action, changes, tenant)}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
+  const stays = tenant && staysOff({ action, changes, tenant });
+  const message = `${summary}${stays === undefined ? '' : `; ${stays.text}`}${dryRun ? ' (dry run: nothing was changed)' : ''}`;
   return {
     protocol: PROTOCOL,
     timestamp: at,
@@ -460,18 +455,6 @@ function controlResponse(
     ...(tenantKnown === false && { otelrdcp_tenantKnown: false }),
     ...(!shared && alone === undefined && action !== 'status' && { otelrdcp_shared: false }),
   };
-}
-
-/** A tenant's permanent off outlasts a later change for everybody, which is rarely meant at the end of an incident. */
-function staysOff(
-  action: ControlRequest['action'],
-  changes: readonly ChangeRecord[],
-  tenant: TenantContext | undefined,
-): string {
-  const off = changes.filter(({ newState, temporary }) => !newState && !temporary);
-  if (action === 'reset' || action === 'status' || off.length === 0 || tenant?.scope !== 'tenant-isolated') return '';
-  const which = off.length === 1 ? 'it stays' : `${nameSome(off.map(({ category }) => category))} stay`;
-  return ` for ${tenant.id}, permanently: ${which} off when switched on for everybody, until a reset removes the setting`;
 }
 
 function shownTicket({ value, expiresAt }: IssuedTicket): RequestTicket {

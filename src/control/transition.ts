@@ -14,12 +14,12 @@ import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
+import { activationText } from '../wire/words/activation.ts';
 import { levelText } from '../wire/words/level.ts';
 import {
   type ActivationSources,
   activationOf,
   assertRoomForActivation,
-  describeActivation,
   endText,
   isOfAlert,
   ofCategory,
@@ -200,7 +200,7 @@ export function transition(
   if (isActivating(request)) {
     const activation = activationOf(request, categories, expiresAt ?? NO_END, by, sources);
     assertRoom(snapshot, activation);
-    const summary = `Enabled ${describeActivation(activation, { names: nameSome(activation.categories), values: true })} ${endText(activation)}`;
+    const summary = `Enabled ${activationText(activation, { values: true })} ${endText(activation)}`;
     return { ...unchanged, categories, activations: [...activations, activation], activation, summary };
   }
   const id = request.options?.otelrdcp_id;
@@ -254,7 +254,7 @@ function endOne(
 ): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
-  const summary = `Ended ${describeActivation(activation, { names: nameSome(activation.categories), values: false })}`;
+  const summary = `Ended ${activationText(activation, { values: false })}`;
   return {
     categories: activation.categories,
     activations: activations.filter((each) => each !== activation),

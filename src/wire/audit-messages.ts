@@ -1,4 +1,4 @@
-import type { AUDIT_ACTIONS, AuthMethod, ControlAction, Level, SecurityLevel } from './constants.ts';
+import type { AUDIT_ACTIONS, AUDIT_OUTCOMES, AuthMethod, ControlAction, Level, SecurityLevel } from './constants.ts';
 import type { ChangeRecord, ControlBudget, DiscoveredActivation, RdcpAnswer } from './messages.ts';
 import type { Timestamp } from './time.ts';
 
@@ -7,7 +7,7 @@ import type { Timestamp } from './time.ts';
 /** Kind of an audit entry. See docs/audit.md. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** How it ended; `partial`: not in every process, or not in the store. */
-export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
 /** The identity behind a request, as far as the credential shows it. */
 export interface AuditIdentity {
@@ -69,6 +69,11 @@ export type AuditedTail =
  * server shuts down, or the same client began another and had no place left.
  */
 export type TailEndReason = 'expired' | 'budget' | 'revoked' | 'shutdown' | 'replaced';
+
+/** Who did something: the user, else the client. */
+export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'clientId'>): string | undefined {
+  return userId ?? clientId;
+}
 
 /** The action in words of the command: what only ends is `end`, although the protocol's action is `reset`; what writes nothing `record`. */
 export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: activation }: AuditEntry): string {

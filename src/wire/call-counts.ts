@@ -1,6 +1,6 @@
 import type { LineFilter, Target, When } from './target.ts';
 import { parseDuration } from './time.ts';
-import { partText } from './words/activation.ts';
+import { matchText, partText } from './words/activation.ts';
 
 /** What became of the calls of a category since a tail or a forecast began, so far as they were counted. */
 export interface CallCounts {
@@ -116,7 +116,7 @@ export function describeSilence(
 /** Where the calls went, the largest part first. */
 function reasonsOf(counts: CallCounts, { target, filter, when }: Counted): string[] {
   const { calls, unmatched, outsideWork, filtered, unevaluated, problem, attributes } = counts;
-  const match = matchText(target);
+  const match = matchText(target?.match);
   const lines = filter === undefined ? '' : partText({ filter });
   const seen = attributes.length === 0 ? 'their work has no attributes' : `attributes seen: ${attributes.join(', ')}`;
   const rest = when === undefined ? 0 : calls - unmatched - outsideWork - filtered - unevaluated;
@@ -140,13 +140,6 @@ function reasonsOf(counts: CallCounts, { target, filter, when }: Counted): strin
     .filter(({ count }) => count > 0)
     .sort((one, other) => other.count - one.count)
     .map(({ text }) => text);
-}
-
-/** A ticket is shown as such: its value is a hash. */
-function matchText({ match = {} }: Target = {}): string {
-  return Object.entries(match)
-    .map(([name, value]) => (name === 'rdcp.ticket' ? 'this ticket' : `${name}=${value}`))
-    .join(' and ');
 }
 
 function times(count: number): string {

@@ -85,6 +85,9 @@ export const SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts', 'admi
 /** One of {@link SCOPES}. */
 export type Scope = (typeof SCOPES)[number];
 
+/** How an entry of the audit trail may have ended. */
+export const AUDIT_OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
+
 /** Which credentials a server asks for, from a key to a certificate with an identity. */
 export const SECURITY_LEVELS = ['basic', 'standard', 'enterprise'] as const;
 /** One of {@link SECURITY_LEVELS}. */
@@ -110,6 +113,9 @@ export const EVERYBODY = 'global';
 export const CONTROL_ACTIONS = ['enable', 'disable', 'toggle', 'reset', 'status'] as const;
 /** One of {@link CONTROL_ACTIONS}. */
 export type ControlAction = (typeof CONTROL_ACTIONS)[number];
+
+/** The attribute of work that is the SHA-256 of its ticket. Values of tickets are no attributes: they could be guessed by matching. */
+export const TICKET_ATTRIBUTE = 'rdcp.ticket';
 
 /** Levels of a control, from the least urgent. */
 export const LEVELS = ['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const;

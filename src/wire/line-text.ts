@@ -1,3 +1,5 @@
+import type { TailLine } from './streams.ts';
+
 // Debug lines as text for people.
 
 /** A stack as V8 writes it: what was thrown, then a frame in each line. */
@@ -5,6 +7,39 @@ const STACK = /\n\s*at /;
 /** Attributes that instrumentations of loggers copy from the active span. */
 const OF_THE_SPAN = new Set(['trace_id', 'span_id', 'trace_flags']);
 const INDENTATION = '    ';
+
+/** The work that a line was recorded for. */
+export interface RecordedWork {
+  /** The same for all lines of the work. */
+  readonly id: string;
+  /** What it was and how it ended. */
+  readonly outcome: string;
+  /** Earlier lines of it that had no room. */
+  readonly cut?: number;
+}
+
+/** A line without what it says about its work, and that work; absent for a line that was written at once. */
+export function recordedOf(received: TailLine): { readonly line: TailLine; readonly work?: RecordedWork } {
+  const {
+    'rdcp.recorded': recorded,
+    'rdcp.work.id': id = '',
+    'rdcp.work.outcome': outcome = '',
+    'rdcp.recorder.cut': cut,
+    ...attributes
+  } = received.attributes ?? {};
+  // Another implementation may leave the attributes out.
+  if (recorded !== true) return { line: received.attributes === undefined ? { ...received, attributes } : received };
+  const work = { id: `${received.instance} ${id}`, outcome: String(outcome), ...(typeof cut === 'number' && { cut }) };
+  return { line: { ...received, attributes }, work };
+}
+
+/** Attributes on one line, in quotes where they could be taken for more than one: `rows=12 sql="select 1"`. */
+export function attributesText(attributes: TailLine['attributes']): string {
+  const isPlain = (value: unknown) => typeof value === 'string' && /^[^\s"=]+$/.test(value);
+  return Object.entries(attributes)
+    .map(([name, value]) => `${name}=${isPlain(value) ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
 
 interface Line<Value> {
   readonly message: string;

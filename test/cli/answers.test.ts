@@ -321,7 +321,7 @@ const TABLE: readonly Shown[] = [
       changes: [change(HOSTILE, { newState: false })],
       tenant: { ...tenant, id: HOSTILE },
     },
-    stdout: [/; to remove the setting: rdcp reset ''\\''; id #' --tenant ''\\''; id #'$/m],
+    stdout: [/: rdcp reset ''\\''; id #' --tenant ''\\''; id #'$/m],
   },
   {
     what: 'where a trail goes on, whatever the cursor is',
@@ -393,14 +393,14 @@ describe('rdcp tail of what a fleet sends', () => {
     assert.match(stderr, /^rdcp: Unknown tenant /m);
     assert.match(
       stderr,
-      /^4 lines were dropped\.\nProcess p2 left\.\nThe time is over\.\n2 lines from 2 processes, 5/m,
+      /^4 lines were dropped\.\nProcess p2 left\.\nEnded: the time is over\.\n2 lines from 2 processes, 5/m,
     );
   });
 
   for (const [reason, code, note] of [
-    ['revoked', 1, 'The credential has expired or was revoked.'],
-    ['shutdown', 1, 'The service is shutting down.'],
-    ['budget', 0, 'All requested lines have arrived.'],
+    ['revoked', 1, 'Ended: the credential has expired or was revoked.'],
+    ['shutdown', 1, 'Ended: the service is shutting down.'],
+    ['budget', 0, 'Ended: all requested lines have arrived.'],
     ['moonrise', 1, 'Ended: moonrise.'],
   ] as const) {
     it(`ends with ${code} when the server says that it ends for ${reason}`, async (t) => {

@@ -152,7 +152,7 @@ describe('tail and forecast from the command line', () => {
   it('tail ends after its time or its lines, reports dropped lines, and is audited', async () => {
     const timed = await rdcp(['tail', 'TAIL_POOL', '--for', '1s', '--rate', '1']);
     assert.equal(timed.code, 0);
-    assert.match(timed.stderr, /The time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/);
+    assert.match(timed.stderr, /Ended: the time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/);
     const counted = await rdcp(['tail', 'TAIL_POOL', '--lines', '2']);
     assert.equal(counted.code, 0);
     assert.equal(counted.stdout.trimEnd().split('\n').length, 2);

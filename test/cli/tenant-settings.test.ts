@@ -65,16 +65,19 @@ describe('a category that tenants have on or off by a setting of their own', () 
   it('a permanent off for a tenant is a row where everybody has it on, and the answer says that it stays', async () => {
     await rdcp(['enable', 'TEN_POOL', '--tenant', 'acme', '--for', '1m']);
     const { stdout } = await rdcp(['disable', 'TEN_POOL', '--tenant', 'acme']);
-    assert.match(stdout, /^TEN_POOL off for acme, permanently, also when switched on for everybody/m);
-    assert.match(stdout, /; to remove the setting: rdcp reset TEN_POOL --tenant acme$/m);
+    assert.match(
+      stdout,
+      /^TEN_POOL stays off for acme when switched on for everybody, until a reset removes the setting/m,
+    );
+    assert.match(stdout, /: rdcp reset TEN_POOL --tenant acme$/m);
     const { message } = JSON.parse((await rdcp(['disable', 'TEN_POOL', '--tenant', 'acme', '--json'])).stdout);
-    assert.match(message, /^Disabled TEN_POOL for acme, permanently: it stays off when switched on for everybody/);
+    assert.match(message, /^Disabled TEN_POOL; TEN_POOL stays off for acme when switched on for everybody/);
     assert.doesNotMatch((await rdcp(['list'])).stdout, /acme/);
     await rdcp(['enable', 'TEN_POOL']);
     const listed = (await rdcp(['list'])).stdout;
     assert.match(listed, /^TEN_POOL +on +1[45]m \d+s .*\nTEN_POOL +off +acme, permanent$/m);
     assert.match((await rdcp(['tenants'])).stdout, /^acme +- +- +TEN_POOL +0 /m);
-    assert.doesNotMatch((await rdcp(['disable', 'TEN_POOL'])).stdout, /permanently/);
+    assert.doesNotMatch((await rdcp(['disable', 'TEN_POOL'])).stdout, /stays off/);
   });
 
   it('end leaves no setting, and keeps a permanent one', async () => {

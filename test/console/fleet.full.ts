@@ -24,7 +24,7 @@ browserTest(
 
     const receipt = await enable(page, 'HTTP', 'one is stopped', () => third.signal('SIGSTOP'));
     assert.match(receipt, /2 of 3/);
-    assert.match(receipt, new RegExp(`Behind: .*:${third.pid}`));
+    assert.match(receipt, new RegExp(`still pending: .*:${third.pid} `));
     await waitForState(page, 'HTTP', 'On');
     await page.getByText(/^Not every process is heard of: applied by 2 of 3/).waitFor();
     await page.getByRole('link', { name: 'Fleet' }).first().click();

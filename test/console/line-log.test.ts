@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
-import { LineLog, type Row } from '../../src/tools/console/views/tail/line-log.ts';
+import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
+import type { Row } from '../../src/tools/console/views/tail/row.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
 
 const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({

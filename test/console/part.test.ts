@@ -7,7 +7,7 @@ import type { ControlResponse } from '../../src/wire/messages.ts';
 
 test('empty fields mean all work and all lines', () => {
   assert.deepEqual(readPart(EVERYTHING), {});
-  assert.deepEqual(readPart({ ...EVERYTHING, match: [' ', ''], where: ' ', oneOf: ' ', share: ' ' }), {});
+  assert.deepEqual(readPart({ ...EVERYTHING, match: [' ', ''], where: ' ', sample: ' ', count: ' ' }), {});
 });
 
 test('fields become a target and a filter', () => {
@@ -16,7 +16,7 @@ test('fields become a target and a filter', () => {
     match: [' user.id = 42', 'url.path=/a=b'],
     where: 'rows > 1000',
     text: 'query*',
-    oneOf: '100',
+    sample: '1/100',
   };
   assert.deepEqual(readPart(typed), {
     target: { match: { 'user.id': '42', 'url.path': '/a=b' } },
@@ -30,28 +30,38 @@ test('fields become a target and a filter', () => {
 
 test('a condition without name or value, and a share that is no number, say what is wrong', () => {
   for (const condition of ['42', '=42', 'user.id=']) {
-    assert.match(String(readPart({ ...EVERYTHING, match: [condition] })), /name=value/);
+    assert.match(String(readPart({ ...EVERYTHING, match: [condition] })), /must be NAME=VALUE/);
   }
-  for (const oneOf of ['0', '-1', '1.5', 'x']) assert.match(String(readPart({ ...EVERYTHING, oneOf })), /whole number/);
+  for (const sample of ['0', '-1', '1.5', 'x']) {
+    assert.match(String(readPart({ ...EVERYTHING, sample })), /^Share of the traces: must be a share above 0/);
+  }
 });
 
 test('processes, failures and slow work are chosen too', () => {
-  const typed = { processes: 'shop-1:4200, shop-2:1', version: '2.4.1', share: '10%', failed: true, slowerThan: '2s' };
+  const typed = {
+    processes: 'shop-1:4200, shop-2:1',
+    version: '2.4.1',
+    percent: '10%',
+    failed: true,
+    slowerThan: '2s',
+  };
   assert.deepEqual(readPart({ ...EVERYTHING, ...typed }), {
     target: { instances: { ids: ['shop-1:4200', 'shop-2:1'], version: '2.4.1', percent: 10 } },
     when: { failed: true, slowerThan: '2s' },
   });
-  assert.deepEqual(readPart({ ...EVERYTHING, share: '2' }), { target: { instances: { count: 2 } } });
-  for (const share of ['0', '101%', '1.5', 'all']) {
-    assert.match(String(readPart({ ...EVERYTHING, share })), /a share such as 10%/);
+  assert.deepEqual(readPart({ ...EVERYTHING, count: '2' }), { target: { instances: { count: 2 } } });
+  for (const percent of ['0', '101%', 'all']) {
+    assert.match(String(readPart({ ...EVERYTHING, percent })), /must be above 0, up to 100/);
   }
+  for (const count of ['0', '1.5']) assert.match(String(readPart({ ...EVERYTHING, count })), /whole number/);
+  assert.match(String(readPart({ ...EVERYTHING, count: '1', percent: '5' })), /cannot be combined/);
   assert.match(String(readPart({ ...EVERYTHING, slowerThan: '2 weeks' })), /such as 2s/);
 });
 
 test('the address keeps the part of a tail', () => {
   const part = {
-    ...{ match: ['user.id=4 2', 'a=b&c'], where: 'message == "x"', text: 'a*', oneOf: '10' },
-    ...{ failed: true, slowerThan: '2s', processes: 'shop-1:4200', version: '2.4.1', share: '10%' },
+    ...{ match: ['user.id=4 2', 'a=b&c'], where: 'message == "x"', text: 'a*', sample: '1/10' },
+    ...{ failed: true, slowerThan: '2s', processes: 'shop-1:4200', version: '2.4.1', count: '', percent: '10' },
   };
   assert.deepEqual(partOfQuery(parseRoute(href('tail', undefined, queryOfPart(part))).query), part);
   assert.deepEqual(partOfQuery(new URLSearchParams()), EVERYTHING);

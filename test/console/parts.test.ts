@@ -54,23 +54,23 @@ test('a receipt names the new state, and for whom', () => {
   assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet }), 'for acme'), {
     tone: 'good',
     title: 'On for acme: A',
-    detail: 'Applied by 8 of 8.',
+    detail: 'Applied by 8 of 8 processes.',
   });
   const behind = { ...fleet, applied: 7, pending: ['p-8'] };
   assert.deepEqual(receiptOf(answer({ status: 'partial', otelrdcp_fleet: behind }), 'for everybody'), {
     tone: 'warning',
     title: 'Partial. On for everybody: A',
-    detail: 'Applied by 7 of 8. Behind: p-8.',
+    detail: 'Applied by 7 of 8 processes; still pending: p-8.',
   });
   const silent = { ...behind, lastSeen: { 'p-8': '2026-01-31T14:05:12.000Z' } };
   assert.match(
     receiptOf(answer({ status: 'partial', otelrdcp_fleet: silent }), 'for everybody').detail,
-    /^Applied by 7 of 8\. Not heard of: p-8 since [\d: -]+\.$/,
+    /^Applied by 7 of 8 processes; still pending: p-8 \(not heard of since [\d: -]+\)\.$/,
   );
   assert.deepEqual(receiptOf(answer({ otelrdcp_fleet: fleet, otelrdcp_tenantKnown: false }), 'for acmee'), {
     tone: 'warning',
     title: 'Unknown tenant. On for acmee: A',
-    detail: 'Applied by 8 of 8.',
+    detail: 'Applied by 8 of 8 processes.',
   });
   const single = { revision: 1, instances: 1, applied: 1, pending: [] };
   assert.equal(receiptOf(answer({ otelrdcp_fleet: single }), '').detail, '');

@@ -106,7 +106,7 @@ browserTest('a change that is not everywhere is an alert, and stays until it is 
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('slow checkout');
   await dialog.getByRole('button', { name: 'Enable for 15 min' }).click();
   const alert = page.getByRole('alert').filter({ hasText: 'Partial' });
-  await alert.getByText('Applied by 2 of 3.').waitFor();
+  await alert.getByText(/^Applied by 2 of 3 processes/).waitFor();
   await assertAccessible(page, 'a partial change');
   await alert.getByRole('button', { name: 'Dismiss' }).click();
   await alert.waitFor({ state: 'detached' });

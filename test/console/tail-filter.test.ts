@@ -4,7 +4,8 @@ import { arranged } from '../../src/tools/console/views/tail/arrange.ts';
 import { curlCommand, rdcpCommand } from '../../src/tools/console/views/tail/commands.ts';
 import { completionsOf, fieldsOf } from '../../src/tools/console/views/tail/fields.ts';
 import { parseFilter, termFor, withTerm } from '../../src/tools/console/views/tail/filter.ts';
-import { LineLog, type LineRow, type Row } from '../../src/tools/console/views/tail/line-log.ts';
+import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
+import type { LineRow, Row } from '../../src/tools/console/views/tail/row.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
 
 const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
@@ -126,7 +127,7 @@ test('a tail is also a command, quoted for a shell', () => {
   } as const;
   assert.equal(
     rdcpCommand(settings),
-    "rdcp tail DATABASE --for 5m --tenant acme --also-log --match 'user.id=o'\\''neil' --where 'rows > 1000' --on-error --one",
+    "rdcp tail DATABASE --for 5m --tenant acme --also-log --match 'user.id=o'\\''neil' --where 'rows > 1000' --one --on-error",
   );
   assert.equal(rdcpCommand({ ...settings, target: { instances: { count: 2 } } }), undefined);
   const curl = curlCommand(settings, 'http://127.0.0.1:9465/rdcp/v1/tail');

@@ -145,7 +145,7 @@ test('the end that the server names is shown', async () => {
   const { session, notes } = started(server([OPEN, line, end]));
   await settled();
   assert.deepEqual([session.phase, session.problem], ['ended', undefined]);
-  assert.equal(notes().at(-1), 'The tail has ended: the credential is no longer accepted');
+  assert.equal(notes().at(-1), 'The tail has ended: the credential has expired or was revoked');
 });
 
 test('a tail that ends without a line says what became of the calls, and one with a line does not', async () => {

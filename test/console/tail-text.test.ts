@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
-import { LineLog, type LineRow } from '../../src/tools/console/views/tail/line-log.ts';
-import {
-  attributesText,
-  fileName,
-  lineText,
-  ndjson,
-  traceLink,
-} from '../../src/tools/console/views/tail/text-of-line.ts';
+import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
+import type { LineRow } from '../../src/tools/console/views/tail/row.ts';
+import { fileName, lineText, ndjson, traceLink } from '../../src/tools/console/views/tail/text-of-line.ts';
+import { attributesText } from '../../src/wire/line-text.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
 
 const LINE: TailLine = {

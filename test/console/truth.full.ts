@@ -117,7 +117,7 @@ browserTest('an activation is made in the dialog, shown for whom, and ended alon
   await dialog.getByText('Only some work or lines').click();
   await dialog.getByLabel('Work with', { exact: true }).fill('42');
   await dialog.getByRole('button', { name: /^Enable/ }).click();
-  await dialog.getByText('Write name=value').waitFor();
+  await dialog.getByText(/must be NAME=VALUE/).waitFor();
   await dialog.getByLabel('Work with', { exact: true }).fill('user.id=42');
   await dialog.getByLabel('Lines where').fill('rows >');
   await dialog.getByRole('button', { name: /^Enable/ }).click();

@@ -282,6 +282,6 @@ test('the lines of the requests to one path are read without a line of code, and
   assert.deepEqual(received, Array(3).fill({ path: '/checkout', customer: '77' }));
   const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=tail`, { key: 'admin' });
   const begun = body.entries.find(({ reason }) => reason?.startsWith('begun'))!;
-  assert.match(begun.reason!, /, of work with http\.request\.header\.x-customer, filtered by where$/);
+  assert.match(begun.reason!, / for work with http\.request\.header\.x-customer, filtered by where$/);
   assert.doesNotMatch(JSON.stringify(body), /"77"|checkout/);
 });

@@ -100,7 +100,7 @@ describe('an enable for one request', () => {
     const seen = JSON.stringify([entries, notices, again.body, dry.body]);
     const hash = createHash('sha256').update(ticket).digest('base64url');
     for (const secret of [ticket, hash]) assert.ok(!seen.includes(secret));
-    assert.match(notices.join(), /DATABASE on for work with its ticket for 15m/);
+    assert.match(notices.join(), /DATABASE on for work with the ticket for 15m/);
   });
 
   it('ends with a reset', async (t) => {

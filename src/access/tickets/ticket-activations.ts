@@ -1,8 +1,9 @@
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
+import { TICKET_ATTRIBUTE } from '../../wire/constants.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import type { TicketReader } from './reader.ts';
-import { TICKET_ATTRIBUTE, type Ticket, ticketHash } from './ticket.ts';
+import { type Ticket, ticketHash } from './ticket.ts';
 import type { TicketRefusal } from './verify.ts';
 
 /** Most tickets that have categories on at a time. */

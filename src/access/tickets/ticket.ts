@@ -2,8 +2,6 @@ import { hash } from 'node:crypto';
 
 /** The entry of W3C baggage that carries a ticket. */
 export const TICKET_ENTRY = 'rdcp.debug';
-/** The attribute of work that is the SHA-256 of its ticket. Values of tickets are no attributes: they could be guessed by matching. */
-export const TICKET_ATTRIBUTE = 'rdcp.ticket';
 /** `typ` of a signed ticket. */
 export const TICKET_TYPE = 'rdcp-ticket+jwt';
 /** How a ticket without a signature begins. 128 random bits follow. */

@@ -1,6 +1,7 @@
 import { type Context, createContextKey, propagation, type Span, type SpanContext, trace } from '@opentelemetry/api';
-import { TICKET_ATTRIBUTE, TICKET_ENTRY } from '../../access/tickets/ticket.ts';
+import { TICKET_ENTRY } from '../../access/tickets/ticket.ts';
 import type { ServedRequest, Work } from '../../gate/work.ts';
+import { TICKET_ATTRIBUTE } from '../../wire/constants.ts';
 import { carriedTicket } from './carried-ticket.ts';
 
 const HEADER = 'http.request.header.';

@@ -1,8 +1,8 @@
 import type { Principal } from '../../access/principal.ts';
 import type { AuditQuery } from '../../store/state-store.ts';
 import type { AuditTrail } from '../../trail/types.ts';
-import type { AuditEntry, AuditOutcome, AuditResponse } from '../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS, EVERYBODY } from '../../wire/constants.ts';
+import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES, EVERYBODY } from '../../wire/constants.ts';
 import { ANY_CATEGORY_NAME, IDENTIFIER, matchesAny } from '../../wire/names.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { parseTimestamp } from '../../wire/time.ts';
@@ -12,7 +12,6 @@ import { parseQuery, type Rule, type Rules, wholeNumber } from './query.ts';
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 const MAX_CURSOR_LENGTH = 1024;
-const OUTCOMES: readonly AuditOutcome[] = ['success', 'partial', 'failed', 'denied'];
 
 const INSTANT: Rule<number> = {
   parse: parseTimestamp,
@@ -33,7 +32,7 @@ export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
   action: oneOf(AUDIT_ACTIONS),
   category: matching(ANY_CATEGORY_NAME, 'a category name'),
   client: matching(IDENTIFIER, '1 to 255 of a-z A-Z 0-9 . _ -'),
-  outcome: oneOf(OUTCOMES),
+  outcome: oneOf(AUDIT_OUTCOMES),
 };
 
 /** `GET /rdcp/v1/audit`: the trail, newest first; for some tenants their entries, and those of the caller. */

@@ -11,7 +11,8 @@ import { isCategoryName } from '../../wire/names.ts';
 import type { TailCounts, TailOpen } from '../../wire/streams.ts';
 import { tailRequestSchema } from '../../wire/tail-request.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
-import { describeInstances, whenText } from '../../wire/words/activation.ts';
+import { whenText, workText } from '../../wire/words/activation.ts';
+import { tailEndText } from '../../wire/words/tail.ts';
 import type { StreamDependencies } from '../app.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
@@ -226,23 +227,9 @@ function began(seconds: number, rate: number, log: boolean, since: number | unde
 
 /** Names of attributes alone: their values may be personal data. */
 export function selectionText({ match, instances, filter, when }: TapFilter): string {
-  return [
-    match === undefined ? '' : `, of work with ${Object.keys(match).join(', ')}`,
-    instances === undefined ? '' : `, in ${describeInstances(instances)}`,
-    filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
-    when === undefined ? '' : `, only ${whenText(when)}`,
-  ].join('');
+  return `${workText({ target: { match, instances }, filter }, false)}${when === undefined ? '' : `, only ${whenText(when)}`}`;
 }
 
-const ENDS: Readonly<Record<TailSummary['reason'], string>> = {
-  closed: 'the reader left',
-  expired: 'the time was over',
-  budget: 'the number of lines was reached',
-  revoked: 'the credential was revoked or expired',
-  shutdown: 'the server shut down',
-  replaced: 'the same client began another',
-};
-
 function ended({ reason, lines, dropped }: TailSummary): string {
-  return `ended: ${ENDS[reason]}; ${lines} lines, ${dropped} dropped`;
+  return `ended: ${tailEndText(reason)}; ${lines} lines, ${dropped} dropped`;
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import type { CountedInstances, DiscoveredCategory } from '../../wire/messages.ts';
-import type { StateEvent } from '../../wire/streams.ts';
+import { type Categories, categoriesAfter } from '../client/categories-after.ts';
 import type { RdcpClient } from '../client/client.ts';
+import { askedForMs, isPassing } from '../client/passing.ts';
 
 const PAUSE_MS = 1000;
 
@@ -43,9 +44,9 @@ export async function* categoryStates(
         streams = false;
         continue;
       }
-      if (!received || !PASSING.has(error.code)) throw error;
+      if (!received || !isPassing(error)) throw error;
       lost(error);
-      await sleep(PAUSE_MS * Number(error.headers?.['Retry-After'] ?? 1), undefined, { signal });
+      await sleep(Math.max(PAUSE_MS, askedForMs(error, Date.now()) ?? 0), undefined, { signal });
     }
   }
 }
@@ -57,9 +58,6 @@ const NO_STREAM: ReadonlySet<string> = new Set([
   'RDCP_VERSION_UNSUPPORTED',
   'RDCP_RATE_LIMITED',
 ]);
-/** Errors of a service that restarts, and of a connection that broke. */
-export const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
-
 async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<CategoryStates, void> {
   for (;;) {
     const { categories, otelrdcp_instances: instances } = await client.discovery({ signal });
@@ -69,30 +67,22 @@ async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<Categ
 }
 
 async function* followed(client: Client, signal: AbortSignal): AsyncGenerator<CategoryStates, void> {
-  const known = new Map<string, DiscoveredCategory>();
+  let known: Categories | undefined;
   let instances: CountedInstances | undefined;
-  for await (const event of client.events({ signal })) {
-    if (event.event === 'snapshot') instances = event.data.otelrdcp_instances;
-    if (event.event === 'rates') ({ instances } = event.data);
-    if (!apply(event, known)) continue;
-    yield { categories: [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), instances };
+  for await (const received of client.events({ signal })) {
+    const { event, data } = received;
+    if (event === 'snapshot') instances = data.otelrdcp_instances;
+    if (event === 'rates') instances = data.instances;
+    const before = known;
+    known = event === 'rates' ? withRates(known, data.categories) : categoriesAfter(known, received);
+    if (known !== undefined && known !== before) yield { categories: [...known.values()], instances };
   }
 }
 
-const QUIET = { callsTotal: 0, callsPerSecond: 0 };
-
-/** @returns whether something of a category may have changed */
-function apply({ event, data }: StateEvent, known: Map<string, DiscoveredCategory>): boolean {
-  if (event === 'snapshot') {
-    known.clear();
-    for (const category of data.categories) known.set(category.name, category);
-  } else if (event === 'category') {
-    known.set(data.name, { ...data, metrics: known.get(data.name)?.metrics ?? QUIET });
-  } else if (event === 'rates') {
-    for (const [name, category] of known) {
-      const metrics = { ...category.metrics, callsPerSecond: data.categories[name] ?? 0 };
-      known.set(name, { ...category, metrics });
-    }
-  } else return false;
-  return true;
+function withRates(known: Categories = new Map(), rates: Readonly<Record<string, number>>): Categories {
+  const rated = [...known].map(([name, category]) => {
+    const metrics = { ...category.metrics, callsPerSecond: rates[name] ?? 0 };
+    return [name, { ...category, metrics }] as const;
+  });
+  return new Map(rated);
 }

@@ -1,4 +1,5 @@
-import type { Style, Terminal } from './terminal.ts';
+import type { Style } from './table.ts';
+import type { Terminal } from './terminal.ts';
 
 export type { Style, Terminal };
 

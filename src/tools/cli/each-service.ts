@@ -1,18 +1,10 @@
 import { escapeUnprintable } from '../../wire/printable.ts';
+import { counted } from '../../wire/words/count.ts';
 import { type Command, EXIT, type Terminal, UsageError, type Values } from './command.ts';
 import { failureOf } from './explain.ts';
-import { MergedOutput, streamed } from './merged-output.ts';
+import { MergedOutput, type Outcome, streamed } from './merged-output.ts';
 import { formatOf } from './output.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service, servicesAgain } from './services.ts';
-import { counted } from './words.ts';
-
-/** What became of a command at one of several services. */
-export interface Outcome {
-  readonly service: string;
-  readonly exitCode: number;
-  /** Present where the service refused, or did not answer. */
-  readonly error?: string;
-}
 
 /**
  * Asks one of several services. @param ended aborted where a command that runs on is interrupted, or the service is no longer

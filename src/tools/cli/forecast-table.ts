@@ -1,27 +1,35 @@
 import { describeSilence } from '../../wire/call-counts.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
 import { parseDuration } from '../../wire/time.ts';
-import { type Canvas, type Cell, table } from './table.ts';
+import { processesText } from '../../wire/words/count.ts';
+import { type Canvas, type Column, rowsOf, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-const HEADER = ['CATEGORY', 'CALLS/S', 'BYTES/S', 'BYTES/CALL', 'GB/DAY', 'DROPPED/S'];
+const COLUMNS: readonly Column<CategoryForecast & { readonly name: string }>[] = [
+  ['CATEGORY', ({ name }) => name],
+  ['CALLS/S', ({ callsPerSecond: calls }) => rounded(calls.value)],
+  ['BYTES/S', ({ bytesPerSecond: bytes }) => rounded(bytes.value)],
+  ['BYTES/CALL', ({ bytesPerCall: bytes }) => (bytes === undefined ? '-' : rounded(bytes.value))],
+  ['GB/DAY', ({ gigabytesPerDay: size }) => size.value.toFixed(size.value < 1 ? 3 : 1)],
+  ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? { text: rounded(lost.value), style: 'yellow' } : '0')],
+];
 
-export function forecastTable(terminal: Canvas, answer: ForecastResponse): string {
-  return `${table(terminal, HEADER, rowsOf(answer))}\n\n${measured(terminal, answer)}`;
+function rowsFor({ categories }: ForecastResponse) {
+  const all = Object.entries(categories).map(([name, figures]) => ({ name, ...figures }));
+  return rowsOf(all, COLUMNS);
+}
+
+export function forecastTable(canvas: Canvas, answer: ForecastResponse): string {
+  return `${table(canvas, ...rowsFor(answer))}\n\n${measured(canvas, answer)}`;
 }
 
 export function showForecast(terminal: Terminal, answer: ForecastResponse): void {
-  terminal.table(HEADER, rowsOf(answer));
+  terminal.table(...rowsFor(answer));
   terminal.show(`\n${measured(terminal, answer)}`);
 }
 
 function measured({ paint }: Canvas, { duration, instances }: ForecastResponse): string {
-  const processes = `${instances.answered} of ${instances.asked} ${instances.asked === 1 ? 'process' : 'processes'}`;
-  return paint(`measured for ${duration} in ${processes}`, undefined);
-}
-
-function rowsOf({ categories }: ForecastResponse): Cell[][] {
-  return Object.entries(categories).map(([name, figures]) => rowOf(name, figures));
+  return paint(`measured for ${duration} in ${instances.answered} of ${processesText(instances.asked)}`, undefined);
 }
 
 /** Says what became of the calls of categories without a line, where a part of the calls was asked for. */
@@ -61,18 +69,6 @@ export async function whileMeasuring<T>(terminal: Terminal, time: string, ask: (
     clearInterval(ticking);
     terminal.progress('');
   }
-}
-
-function rowOf(name: string, figures: CategoryForecast): Cell[] {
-  const dropped = figures.droppedByBudget.value;
-  return [
-    name,
-    rounded(figures.callsPerSecond.value),
-    rounded(figures.bytesPerSecond.value),
-    figures.bytesPerCall === undefined ? '-' : rounded(figures.bytesPerCall.value),
-    figures.gigabytesPerDay.value.toFixed(figures.gigabytesPerDay.value < 1 ? 3 : 1),
-    dropped > 0 ? { text: rounded(dropped), style: 'yellow' } : '0',
-  ];
 }
 
 function rounded(value: number): string {

@@ -1,3 +1,5 @@
+import { UsageError } from './command.ts';
+
 const TOKEN = /("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g;
 
 /** The first name that one object has twice: `JSON.parse` takes the last of them, without a word. */
@@ -12,4 +14,38 @@ export function repeatedName(json: string): string | undefined {
     open.at(-1)?.add(name);
   }
   return undefined;
+}
+
+/**
+ * The object in a file that people edit.
+ * @param otherwise what to do about a file that is not JSON
+ * @throws {UsageError}
+ */
+export function parseObject(content: string, file: string, otherwise: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    throw new UsageError(`${file} is not JSON: ${otherwise}`);
+  }
+  const twice = repeatedName(content);
+  if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
+  return Object(value);
+}
+
+/** Whether each field is right, by its name. */
+export type Forms = Readonly<Record<string, (value: string) => boolean>>;
+
+/** Whether the text is the address of a service. */
+export function isAddress(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
+}
+
+/** Name of the first field of a service that is not as it must be. */
+export function wrongField(service: unknown, forms: Forms): string | undefined {
+  const fields: [string, unknown][] = Object.entries(Object(service));
+  if (!Object.hasOwn(Object(service), 'url')) return 'url';
+  const isRight = ([name, value]: [string, unknown]) =>
+    Object.hasOwn(forms, name) && typeof value === 'string' && forms[name]?.(value) === true;
+  return fields.find((field) => !isRight(field))?.[0];
 }

@@ -1,8 +1,15 @@
-import type { Outcome } from './each-service.ts';
 import type { Format } from './output.ts';
 import type { Service } from './services.ts';
 import { type Cell, type Rows, type TableOptions, textOf } from './table.ts';
 import type { Terminal } from './terminal.ts';
+
+/** What became of a command at one of several services. */
+export interface Outcome {
+  readonly service: string;
+  readonly exitCode: number;
+  /** Present where the service refused, or did not answer. */
+  readonly error?: string;
+}
 
 interface Table {
   readonly header: readonly string[];

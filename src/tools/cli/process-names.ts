@@ -1,6 +1,6 @@
 import type { FleetCalls, FleetResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
-import { clockTime } from '../../wire/words/time.ts';
+import { silentText } from '../../wire/words/change.ts';
 import type { RdcpClient } from '../client/client.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -17,7 +17,7 @@ export async function processNames(
   const { instances = [], lost = [] }: Partial<FleetResponse> = (await client.fleet().catch(() => undefined)) ?? {};
   const names = new Map(instances.map(({ id, host, pid }) => [id, `${host}:${pid}`]));
   for (const { id, host, pid, lastSeenAt } of lost) {
-    names.set(id, `${host}:${pid} (not heard of since ${clockTime(lastSeenAt, now)})`);
+    names.set(id, silentText(`${host}:${pid}`, lastSeenAt, now));
   }
   return ids.map((id) => escapeUnprintable(names.get(id) ?? id));
 }

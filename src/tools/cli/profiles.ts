@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { isIdentifier } from '../../wire/names.ts';
 import { shellWords } from '../../wire/shell-words.ts';
 import { type Terminal, text, UsageError, type Values } from './command.ts';
-import { repeatedName } from './json-text.ts';
+import { isAddress, parseObject, wrongField } from './json-text.ts';
 import { updateFile } from './private-file.ts';
 import { readText } from './read-text.ts';
 
@@ -36,7 +36,7 @@ const DEFAULT_PROFILE = 'default';
 const isCredential = (value: string) => /^[\x21-\x7e]+$/.test(value);
 const isPath = (value: string) => value !== '';
 const FORMS: Readonly<Record<keyof Profile, (value: string) => boolean>> = {
-  url: (value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+  url: isAddress,
   apiKey: isCredential,
   token: isCredential,
   tenant: isIdentifier,
@@ -135,21 +135,13 @@ function statsOf(file: string): Stats | undefined {
 }
 
 function parse(content: string, file: string): ProfilesFile {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    throw new UsageError(`${file} is not JSON: repair it, or remove it and log in again`);
-  }
-  const twice = repeatedName(content);
-  if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
-  const { profiles, groups = {} } = Object(value) as { profiles?: unknown; groups?: unknown };
+  const { profiles, groups = {} } = parseObject(content, file, 'repair it, or remove it and log in again');
   if (typeof profiles !== 'object' || profiles === null) {
     throw new UsageError(`${file} has no profiles: remove it and log in again`);
   }
   const entries = Object.entries(profiles);
   for (const [name, profile] of entries) {
-    const field = wrongField(profile);
+    const field = wrongField(profile, FORMS);
     if (field === undefined) continue;
     throw new UsageError(
       `${file}: '${field}' of profile '${name}' is malformed: run ${shellWords('rdcp', 'login', '--profile', name)}`,
@@ -177,13 +169,4 @@ function groupsOf(groups: unknown, file: string): Groups {
 /** A service or an SRV name, or a group, such as `@checkout`. */
 export function isServiceName(word: string): boolean {
   return isIdentifier(word.replace(/^@/, ''));
-}
-
-/** Name of the first field that is not as `rdcp login` writes it. */
-function wrongField(profile: unknown): string | undefined {
-  const fields: [string, unknown][] = Object.entries(Object(profile));
-  if (!Object.hasOwn(Object(profile), 'url')) return 'url';
-  const isRight = ([name, value]: [string, unknown]) =>
-    Object.hasOwn(FORMS, name) && typeof value === 'string' && FORMS[name as keyof Profile](value);
-  return fields.find((field) => !isRight(field))?.[0];
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { isIdentifier } from '../../wire/names.ts';
 import { type Terminal, UsageError } from './command.ts';
-import { repeatedName } from './json-text.ts';
+import { isAddress, parseObject, wrongField } from './json-text.ts';
 import { fileOf } from './profiles.ts';
 import { readText } from './read-text.ts';
 
@@ -11,6 +11,7 @@ export interface ListedService {
   readonly tenant?: string;
 }
 
+const FORMS = { url: isAddress, tenant: isIdentifier };
 const FORM = '{ "services": { "shop": { "url": "https://shop.internal:9465", "tenant": "acme" } } }';
 
 /**
@@ -38,31 +39,16 @@ function isThere(file: string, named: boolean): boolean {
 }
 
 function parse(content: string, file: string): ReadonlyMap<string, ListedService> {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    throw new UsageError(`${file} is not JSON: it must be such as ${FORM}`);
-  }
-  const twice = repeatedName(content);
-  if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
-  const { services } = Object(value) as { services?: unknown };
+  const { services } = parseObject(content, file, `it must be such as ${FORM}`);
   if (typeof services !== 'object' || services === null || Array.isArray(services)) {
     throw new UsageError(`${file} has no services: it must be such as ${FORM}`);
   }
   const entries = Object.entries(services);
   for (const [name, service] of entries) {
     if (!isIdentifier(name)) throw new UsageError(`${file}: '${name}' is no name: use a-z A-Z 0-9 . _ -`);
-    const field = wrongField(Object(service));
+    const field = wrongField(service, FORMS);
     if (field === undefined) continue;
     throw new UsageError(`${file}: '${field}' of service '${name}' is malformed: it must be such as ${FORM}`);
   }
   return new Map(entries as [string, ListedService][]);
-}
-
-function wrongField(service: Record<string, unknown>): string | undefined {
-  const { url, tenant } = service;
-  if (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return 'url';
-  if (tenant !== undefined && (typeof tenant !== 'string' || !isIdentifier(tenant))) return 'tenant';
-  return Object.keys(service).find((name) => name !== 'url' && name !== 'tenant');
 }

@@ -1,14 +1,28 @@
 import type { State } from '../../wire/words/state.ts';
 import { cut, folded, widthOf } from './fold.ts';
-import type { Style, Terminal } from './terminal.ts';
+
+export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
 
 /** A text, or one with a style where colours are shown. */
 export type Cell = string | { readonly text: string; readonly style: Style };
 
 /** The parts of a terminal that a table uses: colours and width. */
-export type Canvas = Pick<Terminal, 'paint'> & Partial<Pick<Terminal, 'screen'>>;
+export interface Canvas {
+  /** Escapes control characters, and colours the text where colours are shown. */
+  paint(text: string, style: Style | undefined): string;
+  readonly screen?: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
+}
 
 export type Rows = readonly (readonly Cell[])[];
+
+/** A column: its head, and its cell in each row. `false` for one that is not shown. */
+export type Column<T> = false | readonly [head: string, cell: (item: T) => Cell];
+
+/** Head and rows of a table with a row for each item. */
+export function rowsOf<T>(items: readonly T[], columns: readonly Column<T>[]): [header: string[], rows: Cell[][]] {
+  const shown = columns.filter((column) => column !== false);
+  return [shown.map(([head]) => head), items.map((item) => shown.map(([, cell]) => cell(item)))];
+}
 
 export interface TableOptions {
   /** Whether the last cell is cut where it has no room. @default false: it is folded */
@@ -73,7 +87,7 @@ function laidOut(widths: readonly number[], room: number): Place[][] {
 
 /** One line, or more where a cell is folded; none where no cell below has a text. */
 function linesOf(
-  paint: Terminal['paint'],
+  paint: Canvas['paint'],
   row: readonly Cell[],
   places: readonly Place[],
   below: boolean,
@@ -97,7 +111,7 @@ function linesOf(
 }
 
 /** As the terminal will show it, so that its width is known. */
-function escaped(paint: Terminal['paint'], cell: Cell | undefined): Cell {
+function escaped(paint: Canvas['paint'], cell: Cell | undefined): Cell {
   if (typeof cell === 'object') return { text: paint(cell.text, undefined), style: cell.style };
   return paint(cell ?? '', undefined);
 }

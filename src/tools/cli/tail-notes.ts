@@ -1,7 +1,8 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { nameSome } from '../../wire/printable.ts';
 import type { TailCounts, TailEvent, TailOpen } from '../../wire/streams.ts';
-import { counted } from './words.ts';
+import { counted, processesText } from '../../wire/words/count.ts';
+import { tailEndText } from '../../wire/words/tail.ts';
 
 /** After this time without a line a tail says why, in milliseconds. */
 const QUIET_MS = 10_000;
@@ -9,14 +10,6 @@ const QUIET_MS = 10_000;
 const JOINING_MS = 3000;
 /** Least time between two notes about dropped lines, in milliseconds. */
 const DROPPED_MS = 10_000;
-
-const ENDS: Readonly<Record<string, string>> = {
-  expired: 'The time is over.',
-  budget: 'All requested lines have arrived.',
-  revoked: 'The credential has expired or was revoked.',
-  shutdown: 'The service is shutting down.',
-  replaced: 'A newer tail of this machine took its place.',
-};
 
 interface Saying {
   readonly note: (text: string) => void;
@@ -110,7 +103,7 @@ export class TailNotes {
       this.#counts = undefined;
       this.#openedAt = now();
       note(
-        `Tailing ${nameSome(data.categories)} in ${processes(data.instances)} until ${clock(data)}; Ctrl-C ends it.`,
+        `Tailing ${nameSome(data.categories)} in ${processesText(data.instances)} until ${clock(data)}; Ctrl-C ends it.`,
       );
     } else if (event === 'line') {
       this.#lines += 1;
@@ -127,7 +120,7 @@ export class TailNotes {
       this.endedEarly = data.reason !== 'expired' && data.reason !== 'budget';
       this.#shutDown = data.reason === 'shutdown';
       if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
-      else note(ENDS[data.reason] ?? `Ended: ${data.reason}.`);
+      else note(`Ended: ${tailEndText(data.reason)}.`);
     }
   }
 
@@ -140,7 +133,7 @@ export class TailNotes {
     const missing = this.#open.instances - this.#joined.size;
     if (!this.#gathered && waited >= JOINING_MS) {
       this.#gathered = true;
-      if (missing > 0) note(`${this.#joined.size} of ${processes(this.#open.instances)} take part so far.`);
+      if (missing > 0) note(`${this.#joined.size} of ${processesText(this.#open.instances)} take part so far.`);
     }
     if (this.#quiet && waited >= QUIET_MS) {
       this.#quiet = false;
@@ -152,7 +145,7 @@ export class TailNotes {
   summary(): string | undefined {
     if (this.#open === undefined) return undefined;
     if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
-    return `${counted(this.#lines, 'line')} from ${processes(this.#speaking.size)}, ${this.#dropped} dropped.`;
+    return `${counted(this.#lines, 'line')} from ${processesText(this.#speaking.size)}, ${this.#dropped} dropped.`;
   }
 
   #sayDropped(): void {
@@ -185,7 +178,7 @@ export class TailNotes {
     if (this.#joined.size < asked) return;
     this.#gathered = true;
     if (chooses === true) note(`Chosen: ${nameSome([...this.#joined].map((each) => nameOf(each) ?? each))}.`);
-    else if (asked > 1) note(`All ${processes(asked)} take part.`);
+    else if (asked > 1) note(`All ${processesText(asked)} take part.`);
   }
 
   #silence(): string {
@@ -195,8 +188,4 @@ export class TailNotes {
     const asked = Math.max(instances, counted);
     return describeCalls({ ...this.#saying.part, categories, counts, seconds, counted, asked });
   }
-}
-
-function processes(count: number): string {
-  return counted(count, 'process', 'processes');
 }

@@ -1,7 +1,7 @@
 import type { SrvRecord } from 'node:dns';
 import { styleText } from 'node:util';
 import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../../wire/printable.ts';
-import { type Rows, type TableOptions, table } from './table.ts';
+import { type Canvas, type Rows, type Style, type TableOptions, table } from './table.ts';
 
 /** The parts of the process that the command uses. */
 export interface Host {
@@ -47,21 +47,17 @@ export interface Screen {
   once?(event: 'drain', listener: () => void): unknown;
 }
 
-export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
-
 /**
  * Everything a command uses from its process, so that tests can run it in-process. Output may come from a hostile server:
  * control characters are escaped, except line breaks.
  */
-export interface Terminal {
+export interface Terminal extends Pick<Canvas, 'paint'> {
   /** The requested output; safe to pipe. */
   out(text: string): void;
   /** Notes and errors, one line each. */
   note(text: string): void;
   /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
   progress(text: string): void;
-  /** Escapes control characters, and colours the text where colours are shown. */
-  paint(text: string, style: Style | undefined): string;
   /** Writes a line of painted texts to the output. */
   show(painted: string): void;
   /** Writes a table to the output. */

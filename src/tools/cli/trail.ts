@@ -4,6 +4,7 @@ import { openStore } from '../../store/open.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type { RdcpClient } from '../client/client.ts';
+import { askedForMs } from '../client/passing.ts';
 import { UsageError } from './command.ts';
 
 /** Entries per page. Only one page is in memory, however long the trail is. */
@@ -63,7 +64,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
       return await ask();
     } catch (error) {
       if (!isRdcpError(error) || error.code !== 'RDCP_RATE_LIMITED') throw error;
-      await sleep(1000 * Math.max(1, Number(error.headers?.['Retry-After'] ?? 1)));
+      await sleep(Math.max(1000, askedForMs(error, Date.now()) ?? 0));
     }
   }
 }

@@ -5,7 +5,7 @@ import { MAX_HISTORY_SECONDS } from '../../wire/constants.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type { JsonValue, TailCounts, TailEvent, TailLine, TailOpen } from '../../wire/streams.ts';
 import { parseDuration } from '../../wire/time.ts';
-import { counted } from '../cli/words.ts';
+import { counted } from '../../wire/words/count.ts';
 import { bytesOf, MAX_LIST_BYTES } from './answer.ts';
 import { selection } from './look.ts';
 import {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { AuditEntry } from '../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
+import { type AuditEntry, whoText } from '../../wire/audit-messages.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES, MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { CategoryForecast } from '../../wire/streams.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import { parseDuration, timestamp } from '../../wire/time.ts';
-import { categoryOfStatus, isOn, STATES, statesOf } from '../../wire/words/state.ts';
+import { categoriesOf, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
 import { fitting } from './answer.ts';
 import {
@@ -148,10 +148,9 @@ export function status(service: Service, now: () => number): AddTool {
     run: async (_, { client, signal }) => {
       const [answer, session] = await Promise.all([client.status({ signal }), client.session({ signal })]);
       const { otelrdcp_fleet: fleet } = answer;
-      const on = Object.keys(answer.categories).flatMap((category) => {
-        const shown = categoryOfStatus(answer, category);
-        return isOn(shown) ? [{ category, states: [...statesOf(shown, now())] }] : [];
-      });
+      const on = categoriesOf(answer)
+        .filter(isOn)
+        .map((category) => ({ category: category.name, states: [...statesOf(category, now())] }));
       const { taken, omitted } = fitting(on);
       return {
         enabled: answer.enabled,
@@ -165,8 +164,6 @@ export function status(service: Service, now: () => number): AddTool {
   });
 }
 
-const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
-
 export function audit(service: Service, now: () => number): AddTool {
   return tool('audit', service, {
     title: 'Read the audit trail',
@@ -177,7 +174,7 @@ export function audit(service: Service, now: () => number): AddTool {
       limit: z.int().min(1).max(100).default(20),
       action: z.enum(AUDIT_ACTIONS).optional(),
       category: z.string().max(64).optional(),
-      outcome: z.enum(OUTCOMES).optional(),
+      outcome: z.enum(AUDIT_OUTCOMES).optional(),
       tenant,
     }),
     output: z.object({
@@ -215,7 +212,7 @@ export function audit(service: Service, now: () => number): AddTool {
 function entryOf({ timestamp, action, categories, outcome, identity, tenant, source, reason, error }: AuditEntry) {
   return {
     timestamp,
-    who: identity.userId ?? identity.clientId ?? '-',
+    who: whoText(identity) ?? '-',
     ...(source?.userAgent !== undefined && { via: source.userAgent }),
     action,
     categories: [...categories],

@@ -11,6 +11,7 @@ import { MAX_BUDGET_TOTAL, MAX_REASON_LENGTH, RECORDING_SECONDS } from '../../wi
 import type { ControlResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import { parseSelection } from '../cli/names.ts';
+import { controlOptionsOf } from '../client/fields.ts';
 import { figuresOf, selection } from './look.ts';
 import { type AddTool, type Call, duration, type Service, tenant, tool } from './tool.ts';
 
@@ -81,10 +82,7 @@ export function switches(service: Service): Switches {
             temporary: true,
             duration,
             reason,
-            otelrdcp_budget: { calls },
-            ...(target && { otelrdcp_target: target }),
-            ...(filter && { otelrdcp_filter: filter }),
-            ...(when && { otelrdcp_when: when }),
+            ...controlOptionsOf({ target, filter, when, budget: { calls } }),
           },
         },
         { signal: call.signal },

@@ -1,9 +1,9 @@
-import type { AuditedActivation } from '../../wire/audit-messages.ts';
+import { type AuditedActivation, whoText } from '../../wire/audit-messages.ts';
 import type { ChangeRecord } from '../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
 import { partText } from '../../wire/words/activation.ts';
-import { settingText } from '../../wire/words/level.ts';
+import { byText, ENDED, madeText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, EventSource } from './event.ts';
@@ -15,8 +15,8 @@ const MAX_NAMES = 20;
 
 const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {
   change: (entry) => `${changes(entry)}${forTenant(entry)}${by(entry)}${alone(entry)}${because(entry)}`,
-  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the time is over`,
-  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, the budget is used up`,
+  expiry: (entry) => `${states(entry, ' again')}${forTenant(entry)}, ${ENDED.time}`,
+  budget: (entry) => `${states(entry, ' again')}${forTenant(entry)}, ${ENDED.budget}`,
   refusal: (entry) => `${refused(entry)}${forTenant(entry)}${because(entry)}`,
   loss: (entry) => `the store has lost changes${because(entry)}${entry.changes.length > 0 ? `; ${states(entry)}` : ''}`,
   credentials: ({ reason = 'credentials changed' }) => reason,
@@ -69,19 +69,7 @@ function changes(entry: RecordedEntry): string {
 /** Such as `CACHE, DATABASE on for 5m; HTTP off; NOISY quiet below warn for 1h`, `ORDERS recorded for 7d`. */
 function states({ changes: all, otelrdcp_activation: activation, ...entry }: RecordedEntry, after = ''): string {
   if (activation !== undefined) return activationState(entry, activation);
-  const byState = Map.groupBy(
-    all,
-    (change) => `${settingText({ enabled: change.newState, level: change.otelrdcp_level })}${after}${lasting(change)}`,
-  );
-  return [...byState]
-    .map(
-      ([state, some]) =>
-        `${nameSome(
-          some.map(({ category }) => category),
-          { most: MAX_NAMES },
-        )} ${state}`,
-    )
-    .join('; ');
+  return byText(all, (change) => `${madeText(change)}${after}${lasting(change)}`, MAX_NAMES).join('; ');
 }
 
 function activationState(
@@ -107,8 +95,8 @@ function forTenant({ tenant }: RecordedEntry): string {
   return tenant === undefined ? '' : ` for tenant ${tenant.id}`;
 }
 
-function by({ identity: { userId, clientId } }: RecordedEntry): string {
-  const who = userId ?? clientId;
+function by({ identity }: RecordedEntry): string {
+  const who = whoText(identity);
   return who === undefined ? '' : ` by ${who}`;
 }
 

@@ -1,5 +1,7 @@
+import { type Level, TICKET_ATTRIBUTE } from '../constants.ts';
 import type { DiscoveredActivation } from '../messages.ts';
-import type { Instances, When } from '../target.ts';
+import { nameSome } from '../printable.ts';
+import type { Instances, LineFilter, Match, Target, When } from '../target.ts';
 import { levelText } from './level.ts';
 
 type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when' | 'level'>;
@@ -17,7 +19,7 @@ export function partText({ tenant, target, filter, when, level }: Part): string 
     ...Object.entries(target?.match ?? {}).map(
       ([name, value]) => `${name}=${value.startsWith('hmac:') ? '(hidden)' : value}`,
     ),
-    ...(target?.instances === undefined ? [] : [describeInstances(target.instances)]),
+    ...(target?.instances === undefined ? [] : [instancesText(target.instances)]),
     ...(where === undefined ? [] : [`where ${where}`]),
     ...(text === undefined ? [] : [`text ${text}`]),
     ...(sample === undefined ? [] : [`${Number((sample * 100).toPrecision(3))} %`]),
@@ -25,8 +27,57 @@ export function partText({ tenant, target, filter, when, level }: Part): string 
   ].join(', ');
 }
 
+interface Described {
+  readonly target?: Target | undefined;
+  readonly filter?: LineFilter | undefined;
+  readonly when?: When | undefined;
+  readonly record?: true | undefined;
+  readonly level?: Level | undefined;
+}
+
+/**
+ * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
+ * `recording ORDERS`.
+ * @param values whether the values of attributes are shown; they may be personal data
+ * @param state of the categories, such as `on`
+ */
+export function activationText(
+  activation: Described & Pick<DiscoveredActivation, 'categories'>,
+  { values, state }: { readonly values: boolean; readonly state?: string },
+): string {
+  const { categories, when, record } = activation;
+  const names = nameSome(categories);
+  const recorded = when === undefined ? names : `${whenText(when)} of ${names}`;
+  const what = isRecording({ when, record }) ? ['recording', recorded] : [names, state];
+  return `${what.filter((each) => each !== undefined).join(' ')}${workText(activation, values)}`;
+}
+
+/** Whether its lines wait in memory, instead of being written at once. */
+export function isRecording({ when, record }: Pick<Described, 'when' | 'record'>): boolean {
+  return when !== undefined || record === true;
+}
+
+/** A part of the work behind what is done with it: ` for work with user.id=42 in one process, filtered by where`; empty for all. */
+export function workText({ target, filter, level }: Described, values: boolean): string {
+  const work = matchText(target?.match, values);
+  const processes = instancesText(target?.instances);
+  return [
+    work === '' ? '' : ` for work with ${work}`,
+    processes === '' ? '' : ` in ${processes}`,
+    filter === undefined ? '' : `, filtered by ${Object.keys(filter).join(', ')}`,
+    level === undefined ? '' : `, ${levelText(level)}`,
+  ].join('');
+}
+
+/** Attributes of work, such as `user.id=42`. The value of a ticket is a hash, and never shown. */
+export function matchText(match: Match = {}, values = true): string {
+  return Object.entries(match)
+    .map(([name, value]) => (name === TICKET_ATTRIBUTE ? 'the ticket' : values ? `${name}=${value}` : name))
+    .join(' and ');
+}
+
 /** Which processes, in words: `vm:4205`, `version 1.4.2, one process`; empty for all. */
-export function describeInstances({ ids = [], version, count, percent }: Instances = {}): string {
+export function instancesText({ ids = [], version, count, percent }: Instances = {}): string {
   return [
     ...ids,
     ...(version === undefined ? [] : [`version ${version}`]),

@@ -44,22 +44,18 @@ type Reach = Pick<DiscoveredCategory, 'enabled' | 'otelrdcp_settings' | 'otelrdc
 type Category = Reach &
   Pick<DiscoveredCategory, 'temporary' | 'otelrdcp_expiresAt' | 'otelrdcp_level' | 'otelrdcp_recorder'>;
 
-/** A category as the answer of `status` has it. */
-export function categoryOfStatus(answer: StatusResponse, name: string): Category {
-  const { otelrdcp_levels, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded } = answer;
-  const [level, settings, activations] = [
-    otelrdcp_levels?.[name],
-    otelrdcp_settings?.[name],
-    otelrdcp_activations?.[name],
-  ];
-  return {
-    enabled: answer.categories[name] === true,
+/** The categories of a status, as far as it describes them. */
+export function categoriesOf(answer: StatusResponse): readonly (Category & { readonly name: string })[] {
+  const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
+  return Object.entries(answer.categories).map(([name, enabled]) => ({
+    name,
+    enabled,
     temporary: false,
-    ...(level && { otelrdcp_level: level }),
-    ...(settings && { otelrdcp_settings: settings }),
-    ...(activations && { otelrdcp_activations: activations }),
-    ...(otelrdcp_recorded?.[name] && { otelrdcp_recorded: true }),
-  };
+    ...(levels?.[name] && { otelrdcp_level: levels[name] }),
+    ...(settings?.[name] && { otelrdcp_settings: settings[name] }),
+    ...(activations?.[name] && { otelrdcp_activations: activations[name] }),
+    ...(answer.otelrdcp_recorded?.[name] && { otelrdcp_recorded: true as const }),
+  }));
 }
 
 /** The state that a setting gives, in a word. */

@@ -16,7 +16,7 @@ export function between(from: Timestamp, until: Timestamp): string {
 }
 
 /** Local time of the operator, such as `14:05:12`, with the date on another day. */
-export function clockTime(at: Timestamp, now: number): string {
+export function clockTime(at: Timestamp | number, now = Date.now()): string {
   // Swedish writes a time as ISO 8601 does: 2026-01-31 14:05:12.
   const [date = '', time = ''] = new Date(at).toLocaleString('sv').split(' ');
   return date === new Date(now).toLocaleDateString('sv') ? time : `${date} ${time}`;

@@ -1,10 +1,10 @@
 import { changeText } from '../../../wire/change-text.ts';
-import type { WaitingChange } from '../../../wire/messages.ts';
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
+import { rowsOf } from '../table.ts';
 
 export const approve: Command = {
   summary: 'make a change that waits because its key may not make it alone; without an id, list them',
@@ -18,8 +18,17 @@ export const approve: Command = {
       const answer = await client.approvals();
       present(terminal, values, answer, () => {
         if (answer.waiting.length === 0) return terminal.note('No change waits.');
-        const rows = answer.waiting.map((each) => rowOf(each, terminal.now()));
-        terminal.table(['ID', 'CHANGE', 'TENANT', 'BY', 'REASON', 'WHY IT WAITS', 'LEFT'], rows);
+        terminal.table(
+          ...rowsOf(answer.waiting, [
+            ['ID', ({ id }) => id],
+            ['CHANGE', changeText],
+            ['TENANT', ({ tenant }) => tenant ?? '-'],
+            ['BY', ({ by }) => by.clientId ?? by.userId ?? '-'],
+            ['REASON', ({ options }) => String(options?.reason ?? '-')],
+            ['WHY IT WAITS', ({ problem }) => problem],
+            ['LEFT', ({ expiresAt }) => remaining(expiresAt, terminal.now())],
+          ]),
+        );
       });
       return EXIT.done;
     }
@@ -28,16 +37,3 @@ export const approve: Command = {
     return answer.status === 'partial' ? EXIT.partial : EXIT.done;
   },
 };
-
-function rowOf(change: WaitingChange, now: number) {
-  const { id, options, tenant, by, problem, expiresAt } = change;
-  return [
-    id,
-    changeText(change),
-    tenant ?? '-',
-    by.clientId ?? by.userId ?? '-',
-    String(options?.reason ?? '-'),
-    problem,
-    remaining(expiresAt, now),
-  ];
-}

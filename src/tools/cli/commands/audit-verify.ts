@@ -3,6 +3,7 @@ import { type PublicKeys, parsePublicKeys } from '../../../trail/signature.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../../trail/verify.ts';
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { parseTimestamp } from '../../../wire/time.ts';
+import { counted, processesText } from '../../../wire/words/count.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
@@ -10,7 +11,6 @@ import { formatOf } from '../output.ts';
 import { readText } from '../read-text.ts';
 import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
-import { counted } from '../words.ts';
 
 export const auditVerify: Command = {
   summary: 'detect entries that were changed, moved, added or removed; exit code 1 if any were',
@@ -111,7 +111,7 @@ function printVerification(
   { entries, heads, faults, first, cut, lost, pruned }: Verification,
   whole: boolean,
 ): void {
-  const count = `${counted(entries, 'entry', 'entries')} of ${counted(heads.length, 'process', 'processes')}`;
+  const count = `${counted(entries, 'entry', 'entries')} of ${processesText(heads.length)}`;
   if (whole) {
     terminal.out(
       `The trail is whole: ${count}${pruned ? '; older entries were dropped when their retention ended' : ''}.`,

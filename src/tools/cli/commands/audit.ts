@@ -1,5 +1,5 @@
-import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { type AuditEntry, type AuditResponse, actionOf, whoText } from '../../../wire/audit-messages.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
@@ -11,11 +11,10 @@ import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
-import type { Cell } from '../table.ts';
+import { type Cell, type Column, rowsOf } from '../table.ts';
 
 /** `end` is a `reset` of what lasts for a while. */
 const ACTIONS = [...AUDIT_ACTIONS, 'end'] as const;
-const OUTCOMES = ['success', 'partial', 'failed', 'denied'] as const;
 
 export const audit: Command = ofServices({
   summary: 'show the audit trail, newest entry first; audit verify checks it',
@@ -29,7 +28,7 @@ export const audit: Command = ofServices({
       completes: ACTIONS,
       help: 'only this action: enable, end, expire, authorize, token.issue, ...',
     },
-    outcome: { value: 'NAME', completes: OUTCOMES, help: `only ${OUTCOMES.join(', ')}` },
+    outcome: { value: 'NAME', completes: AUDIT_OUTCOMES, help: `only ${AUDIT_OUTCOMES.join(', ')}` },
     category: { value: 'NAME', completes: 'categories', help: 'only entries about this category' },
     client: { value: 'ID', help: 'only entries of this client' },
     cursor: { value: 'CURSOR', help: 'continue where the previous page ended' },
@@ -43,9 +42,7 @@ export const audit: Command = ofServices({
     const client = await connectToRead(terminal, values);
     const answer = await page(client, filter, (entry) => action === undefined || actionOf(entry) === action);
     present(terminal, values, answer, (wide) => {
-      const header = ['TIME', 'WHO', 'ACTION', 'CATEGORIES', 'OUTCOME', ...(wide ? WIDE : []), 'REASON'];
-      const rows = answer.entries.map((entry) => rowOf(entry, wide));
-      terminal.table(header, rows, { newestFirst: true });
+      terminal.table(...rowsOf(answer.entries, columnsOf(wide)), { newestFirst: true });
       if (answer.otelrdcp_next !== undefined)
         terminal.note(`More entries: ${shellWords('--cursor', answer.otelrdcp_next)}`);
     });
@@ -79,7 +76,7 @@ function filterOf(terminal: Terminal, values: Values): LimitedFilter {
   const given = {
     since: instant(terminal, values, 'since'),
     until: instant(terminal, values, 'until'),
-    outcome: oneOf(OUTCOMES, values, 'outcome'),
+    outcome: oneOf(AUDIT_OUTCOMES, values, 'outcome'),
     category: text(values, 'category')?.toUpperCase(),
     client: text(values, 'client'),
     cursor: text(values, 'cursor'),
@@ -96,21 +93,25 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
   return timestamp(Math.max(0, terminal.now() - seconds * 1000));
 }
 
-const WIDE = ['CLIENT', 'METHOD', 'ADDRESS', 'REQUEST'];
-
-function rowOf(entry: AuditEntry, wide: boolean): Cell[] {
-  const { identity, categories, outcome, error, reason, tenant, source, requestId } = entry;
-  const who = identity.userId ?? identity.clientId ?? '-';
-  const more = [identity.clientId, identity.method, source?.address, requestId].map((value) => value ?? '-');
-  const level = entry.otelrdcp_level === undefined ? '' : `, ${levelText(entry.otelrdcp_level)}`;
-  const result = error === undefined ? outcome : `${outcome} ${error}`;
+function columnsOf(wide: boolean): Column<AuditEntry>[] {
   return [
-    entry.timestamp,
-    tenant === undefined ? who : `${who} (${tenant.id})`,
-    `${actionOf(entry)}${level}`,
-    categories.length === 0 ? '-' : wide ? categories.join(', ') : nameSome(categories),
-    outcome === 'denied' || outcome === 'failed' ? { text: result, style: 'red' } : result,
-    ...(wide ? more : []),
-    reason ?? '-',
+    ['TIME', ({ timestamp }) => timestamp],
+    ['WHO', ({ identity, tenant }) => `${whoText(identity) ?? '-'}${tenant === undefined ? '' : ` (${tenant.id})`}`],
+    [
+      'ACTION',
+      (entry) => [actionOf(entry), entry.otelrdcp_level && levelText(entry.otelrdcp_level)].filter(Boolean).join(', '),
+    ],
+    ['CATEGORIES', ({ categories }) => (wide ? categories.join(', ') : nameSome(categories)) || '-'],
+    ['OUTCOME', outcome],
+    wide && ['CLIENT', ({ identity }) => identity.clientId ?? '-'],
+    wide && ['METHOD', ({ identity }) => identity.method ?? '-'],
+    wide && ['ADDRESS', ({ source }) => source?.address ?? '-'],
+    wide && ['REQUEST', ({ requestId }) => requestId ?? '-'],
+    ['REASON', ({ reason }) => reason ?? '-'],
   ];
+}
+
+function outcome({ outcome, error }: AuditEntry): Cell {
+  const text = error === undefined ? outcome : `${outcome} ${error}`;
+  return outcome === 'denied' || outcome === 'failed' ? { text, style: 'red' } : text;
 }

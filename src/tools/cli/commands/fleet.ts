@@ -4,6 +4,7 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
+import { type Column, rowsOf } from '../table.ts';
 
 export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
@@ -16,14 +17,9 @@ export const fleet: Command = ofServices({
   run: async (terminal, values) => {
     const answer = await connect(terminal, values).fleet();
     present(terminal, values, answer, (wide) => {
-      const header = ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'];
       const { lost = [] } = answer;
-      const rows = [...answer.instances, ...lost].map((member) => [
-        ...rowOf(member, answer, lost.includes(member)),
-        ...(wide ? [ownOf(member)] : []),
-      ]);
-      if (wide) header.push('NOT ALL HAVE');
-      terminal.table(header, rows);
+      const columns = columnsOf(answer, (member) => lost.includes(member));
+      terminal.table(...rowsOf([...answer.instances, ...lost], [...columns, wide && ['NOT ALL HAVE', ownOf]]));
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
       const length = instances.length + lost.length;
@@ -38,18 +34,25 @@ function ownOf({ categories }: FleetMember): string {
   return categories === undefined || categories.length === 0 ? '-' : nameSome(categories);
 }
 
-function rowOf(member: FleetMember, { revision, timestamp }: FleetResponse, isLost: boolean): string[] {
-  const { id, host, pid, service, version, applied, pending, lastSeenAt } = member;
-  const silent = Math.max(0, Date.parse(timestamp) - Date.parse(lastSeenAt)) / 1000;
-  return [
-    id,
-    host,
-    String(pid),
-    service,
-    version ?? '-',
-    applied === undefined ? '-' : String(applied),
+function columnsOf(
+  { revision, timestamp }: FleetResponse,
+  isLost: (member: FleetMember) => boolean,
+): Column<FleetMember>[] {
+  const behind = (member: FleetMember) => {
+    const { applied, pending } = member;
+    if (isLost(member)) return 'silent';
     // Without an applied revision the distance is unknown.
-    isLost ? 'silent' : applied === undefined ? (pending ? '?' : '-') : String(revision - applied),
-    `${silent.toFixed(1)} s ago`,
+    return applied === undefined ? (pending ? '?' : '-') : String(revision - applied);
+  };
+  const silent = (at: string) => Math.max(0, Date.parse(timestamp) - Date.parse(at)) / 1000;
+  return [
+    ['ID', ({ id }) => id],
+    ['HOST', ({ host }) => host],
+    ['PID', ({ pid }) => String(pid)],
+    ['SERVICE', ({ service }) => service],
+    ['VERSION', ({ version }) => version ?? '-'],
+    ['APPLIED', ({ applied }) => String(applied ?? '-')],
+    ['BEHIND', behind],
+    ['LAST SEEN', ({ lastSeenAt }) => `${silent(lastSeenAt).toFixed(1)} s ago`],
   ];
 }

@@ -12,6 +12,7 @@ import { duration, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../opt
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { updateFile } from '../private-file.ts';
 import { readText } from '../read-text.ts';
+import { rowsOf } from '../table.ts';
 
 /** What the key may do with categories. All but the first need that. */
 const ALLOW = {
@@ -73,16 +74,17 @@ export const keysList: Command = {
     }));
     present(terminal, values, { keys }, () => {
       const limited = keys.some(({ allow }) => allow !== undefined);
-      const rows = keys.map((key) => [
-        key.id,
-        key.clientId,
-        key.scopes.join(','),
-        key.tenantId ?? key.tenants?.join(',') ?? '-',
-        key.expiresAt ?? 'never',
-        key.state,
-        ...(limited ? [key.allow === undefined ? 'all' : allowText(key.allow)] : []),
-      ]);
-      terminal.table(['ID', 'CLIENT', 'SCOPES', 'TENANT', 'EXPIRES', 'STATE', ...(limited ? ['ALLOWED'] : [])], rows);
+      terminal.table(
+        ...rowsOf(keys, [
+          ['ID', ({ id }) => id],
+          ['CLIENT', ({ clientId }) => clientId],
+          ['SCOPES', ({ scopes }) => scopes.join(',')],
+          ['TENANT', ({ tenantId, tenants }) => tenantId ?? tenants?.join(',') ?? '-'],
+          ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
+          ['STATE', ({ state }) => state],
+          limited && ['ALLOWED', ({ allow }) => (allow === undefined ? 'all' : allowText(allow))],
+        ]),
+      );
     });
   },
 };

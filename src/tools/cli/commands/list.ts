@@ -1,7 +1,7 @@
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../../wire/messages.ts';
 import type { ForecastResponse } from '../../../wire/streams.ts';
-import { type CategoryState, isOn, isRecorded, statesOf } from '../../../wire/words/state.ts';
+import { type CategoryState, isOn, isRecorded, stateOf, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
@@ -11,7 +11,7 @@ import { assertKnown, isSelected, parseSelection, type Selection } from '../name
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
 import { noteReach } from '../reach.ts';
-import { type Cell, state } from '../table.ts';
+import { type Cell, type Column, rowsOf, state } from '../table.ts';
 
 /** How long --measure takes. */
 const MEASURED_FOR = '2s';
@@ -46,10 +46,16 @@ export const list: Command = ofServices({
     const fleet = await fleetOf(terminal, client, discovered);
     present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
       const listed = listedOf(answer.categories, isWhole);
-      const shown = columns(listed, wide, measured);
-      const groups = onFirst(listed).map((category) => rowsOf(category, shown, terminal.now()));
+      const first: Row[] = [];
+      const more = onFirst(listed).map((category): Cell[][] => {
+        const [shown, ...others] = statesOf(category, terminal.now());
+        first.push({ ...category, shown });
+        return others.map((each) => [category.name, state(each.state), each.whom]);
+      });
+      const [header, rows] = rowsOf(first, columns(listed, { wide, measured }));
+      // A row for the category, and one for each further state that it has.
+      const groups = rows.map((row, at) => [row, ...(more[at] ?? [])]);
       const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
-      const header = shown.map(({ name }) => name);
       terminal.table(header, fitting.flat(), { cutsLast: !wide, fleet });
       const folded = answer.categories.length - listed.length;
       const hidden = groups.length - fitting.length;
@@ -93,13 +99,6 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
   return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
 }
 
-/** A row for the category, and one for each further state that it has. */
-function rowsOf(category: DiscoveredCategory, shown: readonly Column[], now: number): Cell[][] {
-  const [first, ...others] = statesOf(category, now);
-  const more = others.map((each): Cell[] => [category.name, state(each.state), each.whom]);
-  return [shown.map(({ cell }) => cell(category, first)), ...more];
-}
-
 /** Rows that a terminal has for categories. */
 function roomOf({ screen }: Terminal): number {
   return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
@@ -129,51 +128,33 @@ function isSwitched(category: DiscoveredCategory): boolean {
   return isOn(category) || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
 }
 
-interface Column {
-  readonly name: string;
-  readonly cell: (category: DiscoveredCategory, shown: CategoryState) => Cell;
+interface Shown {
+  readonly wide: boolean;
+  readonly measured: ForecastResponse | undefined;
 }
 
-function columns(
-  categories: readonly DiscoveredCategory[],
-  wide: boolean,
-  measured: ForecastResponse | undefined,
-): Column[] {
-  const limited = categories.some(
-    ({ otelrdcp_budget, otelrdcp_dropped }) => otelrdcp_budget !== undefined || otelrdcp_dropped !== undefined,
-  );
-  const limits: Column[] = [
-    { name: 'BUDGET', cell: (category) => budget(category, wide) },
-    { name: 'DROPPED', cell: ({ otelrdcp_dropped: dropped }) => String(dropped ?? '-') },
-  ];
-  const reasons: Column[] = [
-    { name: 'DECIDED BY', cell: ({ otelrdcp_origin: origin }) => origin ?? '-' },
-    {
-      name: 'DEFAULT',
-      cell: ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : enabled ? 'on' : 'off'),
-    },
-  ];
-  const parts: Column[] = [
-    { name: 'PROCESSES', cell: ({ otelrdcp_instances: one }) => (one ? `${one.having} of ${one.of}` : '-') },
-  ];
-  const unevaluated: Column[] = [
-    { name: 'NOT EVALUATED', cell: ({ otelrdcp_unevaluated: lines }) => String(lines ?? '-') },
-  ];
-  const filtered = categories.some(({ otelrdcp_unevaluated: lines }) => lines !== undefined);
-  const partial = categories.some(({ otelrdcp_instances: instances }) => instances !== undefined);
-  const adopted = categories.some(({ otelrdcp_source: source }) => source !== undefined);
+type Row = DiscoveredCategory & { readonly shown: CategoryState };
+
+function columns(categories: readonly DiscoveredCategory[], { wide, measured }: Shown): Column<Row>[] {
+  const has = (name: keyof DiscoveredCategory) => categories.some((category) => category[name] !== undefined);
+  const limited = wide || has('otelrdcp_budget') || has('otelrdcp_dropped');
   return [
-    { name: 'CATEGORY', cell: ({ name }) => name },
-    { name: 'STATE', cell: (_, shown) => state(shown.state) },
-    { name: 'FOR', cell: (_, { whom }) => whom },
-    { name: 'CALLS', cell: calls },
-    { name: 'CALLS/S', cell: (category) => rate(category, measured) },
-    ...(partial ? parts : []),
-    ...(limited || wide ? limits : []),
-    ...(wide && filtered ? unevaluated : []),
-    ...(wide ? reasons : []),
-    ...(wide && adopted ? [{ name: 'SOURCE', cell: source }] : []),
-    { name: 'DESCRIPTION', cell: ({ description }) => description },
+    ['CATEGORY', ({ name }) => name],
+    ['STATE', ({ shown }) => state(shown.state)],
+    ['FOR', ({ shown }) => shown.whom],
+    ['CALLS', calls],
+    ['CALLS/S', (category) => rate(category, measured)],
+    has('otelrdcp_instances') && [
+      'PROCESSES',
+      ({ otelrdcp_instances: one }) => (one ? `${one.having} of ${one.of}` : '-'),
+    ],
+    limited && ['BUDGET', (category) => budget(category, wide)],
+    limited && ['DROPPED', ({ otelrdcp_dropped: dropped }) => String(dropped ?? '-')],
+    wide && has('otelrdcp_unevaluated') && ['NOT EVALUATED', ({ otelrdcp_unevaluated: lines }) => String(lines ?? '-')],
+    wide && ['DECIDED BY', ({ otelrdcp_origin: origin }) => origin ?? '-'],
+    wide && ['DEFAULT', ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : stateOf({ enabled }))],
+    wide && has('otelrdcp_source') && ['SOURCE', source],
+    ['DESCRIPTION', ({ description }) => description],
   ];
 }
 

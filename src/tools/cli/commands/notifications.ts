@@ -2,6 +2,7 @@ import type { NotificationReceiver } from '../../../wire/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
+import { rowsOf } from '../table.ts';
 
 export const notifications: Command = {
   summary: 'show where notifications go, and the last deliveries of the process that answers',
@@ -14,15 +15,16 @@ export const notifications: Command = {
       for (const receiver of answer.receivers) {
         terminal.out(lineOf(receiver));
         if (receiver.deliveries.length === 0) continue;
-        const rows = receiver.deliveries.map(({ timestamp, event, outcome, attempts, status, problem, id }) => [
-          timestamp,
-          event,
-          outcome,
-          String(attempts),
-          problem ?? String(status ?? '-'),
-          id,
-        ]);
-        terminal.table(['LAST ATTEMPT', 'EVENT', 'OUTCOME', 'ATTEMPTS', 'ANSWER', 'ID'], rows);
+        terminal.table(
+          ...rowsOf(receiver.deliveries, [
+            ['LAST ATTEMPT', ({ timestamp }) => timestamp],
+            ['EVENT', ({ event }) => event],
+            ['OUTCOME', ({ outcome }) => outcome],
+            ['ATTEMPTS', ({ attempts }) => String(attempts)],
+            ['ANSWER', ({ problem, status }) => problem ?? String(status ?? '-')],
+            ['ID', ({ id }) => id],
+          ]),
+        );
       }
     });
   },

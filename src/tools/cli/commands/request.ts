@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { TICKET_ATTRIBUTE } from '../../../wire/constants.ts';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
@@ -11,7 +13,7 @@ import { categoryNames, namesOf, parseSelection, resolve, type Selection, sugges
 import { duration } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
-import { INSTANCE_OPTIONS, instancesOf } from '../selection-options.ts';
+import { filledOf, INSTANCE_OPTIONS } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
 import { TraceGroups } from '../trace-groups.ts';
 import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
@@ -55,7 +57,7 @@ export const request: Command = {
     const selection = parseSelection(operands);
     const lasting = duration(values, 'for') ?? USUAL;
     const reason = text(values, 'reason');
-    const processes = instancesOf(values);
+    const { target: processes } = filledOf(values, Object.keys(FIELDS.processes) as FieldName[]);
     if (values.tail === true && (values.one === true || values.percent !== undefined)) {
       throw new UsageError(
         '--tail cannot be combined with --one or --percent, which would choose other processes for it',
@@ -64,7 +66,7 @@ export const request: Command = {
     const others = lists(values, 'also');
     if (others.length > 0 && values.tail !== true)
       throw new UsageError('--also is for --tail: it names services to read');
-    if (others.length > 0 && processes.instances !== undefined) {
+    if (others.length > 0 && processes !== undefined) {
       throw new UsageError('--also cannot be combined with --instance or --version, which are about the first service');
     }
     const chosen = await chosenServices(terminal, values);
@@ -72,7 +74,7 @@ export const request: Command = {
     if (several && values.tail !== true) {
       throw new UsageError('a request has one ticket: name one service, or add --tail to read the lines of several');
     }
-    if (several && (others.length > 0 || processes.instances !== undefined)) {
+    if (several && (others.length > 0 || processes !== undefined)) {
       throw new UsageError('several services cannot be combined with --also, --instance or --version');
     }
     const reading = several
@@ -104,7 +106,7 @@ export const request: Command = {
     });
     if (values.tail !== true) return EXIT.done;
     const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');
-    const wanted = wantedOf({ ...values, for: lasting, match: [`rdcp.ticket=${hash}`] });
+    const wanted = wantedOf({ ...values, for: lasting, match: [`${TICKET_ATTRIBUTE}=${hash}`] });
     const shared = { order: new TraceGroups(), ...(several && { services: chosen.each }) };
     try {
       return await readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));

@@ -1,5 +1,5 @@
 import { partOfFleet } from '../../../wire/counted-calls.ts';
-import { categoryOfStatus, statesOf } from '../../../wire/words/state.ts';
+import { categoriesOf, statesOf } from '../../../wire/words/state.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -17,10 +17,10 @@ export const status: Command = ofServices({
     const answer = await client.status();
     const fleet = await fleetOf(terminal, client, answer);
     present(terminal, values, answer, () => {
-      const rows = Object.keys(answer.categories).flatMap((name) =>
-        statesOf(categoryOfStatus(answer, name), terminal.now()).map((each) => [name, state(each.state), each.whom]),
-      );
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
+      const rows = categoriesOf(answer).flatMap((category) =>
+        statesOf(category, terminal.now()).map((each) => [category.name, state(each.state), each.whom]),
+      );
       terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;
       const part = partOfFleet(answer.otelrdcp_instances);

@@ -1,30 +1,30 @@
-import {
-  type ControlAction,
-  EVERYBODY,
-  isQuiet,
-  LEVELS,
-  type Level,
-  MAX_BUDGET_RATE,
-  MAX_BUDGET_TOTAL,
-} from '../../../wire/constants.ts';
-import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
+import { type ControlAction, EVERYBODY, isQuiet, LEVELS, type Level } from '../../../wire/constants.ts';
+import type { ChangeRecord, ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
+import type { Timestamp } from '../../../wire/time.ts';
 import { partText } from '../../../wire/words/activation.ts';
-import { settingText } from '../../../wire/words/level.ts';
+import { appliedText, byText, madeText, NOT_SHARED, staysOff, tenantsText } from '../../../wire/words/change.ts';
 import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
 import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { ControlCommand, ControlOptions, RdcpClient } from '../../client/client.ts';
+import { controlOptionsOf } from '../../client/fields.ts';
 import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, oneOf, wholeNumber } from '../option-values.ts';
+import { duration, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
-import { OUTCOME_OPTIONS, selectionOf as partOf, SELECTION_OPTIONS } from '../selection-options.ts';
-import { state } from '../table.ts';
+import {
+  LIMIT_OPTIONS,
+  limitsOf,
+  OUTCOME_OPTIONS,
+  selectionOf as partOf,
+  SELECTION_OPTIONS,
+} from '../selection-options.ts';
+import { type Column, rowsOf, state } from '../table.ts';
 
 /** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -36,9 +36,7 @@ const LASTING = {
   permanent: { help: 'until it is switched again' },
 } as const satisfies Record<string, Option>;
 const BUDGET = {
-  rate: { value: 'N', help: 'maximum calls per second; more than configured needs admin' },
-  calls: { value: 'N', help: 'end after N calls' },
-  bytes: { value: 'N', help: 'end after N bytes' },
+  ...LIMIT_OPTIONS,
   unlimited: { help: 'no limit on calls (needs admin)' },
 } as const satisfies Record<string, Option>;
 const LEVEL = {
@@ -53,9 +51,6 @@ const COMMON = {
   'dry-run': { help: 'only show what would change' },
   yes: { short: 'y', help: 'do not ask' },
 } as const satisfies Record<string, Option>;
-
-/** Where the store is not shared. */
-const ALONE = 'in this process alone: other processes of the service, if there are any, do not share its store';
 
 const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
 
@@ -243,7 +238,7 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   if (values.permanent === true && !records && (target ?? filter ?? when) !== undefined) {
     throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
   }
-  if (values.permanent === true && (given !== undefined || budget.otelrdcp_budget !== undefined)) {
+  if (values.permanent === true && (given !== undefined || budget !== undefined)) {
     throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
   }
   const level =
@@ -254,10 +249,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   return {
     ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
     ...(reason === undefined ? {} : { reason }),
-    ...budget,
-    ...(target !== undefined && { otelrdcp_target: target }),
-    ...(filter !== undefined && { otelrdcp_filter: filter }),
-    ...(when !== undefined && { otelrdcp_when: when }),
+    ...controlOptionsOf({ target, filter, when, ...(budget && { budget }) }),
+    ...(budget === false && { otelrdcp_budget: false }),
     ...(records && { otelrdcp_record: true as const }),
     ...(records && values.permanent === true && { otelrdcp_permanent: true as const }),
     ...(level !== undefined && { otelrdcp_level: level }),
@@ -267,16 +260,11 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   };
 }
 
-function budgetOf(values: Values): Pick<ControlOptions, 'otelrdcp_budget'> {
-  const limits = {
-    callsPerSecond: wholeNumber(values, 'rate', MAX_BUDGET_RATE),
-    calls: wholeNumber(values, 'calls', MAX_BUDGET_TOTAL),
-    bytes: wholeNumber(values, 'bytes', MAX_BUDGET_TOTAL),
-  };
-  const limited = Object.values(limits).some((value) => value !== undefined);
-  if (values.unlimited !== true) return limited ? { otelrdcp_budget: limits } : {};
-  if (limited) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
-  return { otelrdcp_budget: false };
+function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
+  const limits = limitsOf(values);
+  if (values.unlimited !== true) return limits;
+  if (limits !== undefined) throw new UsageError('--unlimited cannot be combined with --rate, --calls or --bytes');
+  return false;
 }
 
 interface Intent {
@@ -348,14 +336,16 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
     if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
-    const tenants = affected(answer);
+    const tenants = tenantsText(answer);
     if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
-    const lasting = lastingOffs(answer);
-    if (lasting !== undefined) terminal.show(terminal.paint(escapeUnprintable(lasting), 'bold'));
-    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(ALONE);
+    const stays = answer.otelrdcp_dryRun === true ? undefined : staysOff(answer);
+    if (stays !== undefined) {
+      const reset = shellWords('rdcp', 'reset', ...stays.categories, '--tenant', answer.tenant?.id ?? '');
+      terminal.show(terminal.paint(`${stays.text}: ${reset}`, 'bold'));
+    }
+    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(NOT_SHARED);
     if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
-    const missing = pending.length === 0 ? '' : `; still pending: ${pending.join(', ')}`;
-    terminal.out(`\napplied by ${fleet.applied} of ${fleet.instances} processes${missing}`);
+    terminal.out(`\n${appliedText(fleet, pending)}`);
   });
   if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
@@ -365,34 +355,24 @@ function showChanges(
   changes: ControlResponse['changes'],
   { wide, now }: { readonly wide: boolean; readonly now: number },
 ): void {
-  const rows = changes.map(({ category, previousState, newState, expiresAt, otelrdcp_level: level }) => [
-    category,
-    state(stateOf({ enabled: previousState })),
-    state(stateOf({ enabled: newState, level })),
-    expiresAt === undefined ? '-' : remaining(expiresAt, now),
-    ...(wide ? [expiresAt ?? '-'] : []),
-  ]);
-  terminal.table(['CATEGORY', 'WAS', 'NOW', 'FOR', ...(wide ? ['UNTIL'] : [])], rows);
-}
-
-/** The tenants that changes affect, where they were requested for one tenant. */
-function affected({ tenant }: ControlResponse): string | undefined {
-  if (tenant === undefined || tenant.id === EVERYBODY) return undefined;
-  if (tenant.scope === 'tenant-isolated') return `for tenant ${tenant.id} alone`;
-  return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
-}
-
-/** Explains a tenant's permanent off, and how to undo it. */
-function lastingOffs({ action, tenant, changes, otelrdcp_dryRun: dryRun }: ControlResponse): string | undefined {
-  const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
-  if (action === 'reset' || tenant?.scope !== 'tenant-isolated' || dryRun === true || off.length === 0)
-    return undefined;
-  const stays = `${nameSome(off)} off for ${tenant.id}, permanently, also when switched on for everybody`;
-  return `${stays}; to remove the setting: ${shellWords('rdcp', 'reset', ...off, '--tenant', tenant.id)}`;
+  const columns = [
+    ['CATEGORY', ({ category }) => category],
+    ['WAS', ({ previousState }) => state(stateOf({ enabled: previousState }))],
+    ['NOW', ({ newState, otelrdcp_level: level }) => state(stateOf({ enabled: newState, level }))],
+    ['FOR', ({ expiresAt }) => (expiresAt === undefined ? '-' : remaining(expiresAt, now))],
+    wide && ['UNTIL', ({ expiresAt }) => expiresAt ?? '-'],
+  ] satisfies Column<ChangeRecord>[];
+  terminal.table(...rowsOf(changes, columns));
 }
 
 /** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
+
+/** The categories, where the credential may see them. */
+async function knownTo(client: RdcpClient): Promise<readonly DiscoveredCategory[]> {
+  const answer = await client.discovery().catch(() => undefined);
+  return answer?.categories ?? [];
+}
 
 /** Names the categories for which a level means all or nothing: they have debug lines alone. */
 async function noteWithoutLevels(
@@ -402,10 +382,7 @@ async function noteWithoutLevels(
   level: Level | undefined,
 ): Promise<void> {
   if (level === undefined) return;
-  const ask = async (): Promise<readonly DiscoveredCategory[]> => (await client.discovery()).categories ?? [];
-  // Not every credential may ask.
-  const known = await ask().catch(() => []);
-  const flat = known.filter(
+  const flat = (await knownTo(client)).filter(
     ({ name, otelrdcp_source }) => categories.includes(name) && !LEVELED.has(otelrdcp_source?.kind),
   );
   if (flat.length === 0) return;
@@ -430,9 +407,7 @@ async function noteStillOn(
   }
   if (tenant?.id !== EVERYBODY) return;
   const isAsked = (name: string) => categories === 'all' || categories.includes(name);
-  const ask = async () => (await client.discovery()).categories ?? [];
-  const known = await ask().catch(() => []);
-  const left = known.filter(({ name }) => isAsked(name) && !stillOn.includes(name));
+  const left = (await knownTo(client)).filter(({ name }) => isAsked(name) && !stillOn.includes(name));
   for (const category of left.filter(isOn)) {
     const { name } = category;
     terminal.note(
@@ -443,15 +418,16 @@ async function noteStillOn(
 
 /** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
 function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
-  const names = new Map<string, string[]>();
-  for (const { category, newState, effectiveAt, expiresAt, otelrdcp_level: level } of changes) {
-    if (expiresAt === undefined) continue;
-    const time = `for ${between(effectiveAt, expiresAt)}, until ${clockTime(expiresAt, now)}`;
-    const setting = settingText({ enabled: newState, level });
-    const ending = `${dryRun === true ? 'would be ' : ''}${setting} ${time}`;
-    names.set(ending, [...(names.get(ending) ?? []), category]);
-  }
-  return [...names].map(([ending, categories]) => `${nameSome(categories)} ${ending}`);
+  const timed = changes.filter(({ expiresAt }) => expiresAt !== undefined);
+  return byText(timed, (change) => {
+    const time = timeText(change.effectiveAt, change.expiresAt ?? '', now);
+    return `${dryRun === true ? 'would be ' : ''}${madeText(change)} ${time}`;
+  });
+}
+
+/** Such as `for 15m, until 14:05:12`. */
+function timeText(from: Timestamp, until: Timestamp, now: number): string {
+  return `for ${between(from, until)}, until ${clockTime(until, now)}`;
 }
 
 function endedActivations({ action, message }: ControlResponse): boolean {
@@ -465,10 +441,7 @@ function activationLines(answer: ControlResponse, now: number): string[] {
   if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
   if (activation === undefined) return [];
   const { id, expiresAt, record } = activation;
-  const time =
-    expiresAt === undefined
-      ? 'without an end'
-      : `for ${between(timestamp, expiresAt)}, until ${clockTime(expiresAt, now)}`;
+  const time = expiresAt === undefined ? 'without an end' : timeText(timestamp, expiresAt, now);
   const part = partText(activation);
   const state = `${record ? 'recorded' : 'on'}${part === '' ? '' : ` for ${part},`}`;
   const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}${state} ${time}`;

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../../wire/constants.ts';
 import { isRdcpError } from '../../../wire/errors.ts';
-import { lineText } from '../../../wire/line-text.ts';
-import { escapeUnprintable } from '../../../wire/printable.ts';
-import type { JsonValue, TailLine } from '../../../wire/streams.ts';
+import { attributesText, lineText, recordedOf } from '../../../wire/line-text.ts';
+import type { TailLine } from '../../../wire/streams.ts';
+import { messageOf } from '../../../wire/thrown.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import { isPassing } from '../../client/passing.ts';
 import { RdcpResponseError } from '../../client/response-error.ts';
 import type { TailRequest } from '../../client/streams.ts';
-import { PASSING } from '../category-states.ts';
 import { type Command, EXIT, type Terminal, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { type Ask, askEach, conclude } from '../each-service.ts';
@@ -275,8 +275,8 @@ class SourceTail {
           });
           if (!this.notes.interruptedByService || !this.notes.isUnfinished) return;
         } catch (error) {
-          if (!this.notes.isUnfinished || !isRdcpError(error) || !PASSING.has(error.code)) throw error;
-          this.notes.lost(error.message);
+          if (!this.notes.isUnfinished || !isPassing(error)) throw error;
+          this.notes.lost(messageOf(error));
           this.#owners?.release(this);
         }
         await sleep(PAUSE_MS, undefined, { signal: this.#signal });
@@ -351,9 +351,9 @@ class SourceTail {
       this.#inOrder(given, () => terminal.json(name === undefined ? given : withService(given, name)));
       return;
     }
-    const { work, outcome, cut, line } = recordedOf(given);
-    const isNewWork = work !== this.#work && outcome !== undefined;
-    this.#work = work;
+    const { line, work } = recordedOf(given);
+    const isNewWork = work !== undefined && work.id !== this.#work;
+    this.#work = work?.id ?? '';
     const isByTrace = this.#order instanceof TraceGroups;
     const text = lineOf(terminal, line, this.#processes, {
       wide: format === 'wide',
@@ -361,8 +361,8 @@ class SourceTail {
     });
     const prefix =
       name === undefined || isByTrace ? '' : `${terminal.paint(name.padEnd(this.#owners?.width ?? 0), 'bold')} `;
-    const missing = cut === undefined ? '' : `, ${cut} earlier lines cut`;
-    const heading = isNewWork ? terminal.paint(`${escapeUnprintable(outcome)}${missing}:`, 'bold') : undefined;
+    const missing = work?.cut === undefined ? '' : `, ${work.cut} earlier lines cut`;
+    const heading = isNewWork ? terminal.paint(`${work.outcome}${missing}:`, 'bold') : undefined;
     const show = () => {
       if (heading !== undefined) terminal.show(prefix + heading);
       terminal.show(prefix + text);
@@ -442,28 +442,11 @@ class ProcessNames {
     } catch (error) {
       const isOutage = error instanceof RdcpResponseError && error.code === 'RDCP_UNAVAILABLE';
       // Without a shared store there is no list, and the credential may not be allowed to see it.
-      this.#asks = isRdcpError(error) && PASSING.has(error.code);
+      this.#asks = isPassing(error);
       this.#isOne = isRdcpError(error) && error.code === 'RDCP_NOT_FOUND';
       return isOutage;
     }
   }
-}
-
-/** A line without what it says about its work: lines of the same are shown together. */
-function recordedOf(line: TailLine) {
-  const {
-    'rdcp.recorded': _,
-    'rdcp.work.id': id = '',
-    'rdcp.work.outcome': outcome,
-    'rdcp.recorder.cut': cut,
-    ...attributes
-  } = line.attributes ?? {};
-  return {
-    work: `${line.instance} ${id}`,
-    outcome: typeof outcome === 'string' ? outcome : undefined,
-    cut: typeof cut === 'number' ? cut : undefined,
-    line: { ...line, attributes },
-  };
 }
 
 /** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`, with the stacks of errors below. */
@@ -475,7 +458,7 @@ function lineOf(
 ): string {
   const { timestamp, category, tenant, instance, source, traceId, spanId, history } = line;
   const { message, attributes, below } = lineText(line);
-  const given = Object.entries(attributes).map(([name, value]) => ` ${name}=${shownValue(value)}`);
+  const given = attributesText(attributes);
   const trace = traceId === undefined ? [] : [`trace_id=${traceId}`, ...(wide ? [`span_id=${spanId ?? '-'}`] : [])];
   const from = processes.isOne ? undefined : processes.nameOf(instance);
   const origin = [history === true ? 'earlier' : undefined, service, tenant, from, wide ? source : undefined, ...trace];
@@ -483,13 +466,8 @@ function lineOf(
   const text = [
     terminal.paint(timestamp.slice(11), 'dim'),
     terminal.paint(category, 'cyan'),
-    terminal.paint(`${message}${given.join('')}`, undefined),
+    terminal.paint(given === '' ? message : `${message} ${given}`, undefined),
     ...(shown === '' ? [] : [terminal.paint(shown, 'dim')]),
   ].join(' ');
   return [text, ...below.map((each) => terminal.paint(each, 'dim'))].join('\n');
-}
-
-/** In quotes where it could be taken for more than one value. */
-function shownValue(value: JsonValue): string {
-  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }

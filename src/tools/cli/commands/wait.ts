@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRdcpError, RdcpError } from '../../../wire/errors.ts';
+import { RdcpError } from '../../../wire/errors.ts';
 import type { FleetResponse } from '../../../wire/messages.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
+import { isPassing } from '../../client/passing.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { duration } from '../option-values.ts';
@@ -15,8 +16,6 @@ const PATIENCE = '30s';
 const LEAST_MS = 1000;
 /** Longest delay of a timer of Node.js. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** While the service restarts, or is slow. */
-const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
 export const wait: Command = {
   summary: 'wait until every process of the fleet has applied a revision; exit code 3 if the time runs out',
@@ -53,7 +52,7 @@ export const wait: Command = {
       } catch (error) {
         if (interrupted.aborted) break;
         // Processes restart while a release is rolled out, also the one that is asked.
-        if (!isRdcpError(error) || !PASSING.has(error.code)) throw error;
+        if (!isPassing(error)) throw error;
         lost = error;
       }
     }

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { type AuditEntry, whoText } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
@@ -76,7 +76,7 @@ class Actors {
   }
 
   async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(categories.map((category) => [category.name, mark(category)]));
+    const seen = JSON.stringify(categories.map(mark));
     if (!this.#allowed || seen === this.#seen) return this.#known;
     this.#seen = seen;
     try {
@@ -95,10 +95,17 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
     if (outcome !== 'success' && outcome !== 'partial') continue;
     // An activation leaves no record of a change.
     for (const category of activation === undefined ? changes.map((change) => change.category) : categories) {
-      if (!who.has(category)) who.set(category, identity.userId ?? identity.clientId ?? '');
+      if (!who.has(category)) who.set(category, whoText(identity) ?? '');
     }
   }
   return who;
+}
+
+/** The same as long as a category stays as it is. */
+function mark(category: DiscoveredCategory): string {
+  const { name, enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations } = category;
+  const state = [enabled, temporary, otelrdcp_expiresAt, category.otelrdcp_recorded];
+  return JSON.stringify([name, state, otelrdcp_settings, otelrdcp_activations]);
 }
 
 interface View {
@@ -112,20 +119,6 @@ interface View {
 interface Change {
   readonly category: DiscoveredCategory;
   readonly who: string;
-}
-
-/** What a change of a category's state changes. */
-function mark(category: DiscoveredCategory): string {
-  const { enabled, temporary, otelrdcp_expiresAt, otelrdcp_settings, otelrdcp_activations, otelrdcp_recorded } =
-    category;
-  return JSON.stringify([
-    enabled,
-    temporary,
-    otelrdcp_expiresAt,
-    otelrdcp_settings,
-    otelrdcp_activations,
-    otelrdcp_recorded,
-  ]);
 }
 
 /** Shows what is on at first, then what changes. */

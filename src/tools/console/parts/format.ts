@@ -1,16 +1,6 @@
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { formatDuration } from '../../../wire/time.ts';
 
-/** Such as `1 line`, `1,204 lines`. */
-export function counted(count: number, one: string, many: string): string {
-  return `${count.toLocaleString()} ${count === 1 ? one : many}`;
-}
-
-/** For the beginning of a text, or a text that stands alone. */
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 /** At most three digits that matter, with the unit of thousands: `0.3`, `12`, `1.2k`, `3.4M`. */
 export function shortNumber(value: number): string {
   const [size, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 999.5 ? [1e3, 'k'] : [1, ''];
@@ -45,12 +35,6 @@ export function utcTime(date: Date): string {
 /** Hours, minutes and seconds in the browser's zone. */
 export function dayTime(date: Date): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
-}
-
-/** In the browser's zone and the page's form: the time alone for today, with the date before it otherwise. */
-export function clockTime(date: Date, now = new Date()): string {
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return date.toDateString() === now.toDateString() ? dayTime(date) : `${day} ${dayTime(date)}`;
 }
 
 /** At least two digits. */

@@ -1,5 +1,6 @@
+import { clockTime } from '../../../wire/words/time.ts';
 import { now } from '../page.ts';
-import { clockSpan, clockTime, roughSpan, utcTime } from './format.ts';
+import { clockSpan, roughSpan, utcTime } from './format.ts';
 
 /** A point in time: in the browser's zone, with UTC in the title. */
 export function Time({ at }: { readonly at: string }) {
@@ -7,7 +8,7 @@ export function Time({ at }: { readonly at: string }) {
   if (Number.isNaN(date.getTime())) return <span>{at.slice(0, 40)}</span>;
   return (
     <time dateTime={date.toISOString()} title={utcTime(date)}>
-      {clockTime(date)}
+      {clockTime(at)}
     </time>
   );
 }
@@ -17,7 +18,7 @@ export function TimeLeft({ until }: { readonly until: string }) {
   const left = Date.parse(until) - now.value;
   const end = new Date(until);
   return (
-    <time class="clock" dateTime={until} title={`until ${clockTime(end)} (${utcTime(end)})`}>
+    <time class="clock" dateTime={until} title={`until ${clockTime(until)} (${utcTime(end)})`}>
       <span aria-hidden="true">{clockSpan(left)}</span>
       <span class="visually-hidden">{roughSpan(left)} left</span>
     </time>

@@ -3,8 +3,10 @@ import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary }
 import { nameSome } from '../../../wire/printable.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
 import { partText } from '../../../wire/words/activation.ts';
+import { appliedText, NOT_SHARED, silentText, staysOff } from '../../../wire/words/change.ts';
+import { capitalized } from '../../../wire/words/count.ts';
+import { controlOptionsOf } from '../../client/fields.ts';
 import { randomId } from '../../client/random-id.ts';
-import { clockTime } from '../parts/format.ts';
 import { actionOf, type Intent } from './intents.ts';
 import type { ReadPart } from './part.ts';
 import type { Receipt } from './state.ts';
@@ -38,25 +40,15 @@ export function commandOf({
   }
   const forGood = record ? { otelrdcp_permanent: true as const } : { temporary: false };
   const time = seconds === undefined ? forGood : { temporary: true, duration: seconds };
-  const limits =
-    budget === undefined || action === 'disable' || seconds === undefined || record ? {} : { otelrdcp_budget: budget };
-  const { target, filter, when } = part;
-  const only = {
-    ...(target && { otelrdcp_target: target }),
-    ...(filter && { otelrdcp_filter: filter }),
-    ...(when && { otelrdcp_when: when }),
-    ...(record && { otelrdcp_record: record }),
-  };
-  return { action, categories, options: { ...time, ...said, ...limits, ...only } };
+  const limits = action === 'disable' || seconds === undefined || record ? {} : { budget };
+  const only = { ...controlOptionsOf({ ...part, ...limits }), ...(record && { otelrdcp_record: record }) };
+  return { action, categories, options: { ...time, ...said, ...only } };
 }
 
 /** The answer to a change in words: what is so now, for whom, and where. */
-export function receiptOf(
-  { otelrdcp_fleet: fleet, otelrdcp_shared: shared, otelrdcp_tenantKnown: known, ...answer }: ControlResponse,
-  whom: string,
-  processName = (id: string) => id,
-) {
-  const { action, tenant, status, changes, message, categories, otelrdcp_activation: activation } = answer;
+export function receiptOf(response: ControlResponse, whom: string, processName = (id: string) => id) {
+  const { action, status, changes, message, categories, otelrdcp_activation: activation } = response;
+  const { otelrdcp_fleet: fleet, otelrdcp_shared: shared, otelrdcp_tenantKnown: known } = response;
   const parts = [true, false].flatMap((on) => {
     const names = changes.filter(({ newState }) => newState === on).map(({ category }) => category);
     return names.length === 0 ? [] : [`${on ? 'On' : 'Off'}${whom && ` ${whom}`}: ${nameSome(names, { most: 3 })}`];
@@ -67,17 +59,12 @@ export function receiptOf(
     parts.push(`${state}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);
-  const applied = some
-    ? `Applied by ${fleet.applied} of ${fleet.instances}. ${behindText(fleet, processName)}`.trimEnd()
-    : '';
-  const reach = shared === false ? 'In this process alone: its store is not shared with other processes.' : applied;
+  const applied = some ? `${capitalized(progressText(fleet, processName))}.` : '';
+  const reach = shared === false ? `${capitalized(NOT_SHARED)}.` : applied;
   const unknown = known === false ? 'Unknown tenant. ' : '';
   const whole = status === 'success';
-  const lasting =
-    action !== 'reset' &&
-    tenant?.scope === 'tenant-isolated' &&
-    changes.some(({ newState, temporary }) => !newState && !temporary);
-  const off = lasting ? 'Stays off also when it is switched on for everybody, until it is reset. ' : '';
+  const stays = staysOff(response);
+  const off = stays === undefined ? '' : `${stays.text}. `;
   return {
     tone: status === 'failed' ? 'error' : whole && !unknown ? 'good' : 'warning',
     title: `${unknown}${whole ? '' : status === 'failed' ? 'Failed. ' : 'Partial. '}${parts.join('. ') || message}`,
@@ -85,17 +72,14 @@ export function receiptOf(
   } satisfies Omit<Receipt, 'id'>;
 }
 
-/** The processes that have not applied a change, and since when they are not heard of. */
-export function behindText(
-  { pending, lastSeen = {} }: Pick<FleetSummary, 'pending' | 'lastSeen'>,
-  processName: (id: string) => string,
-): string {
-  const late = pending.filter((id) => lastSeen[id] === undefined).map(processName);
-  const silent = Object.entries(lastSeen).map(([id, at]) => `${processName(id)} since ${clockTime(new Date(at))}`);
-  return [
-    ...(late.length > 0 ? [`Behind: ${nameSome(late, { most: 3 })}.`] : []),
-    ...(silent.length > 0 ? [`Not heard of: ${nameSome(silent, { most: 3 })}.`] : []),
-  ].join(' ');
+/** How many processes have applied a change, and which have not. */
+export function progressText(fleet: FleetSummary, processName: (id: string) => string): string {
+  const { pending, lastSeen = {} } = fleet;
+  const names = pending.map((id) => {
+    const at = lastSeen[id];
+    return at === undefined ? processName(id) : silentText(processName(id), at);
+  });
+  return appliedText(fleet, names);
 }
 
 /**

@@ -11,13 +11,14 @@ import { EVERYBODY, RECORDING_SECONDS } from '../../../wire/constants.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { ControlResponse, DiscoveredCategory, SessionResponse, WaitingChange } from '../../../wire/messages.ts';
 import type { StateEvent } from '../../../wire/streams.ts';
+import { askedForMs } from '../../client/passing.ts';
 import { randomId } from '../../client/random-id.ts';
 import { receiptOf } from './change.ts';
 import { type Credential, type SignedIn, signInWith } from './credential.ts';
 import { Follower, type FollowerState, REAL_TIME } from './follower.ts';
 import type { Intent } from './intents.ts';
 import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
-import { askedForMs, type Problem, problemOf } from './problem.ts';
+import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
 import { PageState, type Receipt } from './state.ts';
 

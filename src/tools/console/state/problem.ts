@@ -1,4 +1,5 @@
 import { isRdcpError, RdcpResponseError } from '../../../client.ts';
+import { askedForMs } from '../../client/passing.ts';
 
 /** An error in words for the reader of the page. */
 export interface Problem {
@@ -33,27 +34,14 @@ const OF_STATUS: Readonly<Record<number, readonly [Problem['kind'], string]>> = 
 /** @param now milliseconds since the epoch, to which `Retry-After` is added */
 export function problemOf(error: unknown, now: number): Problem {
   if (!isRdcpError(error)) return { kind: 'failed', title: 'This page failed', detail: messageOf(error) };
-  const retryAt = retryTime(error.headers?.['Retry-After'], now);
-  const rest = { detail: error.message, ...(retryAt !== undefined && { retryAt }) };
+  const pauseMs = askedForMs(error, now);
+  const rest = { detail: error.message, ...(pauseMs !== undefined && { retryAt: now + pauseMs }) };
   if (error.status === 503 && !(error instanceof RdcpResponseError)) {
     return { kind: 'offline', title: 'The server cannot be reached' };
   }
   const failed = error.status >= 500 ? (['failed', 'The server failed'] as const) : undefined;
   const [kind, title] = OF_STATUS[error.status] ?? failed ?? ['invalid', 'The server did not accept the request'];
   return { kind, title, ...rest };
-}
-
-/** The pause that the server asks for with `Retry-After`, in milliseconds. */
-export function askedForMs(error: unknown, now: number): number | undefined {
-  const { retryAt } = problemOf(error, now);
-  return retryAt === undefined ? undefined : retryAt - now;
-}
-
-/** `Retry-After` is a number of seconds or a date (RFC 9110, section 10.2.3). */
-function retryTime(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined;
-  const at = /^\d{1,9}$/.test(header) ? now + Number(header) * 1000 : Date.parse(header);
-  return Number.isNaN(at) ? undefined : at;
 }
 
 function messageOf(error: unknown): string {

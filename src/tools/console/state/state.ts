@@ -9,6 +9,7 @@ import type {
   WellKnownDocument,
 } from '../../../wire/messages.ts';
 import type { EventsFleet, EventsRates, StateEvent } from '../../../wire/streams.ts';
+import { type Categories, categoriesAfter } from '../../client/categories-after.ts';
 import type { Intent } from './intents.ts';
 import type { Problem } from './problem.ts';
 
@@ -65,7 +66,7 @@ export class PageState {
   readonly tenant = signal<string>();
   readonly link = signal<Link>({ state: 'connecting' });
   /** The categories by name, in the order of the server. `undefined` before the first snapshot. */
-  readonly categories = signal<ReadonlyMap<string, DiscoveredCategory>>();
+  readonly categories = signal<Categories>();
   /** The newest one; the last minutes are in the connection's `history`. */
   readonly rates = signal<EventsRates>();
   /** The calls a second of all categories when they were measured last, at a time in milliseconds since the epoch. */
@@ -134,28 +135,15 @@ export class PageState {
   }
 
   /** An event of a newer server changes nothing. */
-  receive({ event, data }: StateEvent): void {
-    if (event === 'snapshot') {
-      batch(() => {
-        this.takeCategories(data.categories);
-        this.fleet.value = data.fleet;
-      });
-    } else if (event === 'category') this.#changeCategory(data);
-    else if (event === 'fleet') this.fleet.value = data;
+  receive(received: StateEvent): void {
+    const { event, data } = received;
+    batch(() => {
+      this.categories.value = categoriesAfter(this.categories.value, received);
+      if (event === 'snapshot') this.fleet.value = data.fleet;
+    });
+    if (event === 'fleet') this.fleet.value = data;
     else if (event === 'rates') this.rates.value = data;
     else if (event === 'audit') this.entries.value = [data, ...this.entries.value].slice(0, MAX_ENTRIES);
-  }
-
-  /** The event has no measurements: those that are known stay. */
-  #changeCategory(changed: Extract<StateEvent, { event: 'category' }>['data']): void {
-    const known = this.categories.value?.get(changed.name);
-    const metrics = known?.metrics ?? { callsTotal: 0, callsPerSecond: 0 };
-    const budget = changed.enabled &&
-      known?.otelrdcp_budget !== undefined && { otelrdcp_budget: known.otelrdcp_budget };
-    const categories = new Map(this.categories.value);
-    categories.set(changed.name, { ...changed, ...budget, metrics });
-    this.categories.value =
-      known === undefined ? new Map([...categories].sort(([a], [b]) => (a < b ? -1 : 1))) : categories;
   }
 
   #forgetTenant(): void {

@@ -1,10 +1,10 @@
 import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
-import { AUDIT_ACTIONS } from '../../../wire/constants.ts';
+import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
+import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/format.ts';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
@@ -123,7 +123,7 @@ function AuditForm({ wanted }: { readonly wanted: Wanted }) {
         ))}
       </datalist>
       {choice('action', 'Action', AUDIT_ACTIONS)}
-      {choice('outcome', 'Result', ['success', 'partial', 'failed', 'denied'])}
+      {choice('outcome', 'Result', AUDIT_OUTCOMES)}
       {field('who', 'Who')}
       {field('text', 'Text', { type: 'search' })}
       {field('since', 'From', { type: 'datetime-local' })}

@@ -4,7 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
-import { behindText } from '../state/change.ts';
+import { progressText } from '../state/change.ts';
 import { href } from '../state/route.ts';
 import type { Receipt } from '../state/state.ts';
 import { tailOf } from './tail/running-tail.ts';
@@ -77,10 +77,10 @@ function Behind() {
   return (
     <div class="banner warning" role="status">
       <strong>
-        {silent ? 'Not every process is heard of' : 'A change is not everywhere yet'}: applied by {fleet.applied} of{' '}
-        {fleet.instances}.
+        {silent ? 'Not every process is heard of' : 'A change is not everywhere yet'}:{' '}
+        <Text value={progressText(fleet, (id) => connection.processName(id))} />.
       </strong>{' '}
-      <Text value={behindText(fleet, (id) => connection.processName(id))} /> <a href={href('fleet')}>Fleet</a>
+      <a href={href('fleet')}>Fleet</a>
     </div>
   );
 }

@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { partOfFleet } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { counted } from '../../../wire/words/count.ts';
 import { isOn } from '../../../wire/words/state.ts';
 import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { counted, shortNumber } from '../parts/format.ts';
+import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import type { Intent } from '../state/intents.ts';

@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks';
 import type { ControlCommand } from '../../../client.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
 import { randomId } from '../../client/random-id.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { capitalized, counted, wholeNumber } from '../parts/format.ts';
+import { wholeNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
@@ -122,10 +123,10 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             ) : (
               <>
                 {source.kind} <Text value={`${source.name} ${source.version ?? ''}`} />
-                {source.count > 1 && `, ${counted(source.count, 'logger', 'loggers')}`}
+                {source.count > 1 && `, ${counted(source.count, 'logger')}`}
                 {source.onByItself !== undefined &&
                   category.otelrdcp_origin === 'default' &&
-                  `, on by itself in ${source.onByItself} of ${counted(source.count, 'source', 'sources')}`}
+                  `, on by itself in ${source.onByItself} of ${counted(source.count, 'source')}`}
               </>
             ),
         }}

@@ -1,9 +1,10 @@
 import type { BudgetState, DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
+import { capitalized, counted } from '../../../wire/words/count.ts';
 import { levelText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, partsOf, stateOf, whomOf } from '../../../wire/words/state.ts';
 import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { capitalized, counted, printable, shortBytes, shortNumber } from '../parts/format.ts';
+import { printable, shortBytes, shortNumber } from '../parts/format.ts';
 import { Text } from '../parts/text.tsx';
 import { TimeLeft } from '../parts/time.tsx';
 import { isForEverybody } from '../state/intents.ts';
@@ -99,7 +100,7 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
       {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
       {category.otelrdcp_recorder && (
         <span title="Lines of work that failed or was slow">
-          {counted(category.otelrdcp_recorder.written, 'line', 'lines')} of failures
+          {counted(category.otelrdcp_recorder.written, 'line')} of failures
         </span>
       )}
       {dropped !== undefined && dropped > 0 && (
@@ -113,7 +114,7 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
 
 function leftOf({ callsLeft, bytesLeft }: BudgetState): string[] {
   return [
-    ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line', 'lines')]),
+    ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line')]),
     ...(bytesLeft === undefined ? [] : [shortBytes(bytesLeft)]),
   ];
 }

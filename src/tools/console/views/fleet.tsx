@@ -1,7 +1,8 @@
 import type { FleetMember } from '../../../wire/messages.ts';
+import { processesText } from '../../../wire/words/count.ts';
 import { connection, now, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { counted, roughSpan, utcTime } from '../parts/format.ts';
+import { roughSpan, utcTime } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { LongRow, LongTable } from '../parts/tables.tsx';
@@ -26,7 +27,7 @@ export function FleetView() {
   const search = route.value.query.get('q') ?? '';
   if (problem?.kind === 'forbidden' && live !== undefined) {
     return (
-      <Empty title={counted(live.instances, 'process', 'processes')}>
+      <Empty title={processesText(live.instances)}>
         <p>
           {live.applied} of {live.instances} have applied the newest change. Which hosts these are is not shown to
           tenants.
@@ -47,7 +48,7 @@ export function FleetView() {
         {(pending > 0 || lost.length === 0) && (
           <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
         )}
-        <span>{counted(all, 'process', 'processes')}</span>
+        <span>{processesText(all)}</span>
         <span>revision {revision}</span>
         <span class="bar">
           {(versions[0]?.[0] === '—' ? [] : versions.slice(0, 5)).map(([version, count]) => (

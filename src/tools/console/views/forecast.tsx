@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeSilence } from '../../../wire/call-counts.ts';
 import type { ForecastResponse } from '../../../wire/streams.ts';
+import { processesText } from '../../../wire/words/count.ts';
 import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { counted, shortBytes, shortNumber } from '../parts/format.ts';
+import { shortBytes, shortNumber } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
 import type { ReadPart } from '../state/part.ts';
@@ -125,7 +126,7 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
           'Text a second': shortBytes(sum('bytesPerSecond')),
           'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
           'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
-          'Measured in': `${answered} of ${counted(asked, 'process', 'processes')}`,
+          'Measured in': `${answered} of ${processesText(asked)}`,
         }}
       />
       {silence !== undefined && <p>{silence}.</p>}

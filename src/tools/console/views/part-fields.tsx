@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { FIELDS } from '../../client/fields.ts';
 import { connection } from '../page.ts';
-import { isLimited, MAX_CONDITIONS, type PartForm } from '../state/part.ts';
+import { isLimited, MAX_CONDITIONS, PART_FIELDS, type PartForm, TEXTS, type TextName } from '../state/part.ts';
 
 interface PartFieldsProps {
   readonly value: PartForm;
@@ -11,9 +12,6 @@ interface PartFieldsProps {
   readonly offersRequest?: boolean;
 }
 
-/** The texts of a form, but for the conditions. */
-type TextName = 'where' | 'text' | 'oneOf' | 'slowerThan' | 'processes' | 'version' | 'share';
-
 /** Fields for whose work, which lines and which processes are meant. */
 export function PartFields({ value, onChange, wrong, disabled = false, offersRequest = false }: PartFieldsProps) {
   const { match, request = false, failed } = value;
@@ -22,48 +20,41 @@ export function PartFields({ value, onChange, wrong, disabled = false, offersReq
   if (!open && isLimited(value)) setOpen(true);
   const set = (change: Partial<PartForm>) => onChange({ ...value, ...change });
   const conditions = match.length < MAX_CONDITIONS ? [...match, ''] : match;
-  const field = (name: TextName, label: string, placeholder: string) => (
-    <label class="field">
-      <span>{label}</span>
-      <input
-        value={value[name]}
-        placeholder={placeholder}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={({ currentTarget }) => set({ [name]: currentTarget.value })}
-      />
-    </label>
-  );
+  const field = (name: TextName) => {
+    const { help, page } = PART_FIELDS[name];
+    return (
+      <label class="field" key={name} title={help}>
+        <span>{page[0]}</span>
+        <input
+          value={value[name]}
+          placeholder={page[1]}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={({ currentTarget }) => set({ [name]: currentTarget.value })}
+        />
+      </label>
+    );
+  };
   return (
     <details class="part" open={open}>
       <summary>Only some work or lines</summary>
       <fieldset class="limit-fields" disabled={disabled} aria-describedby="part-help">
         {conditions.map((condition, at) => (
           <label class="field" key={at}>
-            <span>{at === 0 ? 'Work with' : 'and with'}</span>
+            <span>{at === 0 ? PART_FIELDS.match.page[0] : 'and with'}</span>
             <input
               value={condition}
-              placeholder={at === 0 ? 'user.id=42' : 'name=value'}
+              placeholder={at === 0 ? PART_FIELDS.match.page[1] : 'name=value'}
               disabled={request}
               spellcheck={false}
               onInput={({ currentTarget }) => set({ match: changed(match, at, currentTarget.value) })}
             />
           </label>
         ))}
-        {field('where', 'Lines where', 'rows > 1000')}
-        {field('text', 'Message', 'query*')}
-        {field('oneOf', 'One trace of', '100')}
-        {field('slowerThan', 'Work slower than', '2s')}
-        {connection.has('fleet') && (
-          <>
-            {field('processes', 'Processes', 'shop-1:4200')}
-            {field('version', 'Version of the service', '2.4.1')}
-            {field('share', 'How many processes', '1, or 10%')}
-          </>
-        )}
+        {TEXTS.filter((name) => !(name in FIELDS.processes) || connection.has('fleet')).map(field)}
         <label class="bar check">
           <input type="checkbox" checked={failed} onChange={() => set({ failed: !failed })} />
-          Only work that fails: its lines come when it has ended
+          {PART_FIELDS.failed.page[0]}
         </label>
         {offersRequest && (
           <label class="bar check">

@@ -4,15 +4,18 @@ import type { ControlBudget, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
+import { counted } from '../../../wire/words/count.ts';
+import { clockTime } from '../../../wire/words/time.ts';
+import { FIELDS, type Field, FieldError, readFields } from '../../client/fields.ts';
 import { connection, now, state } from '../page.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { clockTime, counted, exactSpan } from '../parts/format.ts';
+import { exactSpan } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { type ChangeForm, commandOf, RequestIds, readDuration, receiptOf, undoOf } from '../state/change.ts';
 import { type Intent, isReset } from '../state/intents.ts';
-import { EVERYTHING, readPart as partOf } from '../state/part.ts';
+import { EVERYTHING, readPart as partOf, trimmed } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
 import type { Asked } from '../state/state.ts';
 import { Forecast } from './forecast.tsx';
@@ -76,7 +79,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
         ? read
         : undefined;
   const budget = budgetOf(limit);
-  const wrongLimit = budget === 'wrong' ? 'Limits are whole numbers from 1' : undefined;
+  const wrongLimit = typeof budget === 'string' ? budget : undefined;
   const whom = tenant === undefined ? everybodyOf() : `for ${tenant}`;
   const verb = record ? 'Record' : VERBS[intent];
   const form: ChangeForm = {
@@ -84,7 +87,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
     categories,
     seconds,
     reason,
-    budget: budget === 'wrong' ? undefined : budget,
+    budget: typeof budget === 'string' ? undefined : budget,
     ...(typeof readPart === 'object' && { part: readPart }),
     record,
   };
@@ -293,25 +296,21 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped, 
         {wrong ??
           (seconds === undefined
             ? 'Stays until it is switched again.'
-            : `Goes back by itself at ${clockTime(new Date(now.value + seconds * 1000))}.`)}
+            : `Goes back by itself at ${clockTime(now.value + seconds * 1000)}.`)}
       </p>
     </fieldset>
   );
 }
 
-type Limits = Readonly<Partial<Record<keyof ControlBudget, string>>>;
+type Limits = Readonly<Partial<Record<keyof typeof FIELDS.limits, string>>>;
 
-const LIMITS: readonly (readonly [keyof ControlBudget, string])[] = [
-  ['callsPerSecond', 'Lines a second'],
-  ['calls', 'Lines in all'],
-  ['bytes', 'Bytes in all'],
-];
-
-function budgetOf(limits: Limits): ControlBudget | undefined | 'wrong' {
-  const given = Object.entries(limits).filter(([, text]) => text.trim() !== '');
-  if (given.length === 0) return undefined;
-  if (given.some(([, text]) => !/^[1-9]\d{0,8}$/.test(text.trim()))) return 'wrong';
-  return Object.fromEntries(given.map(([name, text]) => [name, Number(text)]));
+/** The budget, or what is wrong with it. */
+function budgetOf(limits: Limits): ControlBudget | undefined | string {
+  try {
+    return readFields(trimmed(limits)).budget;
+  } catch (error) {
+    return error instanceof FieldError ? `Each limit ${error.message}` : String(error);
+  }
 }
 
 interface LimitChoiceProps {
@@ -325,12 +324,12 @@ function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
     <details class="limits">
       <summary>Limit its output</summary>
       <div class="limit-fields">
-        {LIMITS.map(([name, label]) => (
-          <label class="field" key={name}>
-            <span>{label}</span>
+        {(Object.entries(FIELDS.limits) as [keyof Limits, Field][]).map(([name, { page, help }]) => (
+          <label class="field" key={name} title={help}>
+            <span>{page[0]}</span>
             <input
               inputMode="numeric"
-              placeholder="as configured"
+              placeholder={page[1]}
               value={limit[name] ?? ''}
               aria-invalid={wrong !== undefined}
               onInput={({ currentTarget }) => onLimit({ ...limit, [name]: currentTarget.value })}

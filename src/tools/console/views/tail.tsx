@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { TailLine } from '../../../wire/streams.ts';
 import { parseDuration } from '../../../wire/time.ts';
+import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state, tailQuery, useShortcuts } from '../page.ts';
 import { Button, CopyButton } from '../parts/button.tsx';
-import { counted, exactSpan } from '../parts/format.ts';
+import { exactSpan } from '../parts/format.ts';
 import { Menu } from '../parts/menu.tsx';
 import { Empty, Notice } from '../parts/notice.tsx';
 import { onlyWith, partOfQuery, queryOfPart, readPart } from '../state/part.ts';
@@ -17,8 +18,8 @@ import { completionsOf } from './tail/fields.ts';
 import { parseFilter, withTerm } from './tail/filter.ts';
 import { Histogram } from './tail/histogram.tsx';
 import { LineDetails } from './tail/line-details.tsx';
-import type { Row } from './tail/line-log.ts';
 import { LogList } from './tail/log-list.tsx';
+import type { Row } from './tail/row.ts';
 import {
   categoriesOf,
   closeTail,
@@ -268,7 +269,7 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
             ))}
           </datalist>
           <span id="filter-result" class="muted">
-            {filter && `${counted(log.shown.length, 'row', 'rows')} of ${log.size.toLocaleString()}`}
+            {filter && `${counted(log.shown.length, 'row')} of ${log.size.toLocaleString()}`}
           </span>
         </search>
         <Button aria-pressed={log.isHolding} onClick={hold}>

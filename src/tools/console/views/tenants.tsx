@@ -1,8 +1,8 @@
 import type { TenantSummary } from '../../../wire/messages.ts';
+import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
-import { counted } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { LongRow, LongTable } from '../parts/tables.tsx';
@@ -33,7 +33,7 @@ export function TenantsView() {
     <div class="stack">
       <SearchBar label="Search tenant or category" value={search} onSearch={(q) => replaceQuery('tenants', { q })}>
         <span class="muted" role="status">
-          {found.length < total ? `${found.length} of ${total}` : counted(total, 'tenant', 'tenants')}
+          {found.length < total ? `${found.length} of ${total}` : counted(total, 'tenant')}
         </span>
         {chosen !== undefined && <Button onClick={() => choose(undefined)}>Show everybody's settings</Button>}
       </SearchBar>

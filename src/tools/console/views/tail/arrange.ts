@@ -1,4 +1,4 @@
-import type { LineRow, Row } from './line-log.ts';
+import type { LineRow, Row } from './row.ts';
 
 /** How lines are put together for the reader. */
 export interface Arrangement {

@@ -3,7 +3,7 @@ import { now } from '../../page.ts';
 import { Text } from '../../parts/text.tsx';
 import { type FieldCount, fieldsOf } from './fields.ts';
 import { termFor } from './filter.ts';
-import type { Row } from './line-log.ts';
+import type { Row } from './row.ts';
 
 /** The fields of the lines, counted again once a second. */
 export function useFields(rows: readonly Row[], filter: unknown): readonly FieldCount[] {

@@ -1,5 +1,5 @@
 import { fieldOf, plainValue, termFor, wordsOf } from './filter.ts';
-import type { Row } from './line-log.ts';
+import type { Row } from './row.ts';
 
 /** A field of the lines, with its most frequent values. */
 export interface FieldCount {

@@ -1,6 +1,6 @@
 import { allowing } from '../../../../wire/names.ts';
 import type { JsonValue } from '../../../../wire/streams.ts';
-import type { LineRow } from './line-log.ts';
+import type { LineRow } from './row.ts';
 
 /** Start and end of a part of a text. */
 export type Range = readonly [start: number, end: number];

@@ -1,7 +1,8 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { clockTime } from '../../../../wire/words/time.ts';
 import { now } from '../../page.ts';
-import { clockTime, dayTime } from '../../parts/format.ts';
-import type { Row } from './line-log.ts';
+import { dayTime } from '../../parts/format.ts';
+import type { Row } from './row.ts';
 
 const BARS = 80;
 
@@ -62,8 +63,8 @@ export function Histogram({ rows, filter, onBrush }: HistogramProps) {
         )}
       </svg>
       <div class="bar tight axis">
-        <span>{counts.length > 0 && clockTime(new Date(from))}</span>
-        <span>{counts.length > 0 && clockTime(new Date(to))}</span>
+        <span>{counts.length > 0 && clockTime(from)}</span>
+        <span>{counts.length > 0 && clockTime(to)}</span>
       </div>
     </div>
   );

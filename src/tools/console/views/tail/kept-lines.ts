@@ -1,4 +1,4 @@
-import type { LineRow, Row } from './line-log.ts';
+import type { LineRow, Row } from './row.ts';
 import type { TailSettings } from './tail-session.ts';
 
 /** The tab keeps them under this name until it is closed, if the reader wants it. */

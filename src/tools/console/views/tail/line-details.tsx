@@ -1,10 +1,11 @@
 import type { JsonValue } from '../../../../wire/streams.ts';
+import { clockTime } from '../../../../wire/words/time.ts';
 import { Button, CopyButton } from '../../parts/button.tsx';
-import { clockTime, printable, utcTime } from '../../parts/format.ts';
+import { printable, utcTime } from '../../parts/format.ts';
 import { Fields } from '../../parts/tables.tsx';
 import { LongText } from '../../parts/text.tsx';
 import { fieldOf, plainValue, termFor } from './filter.ts';
-import type { LineRow } from './line-log.ts';
+import type { LineRow } from './row.ts';
 import { lineText, traceLink } from './text-of-line.ts';
 
 interface LineDetailsProps {
@@ -77,7 +78,7 @@ export function LineDetails({ row, traceUrl, onTerm, onOnly, onClose }: LineDeta
         of={{
           Time: (
             <time dateTime={timestamp} title={utcTime(new Date(at))}>
-              {clockTime(new Date(at)).replace(/\S*$/, clock)}
+              {clockTime(at).replace(/\S*$/, clock)}
             </time>
           ),
           Process: field('process', process, `${process} (${instance})`),

@@ -1,40 +1,9 @@
+import { attributesText, recordedOf } from '../../../../wire/line-text.ts';
 import type { TailLine } from '../../../../wire/streams.ts';
-import { counted, dayTime } from '../../parts/format.ts';
+import { counted } from '../../../../wire/words/count.ts';
+import { dayTime } from '../../parts/format.ts';
 import type { Filter } from './filter.ts';
-import { attributesText } from './text-of-line.ts';
-
-export type Row = { readonly id: number } & (
-  | {
-      readonly kind: 'line';
-      /** Without what it says about its work. */
-      readonly line: TailLine;
-      /** When the call was made, in milliseconds since the epoch. */
-      readonly at: number;
-      /** The same in the browser's zone: hours, minutes, seconds and milliseconds. */
-      readonly clock: string;
-      /** Name of its process. */
-      readonly process: string;
-      /** Its attributes on one line. */
-      readonly attributes: string;
-      /** The work that it was recorded for, which failed or was slow. */
-      readonly work: RecordedWork | undefined;
-      /** How many equal lines it stands for. @default 1 */
-      readonly times?: number;
-    }
-  /** Status messages of the tail, between the lines. */
-  | { readonly kind: 'note'; readonly text: string; readonly isWarning: boolean; readonly at: number }
-  /** Lines of a trace or of a piece of work, before the first of them. */
-  | { readonly kind: 'group'; readonly key: string; readonly lines: readonly LineRow[]; readonly isOpen: boolean }
-);
-
-export type LineRow = Extract<Row, { kind: 'line' }>;
-export type GroupRow = Extract<Row, { kind: 'group' }>;
-
-interface RecordedWork {
-  readonly id: string;
-  /** What it was and how it ended. */
-  readonly outcome: string;
-}
+import type { LineRow, Row } from './row.ts';
 
 interface LogLimits {
   readonly rows: number;
@@ -124,7 +93,7 @@ export class LineLog {
     const held = this.#held;
     this.#held = [];
     this.#heldSize = 0;
-    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line', 'lines')} dropped during the pause`, true, at);
+    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line')} dropped during the pause`, true, at);
     this.#unseen = 0;
     for (const row of held) this.#append(row);
   }
@@ -202,21 +171,6 @@ export class LineLog {
   #passes(row: Row): boolean {
     return row.kind !== 'line' || this.#filter === undefined || this.#filter.matches(row);
   }
-}
-
-/** A line without what it says about its work, and that work. */
-function recordedOf(received: TailLine): Pick<LineRow, 'line' | 'work'> {
-  if (received.attributes['rdcp.recorded'] !== true) return { line: received, work: undefined };
-  const {
-    'rdcp.recorded': _,
-    'rdcp.work.id': id = '',
-    'rdcp.work.outcome': outcome = '',
-    ...attributes
-  } = received.attributes;
-  return {
-    line: { ...received, attributes },
-    work: { id: `${received.instance} ${id}`, outcome: String(outcome) },
-  };
 }
 
 function sizeOf(row: Row): number {

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { counted } from '../../../../wire/words/count.ts';
 import { Button } from '../../parts/button.tsx';
-import { counted, dayTime, printable } from '../../parts/format.ts';
+import { dayTime, printable } from '../../parts/format.ts';
 import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
 import { durationOf } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
-import type { GroupRow, LineRow, Row } from './line-log.ts';
+import type { GroupRow, LineRow, Row } from './row.ts';
 
 interface LogListProps {
   /** Replaced or appended to; `version` changes with it. */
@@ -268,7 +269,7 @@ function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps)
         ) : (
           <Marked value={work.outcome || 'recorded work'} filter={undefined} />
         )}
-        {` · ${counted(lines.length, 'line', 'lines')} · ${durationOf(lines).toLocaleString()} ms`}
+        {` · ${counted(lines.length, 'line')} · ${durationOf(lines).toLocaleString()} ms`}
         {line.tenant !== undefined && <bdi class="tenant"> {line.tenant}</bdi>}
         <span class="attributes">
           {' '}

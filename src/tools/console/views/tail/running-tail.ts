@@ -5,7 +5,7 @@ import { REAL_TIME } from '../../state/follower.ts';
 import { partOfQuery, readPart } from '../../state/part.ts';
 import { href, type Query } from '../../state/route.ts';
 import { keepLines, takeLines } from './kept-lines.ts';
-import type { Row } from './line-log.ts';
+import type { Row } from './row.ts';
 import { TailSession, type TailSettings } from './tail-session.ts';
 
 // The one tail of this page. It goes on while other views are shown, until it ends or its reader signs out.

@@ -3,10 +3,13 @@ import type { TailEndReason } from '../../../../wire/audit-messages.ts';
 import { describeCalls } from '../../../../wire/call-counts.ts';
 import type { TailCounts, TailEvent, TailLine } from '../../../../wire/streams.ts';
 import type { LineFilter, Target, When } from '../../../../wire/target.ts';
-import { counted } from '../../parts/format.ts';
+import { counted } from '../../../../wire/words/count.ts';
+import { tailEndText } from '../../../../wire/words/tail.ts';
+import { askedForMs } from '../../../client/passing.ts';
 import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
-import { askedForMs, type Problem, problemOf } from '../../state/problem.ts';
-import { LineLog, type LineRow } from './line-log.ts';
+import { type Problem, problemOf } from '../../state/problem.ts';
+import { LineLog } from './line-log.ts';
+import type { LineRow } from './row.ts';
 
 export interface TailSettings {
   readonly categories: readonly string[];
@@ -41,14 +44,6 @@ const QUIET_LINES = 5;
 const QUIET_MS = 10_000;
 
 type End = TailEndReason | 'stopped' | 'refused';
-
-/** Where the reason does not speak for itself. */
-const ENDS: { readonly [R in End]?: string } = {
-  expired: 'the time is over',
-  revoked: 'the credential is no longer accepted',
-  shutdown: 'the server is shutting down',
-  replaced: 'this browser has started another tail',
-};
 
 /** One tail after the other, each over as many connections as it takes, and the lines that they brought. */
 export class TailSession {
@@ -146,7 +141,7 @@ export class TailSession {
     this.phase = 'ended';
     this.#follower.stop();
     this.#noteSilence();
-    this.#note(`The tail has ended: ${ENDS[reason] ?? reason}`);
+    this.#note(`The tail has ended: ${tailEndText(reason)}`);
   }
 
   #noteSilence(): void {
@@ -168,7 +163,7 @@ export class TailSession {
     else if (event === 'dropped') {
       this.dropped += data.count;
       this.#note(
-        `${counted(data.count, 'line', 'lines')} dropped: over the rate, too fast for this page, or lost while the store was away`,
+        `${counted(data.count, 'line')} dropped: over the rate, too fast for this page, or lost while the store was away`,
         true,
       );
     } else if (event === 'instance') {

@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks';
+import { counted, processesText } from '../../../../wire/words/count.ts';
 import { now, state } from '../../page.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
-import { clockSpan, counted } from '../../parts/format.ts';
+import { clockSpan } from '../../parts/format.ts';
 import { tail } from './running-tail.ts';
 import type { TailPhase } from './tail-session.ts';
 
@@ -31,10 +32,10 @@ export function TailStatus() {
       {isRunning && <TimeLeft until={deadline} />}
       {phase === 'running' && (
         <span class={here < asked ? 'wrong' : ''}>
-          {here} of {counted(Math.max(asked, here), 'process', 'processes')}
+          {here} of {processesText(Math.max(asked, here))}
         </span>
       )}
-      <span>{counted(log.lines, 'line', 'lines')}</span>
+      <span>{counted(log.lines, 'line')}</span>
       {dropped > 0 && <span class="wrong">{dropped.toLocaleString()} dropped</span>}
       {log.forgotten > 0 && <span class="muted">the newest {log.size.toLocaleString()} are kept</span>}
     </div>
@@ -46,7 +47,7 @@ export function useTailSummary(phase: TailPhase): void {
   useEffect(() => {
     if (phase === 'idle') return undefined;
     const say = () =>
-      (state.announcement.value = `Tail ${PHASES[phase][1].toLowerCase()}, ${counted(tail.log.lines, 'line', 'lines')}`);
+      (state.announcement.value = `Tail ${PHASES[phase][1].toLowerCase()}, ${counted(tail.log.lines, 'line')}`);
     say();
     if (phase !== 'running') return undefined;
     const timer = setInterval(say, SUMMARY_MS);

@@ -1,17 +1,5 @@
-import type { JsonValue, TailLine } from '../../../../wire/streams.ts';
-
-/** Attributes on one line: `rows=12 sql="select 1"`. */
-export function attributesText(attributes: TailLine['attributes']): string {
-  let text = '';
-  for (const [name, value] of Object.entries(attributes))
-    text += `${text === '' ? '' : ' '}${name}=${valueText(value)}`;
-  return text;
-}
-
-/** A string as it is where that is clear, anything else as JSON. */
-function valueText(value: JsonValue): string {
-  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
-}
+import { attributesText } from '../../../../wire/line-text.ts';
+import type { TailLine } from '../../../../wire/streams.ts';
 
 /** A line as text, for the clipboard. */
 export function lineText(line: TailLine, process: string): string {
