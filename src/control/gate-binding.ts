@@ -285,6 +285,7 @@ export class GateBinding {
     else {
       const settled = state !== undefined || this.#options.overrides[name]?.enabled !== undefined;
       this.#attachment.setBase(index, state?.enabled ?? this.defaults.get(name) === true, settled, level);
+      if (this.#recorded.length === 0) return;
       const isRecorded = this.#isRecorded(name, states.ended);
       this.#options.setRecorded?.(this.#options.gate.categories()[index]!, isRecorded);
     }

@@ -79,6 +79,17 @@ describe('a credential with allow', () => {
     assert.equal(await other.refusedField(enable(['HTTP'], { otelrdcp_level: 'warn' })), 'categories');
   });
 
+  it('records without a budget, since nothing is written, but no longer than it may', async () => {
+    const record = (options: object) => enable(['DB_POOL'], { otelrdcp_record: true, ...options });
+    const { limited, refusedField } = await start({ ...DB, maxBudget: { calls: 1 }, maxDuration: '1h' });
+    const { otelrdcp_activation } = (await limited(record({ duration: 3600 }))).response;
+    assert.deepEqual([otelrdcp_activation?.record, otelrdcp_activation?.budget], [true, undefined]);
+    assert.equal(await refusedField(record({ duration: 3601 })), 'options.duration');
+    assert.equal(await refusedField(record({ otelrdcp_permanent: true })), 'options.duration');
+    const other = await start({ ...DB, actions: ['disable'] });
+    assert.equal(await other.refusedField(record({})), 'action');
+  });
+
   it('ends no activation of other categories by its id', async () => {
     const { control, limited, refusedField } = await start(DB);
     const part = { otelrdcp_filter: { sample: 0.5 } };

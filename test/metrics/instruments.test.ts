@@ -21,6 +21,7 @@ function bench(meter: Meter) {
     enabled: [false, false],
     settings: [] as { temporary: number; permanent: number }[],
     temporary: { global: 0, tenants: 0 },
+    kept: undefined as { bytes: number; seconds: number } | undefined,
     categories: [...CATEGORIES],
     tick: () => {},
   };
@@ -52,6 +53,7 @@ function bench(meter: Meter) {
         ...(state.settings[index] && { tenants: state.settings[index] }),
       })),
     temporaryControls: () => state.temporary,
+    kept: () => state.kept,
   });
   return { state, instruments };
 }
@@ -99,6 +101,16 @@ describe('instruments', () => {
     const ended = await scrape();
     assert.deepEqual(samples(ended, 'rdcp_category_settings', 'rdcp_setting'), { temporary: 0, permanent: 0 });
     assert.deepEqual(samples(ended, 'rdcp_category_settings', 'rdcp_category_name'), { PAYMENTS: 0 });
+  });
+
+  it('show how much is recorded and how far back it reaches, while anything is kept', async () => {
+    const { provider, scrape } = createPrometheus();
+    const { state } = bench(provider.getMeter('rdcp'));
+    assert.doesNotMatch(await scrape(), /^rdcp_recorder_(?:memory_used|reach)\{/m);
+    state.kept = { bytes: 4096, seconds: 41.5 };
+    const text = await scrape();
+    assert.match(text, /^rdcp_recorder_memory_used\{[^}]*\} 4096$/m);
+    assert.match(text, /^rdcp_recorder_reach\{[^}]*\} 41\.5$/m);
   });
 
   it('show a category that is registered after them', async () => {
