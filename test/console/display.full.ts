@@ -8,7 +8,16 @@ import { openView, ROWS, talk } from './views.ts';
 
 // How the page shows on other screens, with the settings that people need, and to readers of the screen.
 
-const VIEWS = ['categories', 'categories/CACHE', 'tail?categories=CACHE', 'audit', 'fleet', 'health', 'tenants'];
+const VIEWS = [
+  'categories',
+  'categories/CACHE',
+  'tail?categories=CACHE',
+  'failures',
+  'audit',
+  'fleet',
+  'health',
+  'tenants',
+];
 
 const SCREENS = {
   'a narrow phone': { viewport: { width: 320, height: 640 } },

@@ -1,5 +1,6 @@
 import { FAILURES_MS } from '../../wire/constants.ts';
 import type { AskedInstances } from '../../wire/streams.ts';
+import { takesTenant } from '../emit/selection.ts';
 import type { Past, PastWork } from '../recorder/types.ts';
 import { type FleetMessage, type Lease, MAX_WORK_TEXT, tapFilterOf } from './fleet-messages.ts';
 import { type Gathering, gather } from './forecasts.ts';
@@ -131,6 +132,8 @@ export async function findFailures(
   });
   const all = answers
     .flatMap(({ works, instance, service }) => works.map((work) => ({ ...work, service, instance })))
+    // As with lines: another tenant's must not pass even if a process did not filter.
+    .filter(({ tenant }) => takesTenant(filter, tenant))
     .sort((one, other) => other.at - one.at);
   const reaches = answers.flatMap(({ reach }) => reach ?? []);
   return {

@@ -13,6 +13,8 @@ import type { LineSpec, PastRequest, TapFilter } from './types.ts';
 
 const id = z.string().max(64);
 const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
+/** Most characters of a page of recorded lines, with room for a long last line in a message. */
+export const MAX_PAGE = 128 * 1024;
 /** Most characters of a text about a piece of work. */
 export const MAX_WORK_TEXT = 512;
 const counts = z.strictObject({
@@ -79,7 +81,7 @@ const schema = z.discriminatedUnion('type', [
     all: z.boolean(),
   }),
   /** The sender wants recorded lines from an index on, of at most so many characters. Repeated until they arrive. */
-  z.strictObject({ type: z.literal('page'), id, from: amount, most: amount }),
+  z.strictObject({ type: z.literal('page'), id, from: amount.int(), most: z.number().min(1).max(MAX_PAGE) }),
   /** The sender wants no more. */
   z.strictObject({ type: z.literal('release'), id }),
   /** The answers. `lines` also says that the sender is tapped. */
@@ -99,7 +101,7 @@ const schema = z.discriminatedUnion('type', [
     type: z.literal('recorded'),
     id,
     instance: id,
-    from: amount,
+    from: amount.int(),
     lines: z.array(z.string()),
     left: amount,
     more: amount,

@@ -1,13 +1,14 @@
 import type { AskedInstances } from '../../wire/streams.ts';
+import { MAX_PAGE } from './fleet-messages.ts';
 import type { Line } from './line.ts';
 
 /** Longest wait for the first lines of a process, in milliseconds. */
 const WAIT_MS = 5000;
 /** A process that has not answered for so long is asked again for the same lines, in milliseconds. */
 const REPEAT_MS = 1000;
-/** Characters that wait for the reader, of all processes together, and those of one page. */
+/** Characters that wait for the reader, of all processes together. */
 const WAITING = 8 * 1024 * 1024;
-const PAGE = { least: 16 * 1024, most: 128 * 1024 };
+const LEAST_PAGE = 16 * 1024;
 
 /** Recorded lines of one process. */
 export interface PastPage {
@@ -57,7 +58,7 @@ export class PastLines {
    */
   constructor(processes: number, now: number, ask: (from: string, next: number, most: number) => void) {
     this.#processes = processes;
-    this.#page = Math.min(PAGE.most, Math.max(PAGE.least, Math.floor(WAITING / 2 / Math.max(1, processes))));
+    this.#page = Math.min(MAX_PAGE, Math.max(LEAST_PAGE, Math.floor(WAITING / 2 / Math.max(1, processes))));
     this.#giveUpAt = now + WAIT_MS;
     this.#ask = ask;
   }
@@ -71,7 +72,8 @@ export class PastLines {
   hear(from: string, page: PastPage, now: number): void {
     this.joined(from);
     const source = this.#sources.get(from);
-    if (source?.next !== page.from) return;
+    // Only the first page comes unasked.
+    if (source?.next !== page.from || (source.left !== undefined && source.askedAt === undefined)) return;
     if (source.left === undefined) this.missed += page.more;
     this.#answered.add(from);
     source.lines.push(...page.lines);
