@@ -1,8 +1,7 @@
 import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
-import type { DebugRecord, Fields, Value } from '../../wire/debug-record.ts';
-import { detached } from '../../wire/detached.ts';
+import type { DebugRecord, Fields } from '../../wire/debug-record.ts';
 import { timestamp } from '../../wire/time.ts';
 import type { ExportedRecord } from './log-exports.ts';
 
@@ -23,29 +22,6 @@ export interface Call {
 
 /** An output. Returns why a call was dropped, otherwise `undefined`. Exceptions are reported once per category. */
 export type Output = (call: Call) => DropCode | undefined;
-
-/** Size of a call in memory beside its message and attributes, in bytes, as measured: `test/emit/memory.full.ts`. */
-export const HELD_BYTES = 300;
-
-/** The call as it can be kept: with copies of its texts. */
-export function keepable(call: Call): Call {
-  const { message, attributes, tenantId } = call;
-  return {
-    ...call,
-    message: detached(message),
-    attributes: keepableValue(attributes) as Fields,
-    tenantId: tenantId === undefined ? undefined : detached(tenantId),
-  };
-}
-
-function keepableValue(value: Value): Value {
-  if (typeof value === 'string') return detached(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(keepableValue);
-  const kept: Fields = { ...(value as Fields) };
-  for (const name in kept) kept[name] = keepableValue(kept[name]!);
-  return kept;
-}
 
 /** Combines the call with its time, by default `epochMs`, and its span. @param span @default the active one */
 export function recordOf(

@@ -49,16 +49,11 @@ export function activationText(
   activation: Described & Pick<DiscoveredActivation, 'categories'>,
   { values, state }: Shown & { readonly state?: string },
 ): string {
-  const { categories, when, record } = activation;
+  const { categories, when } = activation;
   const names = nameSome(categories);
   const recorded = when === undefined ? names : `${whenText(when)} of ${names}`;
   const what = isRecording(activation) ? [`recording ${recorded}`] : [names, state];
   return `${what.filter((each) => each !== undefined).join(' ')}${workText(activation, { values })}`;
-}
-
-/** Whether its lines wait in memory, instead of being written at once. */
-export function isRecording({ when, record }: Pick<Described, 'when' | 'record'>): boolean {
-  return when !== undefined || record === true;
 }
 
 /** Whether its lines wait in memory, instead of being written at once. */
