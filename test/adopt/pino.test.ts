@@ -1,7 +1,7 @@
 // In a process of its own: it patches pino.
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { PINO as source } from '../../src/adopt/pino/pino.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
@@ -45,6 +45,10 @@ it('levels that count downwards, and levels without INFO, are compared as the lo
 });
 
 it('a recorded line has the message and fields that a tail has, whatever changes the lines of a logger', async (t) => {
+  for (const copy of ['pino-8', 'pino']) await compare(t, copy);
+});
+
+async function compare(t: TestContext, copy: string) {
   const settings = [
     {},
     { base: null },
@@ -72,7 +76,7 @@ it('a recorded line has the message and fields that a tail has, whatever changes
     [new Error('failed')],
   ];
   for (const each of settings) {
-    const { pino, out, tap, recordAll, past, gate } = setUp(t, 'pino');
+    const { pino, out, tap, recordAll, past, gate } = setUp(t, copy);
     const child = pino(each as never, out).child({ module: 'child', bound: 1 });
     const say = () =>
       gate.work.runNamed('job', () => {
@@ -88,7 +92,7 @@ it('a recorded line has the message and fields that a tail has, whatever changes
     assert.deepEqual(lines, expected, inspect(each));
     recordAll(false);
   }
-});
+}
 
 it('is adopted, and put back, behind a Proxy', (t) => {
   const { exports: pino } = loadCopy<typeof import('pino').default>('pino');
