@@ -12,6 +12,7 @@ describe('the api entry', () => {
   test('exports what applications need, and no more', () => {
     assert.deepEqual(Object.keys(api).sort(), [
       'category',
+      'recordedLines',
       'runWithAttributes',
       'runWithTenant',
       'runWork',

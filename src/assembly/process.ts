@@ -9,7 +9,6 @@ import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
 import { createInstruments, type Instruments } from '../calls/metrics/instruments.ts';
 import { createMeasurements } from '../calls/metrics/measurements.ts';
 import type { Measurements } from '../calls/metrics/types.ts';
-import { RECORDER_DEFAULTS } from '../calls/recorder/recorder.ts';
 import { WorkFollower } from '../calls/work/match.ts';
 import { type FollowedCluster, followCluster } from '../control/cluster/following.ts';
 import { describeInstance } from '../control/fleet/instance.ts';

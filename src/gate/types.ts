@@ -156,13 +156,17 @@ export interface AttributeFailure {
 export interface RecordedLine {
   /** RFC 3339, UTC, milliseconds. */
   readonly timestamp: string;
+  /** Name of the category. */
   readonly category: string;
+  /** What the call said. */
   readonly message: string;
   /** With secrets masked. */
   readonly attributes: Readonly<Record<string, unknown>>;
   /** The tenant in whose context the call was made. */
   readonly tenant?: string;
+  /** The active trace, 32 hex digits. */
   readonly traceId?: string;
+  /** The active span, 16 hex digits. */
   readonly spanId?: string;
 }
 

@@ -1,4 +1,4 @@
-import type { AUDIT_ACTIONS, AUDIT_OUTCOMES, AuthMethod, ControlAction, Level, SecurityLevel } from './constants.ts';
+import type { AUDIT_ACTIONS, AuthMethod, ControlAction, Level, SecurityLevel } from './constants.ts';
 import type { ChangeRecord, ControlBudget, DiscoveredActivation, RdcpAnswer } from './messages.ts';
 import type { Timestamp } from './time.ts';
 
@@ -7,7 +7,7 @@ import type { Timestamp } from './time.ts';
 /** Kind of an audit entry. See docs/audit.md. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** How it ended; `partial`: not in every process, or not in the store. */
-export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
 /** The identity behind a request, as far as the credential shows it. */
 export interface AuditIdentity {

@@ -94,6 +94,7 @@ const SHOWN_BY_REQUEST: readonly (readonly [RegExp, RegExp])[] = [
   [/"action":"enable"/, /"otelrdcp_fleet"|"status":"success"/],
   [/\/audit/, /"action":"enable"/],
   [/\/forecast/, /"callsPerSecond"/],
+  [/\/failures/, /"failures":\[/],
   [/\/tail/, /event: start\n(data: .*\n)\nevent: open\n\1/],
   [/\/events/, /event: snapshot\n/],
 ];

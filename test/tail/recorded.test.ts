@@ -118,5 +118,5 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   await assert.rejects(of('watcher'), { code: 'RDCP_FORBIDDEN' });
   await assert.rejects(of('admin', { categories: ['HTTP'] }), /needs categories that are recorded; HTTP is not/);
   const { entries } = await client('admin').audit({ action: 'tail' });
-  assert.ok(entries.some(({ reason }) => reason === 'work that failed in the last 1m, of work with user.id'));
+  assert.ok(entries.some(({ reason }) => reason === 'work that failed in the last 1m for work with user.id'));
 });

@@ -231,7 +231,9 @@ describe('one tenant', () => {
       const steps: string[][] = [];
       for (const path of paths) {
         used.length = 0;
-        const method = [PATHS.control, PATHS.approve, PATHS.forecast, PATHS.alerts].some((each) => each === path)
+        const method = [PATHS.control, PATHS.approve, PATHS.forecast, PATHS.failures, PATHS.alerts].some(
+          (each) => each === path,
+        )
           ? 'POST'
           : 'GET';
         const { status } = await server.request(path, {

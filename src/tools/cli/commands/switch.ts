@@ -259,7 +259,8 @@ function settingsOf(verb: Verb, values: Values): ControlOptions {
   };
   const needsEnd = OPTION_RULES.find(({ option, values, lasting }) => {
     const value = settings[option];
-    return lasting !== undefined && value !== undefined && values?.includes(value) !== false;
+    const isAsked = value !== undefined && values?.includes(value) !== false;
+    return lasting !== undefined && isAsked && (!records || option === 'duration');
   });
   if (values.permanent === true && needsEnd !== undefined) {
     const isTimeOrBudget = needsEnd.option === 'duration' || needsEnd.option === 'otelrdcp_budget';
