@@ -25,6 +25,7 @@ function demo(args: readonly string[]): void {
       env: {
         OTEL_SERVICE_NAME: 'shop',
         RDCP_STORE: 'sqlite:shop-control.sqlite',
+        RDCP_RECORD: '*',
         SHOP_COMMAND: 'npx opentelemetry-instrumentation-rdcp',
         ...process.env,
       },

@@ -38,7 +38,7 @@ function thorough(shopUrl: string, control: string, key: string, at: string): st
   const post = `${get} -H 'Content-Type: application/json' ${control}/rdcp/v1/control`;
   const command = `${at}npx rdcp`;
   return `
-The shop is open at ${shopUrl}, and has customers. Its debug output is off.
+The shop is open at ${shopUrl}, and has customers. No debug line is written.
 
 What can be switched on, and how much each says:
   ${get} ${control}/rdcp/v1/discovery
@@ -52,8 +52,8 @@ Off at once, and all others too:
 Who switched what, when and why:
   ${get} ${control}/rdcp/v1/audit
 
-Why do the orders of customer 42 fail? The lines of that user alone, and the same by a header, which takes no code:
-  ${command} tail ORDERS -m user.id=42 --lines 3
+Why did orders of customer 42 fail? The lines of that user in the last minute, and new ones by a header, which takes no code:
+  ${command} tail ORDERS -m user.id=42 --since 1m --lines 3
   ${command} tail ORDERS -m http.request.header.x-customer=42 --lines 3
 
 The same with less typing, in this directory:
@@ -67,12 +67,12 @@ The same with less typing, in this directory:
 /** For the demo, where there is only npx. */
 function brief(shopUrl: string, command: string): string {
   return `
-The shop is open at ${shopUrl}, and has customers. Its debug output is off.
+The shop is open at ${shopUrl}, and has customers. No debug line is written.
 In a second terminal, in this folder: what can be switched on; the lines of customer 42, whose
-orders fail; every database statement here for one minute, then off by itself; who switched
+orders failed a moment ago; every database statement here for one minute, then off by itself; who switched
 what, when and why.
   ${command} list
-  ${command} tail ORDERS -m user.id=42 --lines 3
+  ${command} tail ORDERS -m user.id=42 --since 1m --lines 3
   ${command} enable DATABASE --for 1m --reason 'orders are slow'
   ${command} audit
 `;

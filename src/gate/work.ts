@@ -91,6 +91,11 @@ export class WorkContext {
     return work?.ended === true ? undefined : work;
   }
 
+  /** The same, also once it has ended. */
+  latest(): Work | undefined {
+    return this.#storage.getStore();
+  }
+
   /** Runs `fn` as work with these attributes, and those of the work around it. */
   run<T>(attributes: WorkAttributes, fn: () => T): T {
     const work = this.#inner();

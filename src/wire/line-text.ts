@@ -22,14 +22,15 @@ export interface RecordedWork {
 export function recordedOf(received: TailLine): { readonly line: TailLine; readonly work?: RecordedWork } {
   // Another implementation may leave the attributes out.
   if (received.attributes === undefined) return { line: { ...received, attributes: {} } };
-  if (received.attributes['rdcp.recorded'] !== true) return { line: received };
+  if (received.recorded !== true && received.attributes['rdcp.recorded'] !== true) return { line: received };
   const {
-    'rdcp.recorded': _,
+    'rdcp.recorded': wasWritten,
     'rdcp.work.id': id = '',
     'rdcp.work.outcome': outcome = '',
     'rdcp.recorder.cut': cut,
     ...attributes
   } = received.attributes;
+  if (wasWritten !== true) return { line: { ...received, attributes } };
   const work = { id: `${received.instance} ${id}`, outcome: String(outcome), ...(typeof cut === 'number' && { cut }) };
   return { line: { ...received, attributes }, work };
 }

@@ -1,6 +1,9 @@
 // Every night: five minutes of installs, for the recipes of the documents.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -215,6 +218,59 @@ describe('the recipes, with the packages that they are about', () => {
       });
       assert.equal(code, 0, stderr);
       assert.match(stderr, /^Tests: +1 passed, 1 total$/m);
+    });
+  });
+
+  it('Sentry: an error takes the recorded lines along', async (t) => {
+    const received: string[] = [];
+    const ingest = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text) => received.push(text));
+      request.on('end', () => response.end('{}'));
+    });
+    await once(ingest.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => void ingest.close().closeAllConnections());
+    const program = `${recipeFor('@sentry/node')}
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import { category, runWork } from 'opentelemetry-instrumentation-rdcp/api';
+createRdcp({ server: false, announce: false, recorder: { categories: ['*'] } });
+const hasBegun = () =>
+  runWork('start', () => {
+    category('ORDERS').debug('begins');
+    return recordedLines().length > 0;
+  });
+while (!hasBegun()) await new Promise(setImmediate);
+runWork('order', () => {
+  category('ORDERS').debug('over the credit limit');
+  Sentry.captureException(new Error('refused'));
+});
+await Sentry.flush(5000);
+`;
+    const consumer = await project('sentry', { '@sentry/node': '11' }, { 'main.ts': program });
+    const { port } = ingest.address() as AddressInfo;
+    const child = await running(t, consumer, ['main.ts'], { SENTRY_DSN: `http://key@127.0.0.1:${port}/1` });
+    await until('the error has arrived', () => received.join('').includes('ORDERS over the credit limit'));
+    assert.match(received.join(''), /"debug":\["ORDERS over the credit limit"\]/);
+    await child.end('SIGKILL');
+  });
+
+  it('an error handler of Express writes the recorded lines', async (t) => {
+    const code = recipeWith('express.ErrorRequestHandler').replace(
+      "app.get('/orders/:id', () => {",
+      "app.get('/orders/:id', () => {\n  category('ORDERS').debug('looked for');",
+    );
+    const program = `${code.replace('import { recordedLines }', 'import { category, recordedLines }')}
+import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
+createRdcp({ server: false, announce: false, recorder: { categories: ['*'] } });
+app.listen(Number(process.env.PORT), () => console.log('open'));
+`;
+    const consumer = await project('express-errors', { express: '5' }, { 'main.ts': program });
+    const port = await freePort();
+    const child = await running(t, consumer, ['main.ts'], { PORT: String(port) });
+    await until('it listens', () => child.output.stdout.includes('open'));
+    // The remote control begins in a later turn than the application.
+    await until('the line was written', async () => {
+      assert.equal((await fetch(`http://127.0.0.1:${port}/orders/1`)).status, 500);
+      return child.output.stderr.includes("message: 'looked for'");
     });
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { AsyncResource } from 'node:async_hooks';
 import { describe, it, type TestContext } from 'node:test';
 import { createSink } from '../../src/calls/emit/sink.ts';
 import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
@@ -212,6 +213,16 @@ describe('the lines of the current work', () => {
       ]);
       gate.work.runNamed('inner', () => assert.deepEqual(lines(), []));
     });
+  });
+
+  it('are still there for a reporter that takes longer than the work, and hold no memory for it', async (t) => {
+    const { gate, orders } = recording(t);
+    const reported = gate.work.runNamed('order', () => {
+      orders.debug('placed');
+      gate.work.runNamed('payment', () => orders.debug('refused'));
+      return { later: AsyncResource.bind(() => gate.recordedLines().map(({ message }) => message)) };
+    });
+    assert.deepEqual(reported.later(), ['placed', 'refused']);
   });
 });
 

@@ -43,7 +43,7 @@ export interface SelectionOptions {
   readonly work: {
     matching<T>(): Matching<T>;
     /** How work ends. */
-    readonly outcomes: Pick<WorkOutcomes, 'current' | 'currentWork' | 'watch'>;
+    readonly outcomes: Pick<WorkOutcomes, 'current' | 'currentWork' | 'latest' | 'watch'>;
   };
   /** Returns a number from 0 to 1. */
   readonly random: () => number;

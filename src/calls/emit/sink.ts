@@ -45,7 +45,12 @@ const NO_WORK: SelectionOptions = {
         of: () => [...items],
       };
     },
-    outcomes: { current: () => undefined, currentWork: () => undefined, watch: () => () => {} },
+    outcomes: {
+      current: () => undefined,
+      currentWork: () => undefined,
+      latest: () => undefined,
+      watch: () => () => {},
+    },
   },
   random: Math.random,
 };

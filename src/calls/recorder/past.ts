@@ -84,6 +84,14 @@ export class KeptPast implements Past {
     return { lines: found.lines, more: found.more };
   }
 
+  /** The lines of the work that was kept at a position. */
+  linesAt(position: number): readonly PastLine[] {
+    const entry = this.#options.ring.at(position);
+    if (entry === undefined) return [];
+    const work = readWork(entry);
+    return readLines(entry).flatMap((line) => this.#lineOf(work, line) ?? []);
+  }
+
   async works(query: PastQuery): Promise<PastWorks> {
     const when = query.when ?? { failed: true };
     const works: PastWork[] = [];

@@ -104,6 +104,10 @@ class Recording {
   /** Calls at the beginning of {@link slots} whose texts were copied. */
   copied = 0;
   isOpen = false;
+  /** Whether its calls are those of the work around it now. */
+  joined = false;
+  /** Where it is among finished work. */
+  keptAt: number | undefined;
 
   constructor(owner: Recorder, id: string) {
     this.owner = owner;
@@ -112,7 +116,7 @@ class Recording {
 }
 
 export interface RecorderOptions {
-  readonly works: Pick<WorkOutcomes, 'currentWork' | 'watch'>;
+  readonly works: Pick<WorkOutcomes, 'currentWork' | 'latest' | 'watch'>;
   readonly limits: RecorderLimits;
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
@@ -128,7 +132,7 @@ export interface RecorderOptions {
  * work for a while. Bounded in every direction.
  */
 export class Recorder {
-  readonly past: Past;
+  readonly #kept: KeptPast;
   /** Whether the process ends: what is written then must not wait. */
   ending = false;
   readonly #options: RecorderOptions;
@@ -158,7 +162,7 @@ export class Recorder {
     this.#options = options;
     this.#ring = new Ring(limits.keepBytes);
     this.#nextId = Math.floor(random() * 2 ** 32);
-    this.past = new KeptPast({
+    this.#kept = new KeptPast({
       ...options,
       ring: this.#ring,
       keepSeconds: limits.keepSeconds,
@@ -166,6 +170,10 @@ export class Recorder {
       began: () => this.#since,
       open: () => [...this.#open.values()].flatMap(({ slots }) => slots),
     });
+  }
+
+  get past(): Past {
+    return this.#kept;
   }
 
   /** Records calls of a category. @returns a function that ends it */
@@ -206,14 +214,27 @@ export class Recorder {
     return this.#counts.get(index);
   }
 
-  /** What was recorded so far of the current piece of work. */
+  /** What was recorded so far of the current piece of work; of work that has just ended too: reporters of errors take their time. */
   currentLines(): readonly RecordedLine[] {
-    const piece = this.#options.works.currentWork()?.followed;
-    const slots = (piece && this.#ownOf(piece)?.slots) ?? [];
-    return slots.map((slot) => {
-      const { severity: _, ...line } = this.#recordOf(slot);
-      return line;
-    });
+    let piece = this.#options.works.latest();
+    let recording = piece && this.#ownOf(piece);
+    // Work inside other work that ended well has become a part of that.
+    while (piece?.around !== undefined && recording?.joined === true) {
+      piece = piece.around;
+      recording = this.#ownOf(piece);
+    }
+    if (recording === undefined) return [];
+    const { keptAt, slots } = recording;
+    const lines = keptAt === undefined ? slots.map((slot) => this.#recordOf(slot)) : this.#kept.linesAt(keptAt);
+    return lines.map(({ timestamp, category, message, attributes, tenant, traceId, spanId }) => ({
+      timestamp,
+      category,
+      message,
+      attributes,
+      ...(tenant !== undefined && { tenant }),
+      ...(traceId !== undefined && { traceId }),
+      ...(spanId !== undefined && { spanId }),
+    }));
   }
 
   /** Records a call of the current work. */
@@ -389,12 +410,16 @@ export class Recorder {
     const { around } = piece;
     const isPart = around !== undefined && !around.ended;
     // Work inside other work that ended well is a part of that.
-    if (!isPart || piece.failure !== undefined) this.#keep(piece, recording.id, recording.slots);
+    if (!isPart || piece.failure !== undefined) recording.keptAt = this.#keep(piece, recording.id, recording.slots);
     if (isPart && recording.slots.length > 0) this.#join(around, recording);
     else this.#countForgotten(recording.slots);
+    // An async context, such as that of a connection, can hold on to work that has ended.
+    recording.slots = [];
   }
 
-  #join(around: PieceOfWork, { slots, bytes, cut }: Recording): void {
+  #join(around: PieceOfWork, recording: Recording): void {
+    const { slots, bytes, cut } = recording;
+    recording.joined = true;
     const outer = this.#recordingOf(around, slots[0]!.active);
     outer.slots = [...outer.slots, ...slots].sort((one, other) => one.order - other.order);
     outer.copied = 0;
@@ -405,13 +430,14 @@ export class Recorder {
     while (outer.slots.length > callsPerWork || outer.bytes > bytesPerWork) this.#cutOldest(outer);
   }
 
-  #keep(piece: PieceOfWork, id: string, slots: readonly Slot[]): void {
+  /** @returns its position among finished work */
+  #keep(piece: PieceOfWork, id: string, slots: readonly Slot[]): number | undefined {
     const { limits, clock } = this.#options;
-    if (limits.keepSeconds === 0) return;
+    if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
-    if (kept.length === 0 && piece.failure === undefined) return;
+    if (kept.length === 0 && piece.failure === undefined) return undefined;
     for (const slot of kept) slot.isKept = true;
-    this.#ring.add(keptWork({ id, endedAt: clock.now(), piece, slots: kept }));
+    return this.#ring.add(keptWork({ id, endedAt: clock.now(), piece, slots: kept }));
   }
 
   /** Whether some part of its category takes a call. */

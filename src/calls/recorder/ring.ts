@@ -60,16 +60,17 @@ export class Ring {
     return this.#lostUntil;
   }
 
-  /** @returns whether it was added: one that is larger than the ring is not */
-  add({ endedAt, failed, milliseconds, categories, head, lines }: RingEntry): boolean {
+  /** @returns its position; `undefined` for one that is larger than the ring, and is not added */
+  add({ endedAt, failed, milliseconds, categories, head, lines }: RingEntry): number | undefined {
     const headBytes = Buffer.byteLength(head);
     const from = AT.categories + 2 * categories.length;
     const length = from + headBytes + Buffer.byteLength(lines);
-    if (length + 4 > this.#size) return false;
+    if (length + 4 > this.#size) return undefined;
     this.#memory ??= Buffer.allocUnsafeSlow(this.#size);
     const memory = this.#memory;
     this.#makeRoom(length);
-    const start = this.#end % this.#size;
+    const position = this.#end;
+    const start = position % this.#size;
     memory.writeUInt32LE(length, start + AT.length);
     memory.writeUInt32LE(headBytes, start + AT.head);
     memory.writeDoubleLE(endedAt, start + AT.endedAt);
@@ -81,7 +82,12 @@ export class Ring {
     memory.write(lines, start + from + headBytes);
     this.#end += length;
     this.#entries += 1;
-    return true;
+    return position;
+  }
+
+  /** The entry at a position; `undefined` once it had to make room. */
+  at(position: number): StoredEntry | undefined {
+    return position < this.#first || this.#entries === 0 ? undefined : this.#read(position);
   }
 
   /** Drops entries that ended before. */

@@ -157,6 +157,12 @@ export class WorkOutcomes implements WorkObserver {
     return this.currentWork()?.followed;
   }
 
+  /** What {@link current} is, also once it has ended. */
+  latest(): PieceOfWork | undefined {
+    const followed = this.#context.latest()?.followed;
+    return followed instanceof PieceOfWork ? followed : undefined;
+  }
+
   /** The work that is done now, of which {@link current} is the whole. */
   currentWork(): WorkOfPiece | undefined {
     const work = this.#context.current();
