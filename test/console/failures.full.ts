@@ -25,5 +25,5 @@ browserTest('work that failed is listed, and its recorded lines open in the tail
   await main.getByText('1 failure').waitFor();
   await main.getByRole('button', { name: /order failed after/ }).click();
   await main.getByText('of customer 42').waitFor();
-  await main.getByText('all recorded lines have come').waitFor();
+  await main.getByText('all recorded lines have arrived').waitFor();
 });

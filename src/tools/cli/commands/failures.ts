@@ -9,7 +9,7 @@ import { ofServices } from '../each-service.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
 import { duration, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
-import { SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
+import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 import type { Cell } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
 import { readLines } from './tail.ts';
@@ -24,7 +24,8 @@ export const failures: Command = ofServices({
     'slower-than': { value: '2s', help: 'also work that took longer' },
     limit: { value: 'N', help: `maximum number, 1 to ${MAX_FAILURES} (default: 50)` },
     open: { value: 'N', help: 'show the lines of one: its number in the list, or its id (-o wide)' },
-    ...SELECTION_OPTIONS,
+    ...(SELECTION_OPTIONS.match && { match: SELECTION_OPTIONS.match }),
+    ...INSTANCE_OPTIONS,
     ...CONNECTION_OPTIONS,
   },
   notes: [
