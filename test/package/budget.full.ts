@@ -12,7 +12,7 @@ import type { Report } from '../../benchmarks/measurement.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 
 const MOST_FILES = 300;
-const MOST_BYTES = 8_000_000;
+const MOST_BYTES = 5_500_000;
 
 /** Ratios, megabytes and counts, by their names in the benchmarks `import` and `start-up`. */
 const MOST: Readonly<Record<string, number>> = {
