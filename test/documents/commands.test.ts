@@ -132,6 +132,7 @@ describe('shell code of the documents, page by page and in the order of the page
     service = createRdcp({
       ...{ server: { port: 0 }, announce: false, emit: { to: () => undefined } },
       tenancy: { isolation: 'organization' },
+      recorder: { categories: ['ORDERS'] },
       security: {
         apiKeys: [operator.record],
         tokens: {
