@@ -1,6 +1,7 @@
 export { issueTicket } from '../src/access/tickets/issue.ts';
 export { openTickets } from '../src/access/tickets/open.ts';
 export { createSink } from '../src/calls/emit/sink.ts';
+export { RECORDER_DEFAULTS } from '../src/calls/recorder/recorder.ts';
 export { Relay } from '../src/calls/tail/relay.ts';
 export { WorkFollower } from '../src/calls/work/match.ts';
 export { createFleet } from '../src/control/fleet/fleet.ts';

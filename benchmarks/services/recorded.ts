@@ -1,4 +1,5 @@
-// A small Koa service with twenty debug points in each request, and its remote control on a port of its own.
+// A small Koa service with twenty debug points in each order, and its remote control on a port of its own. Its argument is how long
+// finished work is kept, in seconds.
 
 import Router from '@koa/router';
 import Koa from 'koa';
@@ -15,6 +16,7 @@ const rdcp = createRdcp({
   announce: false,
   security: { apiKeys: [{ id: 'key', hash: API_KEY_HASH, clientId: 'benchmark', scopes: ['control'] }] },
   limits: { controlPerMinute: 1e6, readPerMinute: 1e6 },
+  recorder: { keepSeconds: Number(process.argv[2]) },
 });
 const { url: remoteControl } = await rdcp.listen();
 const order = Array.from({ length: 20 }, (_, index) => ({
@@ -26,6 +28,14 @@ const order = Array.from({ length: 20 }, (_, index) => ({
 const router = new Router();
 router.get('/remote-control', (ctx) => {
   ctx.body = remoteControl;
+});
+router.get('/prices', (ctx) => {
+  ctx.body = {
+    lines: order.map(({ sku, quantity, cents }) => {
+      const discount = quantity >= 5 ? 0.1 : 0;
+      return { sku, quantity, total: Math.round(quantity * cents * (1 - discount)) };
+    }),
+  };
 });
 router.get('/order', (ctx) => {
   ctx.body = {

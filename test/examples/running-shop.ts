@@ -32,6 +32,7 @@ export async function shopEnvironment(): Promise<NodeJS.ProcessEnv & { RDCP_PORT
     ...PROGRAM_ENV,
     SHOP_PORT: '0',
     SHOP_RATE: '10',
+    RDCP_RECORD: '*',
     RDCP_PORT: String(rdcp),
     METRICS_PORT: String(metrics),
     OTEL_EXPORTER_PROMETHEUS_PORT: String(metrics),

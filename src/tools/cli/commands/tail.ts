@@ -31,7 +31,7 @@ const PAUSE_MS = 1000;
 /** How often the processes are listed. */
 const REFRESH_MS = 10_000;
 /** How often, and in which interval in milliseconds, the fleet is asked for a process that it does not list yet. */
-const LISTED_TRIES = 5;
+const LISTED_TRIES = 25;
 const LISTED_MS = 200;
 /** How long a tail lasts, by RDCP's default of this implementation. */
 const USUAL = '5m';
@@ -450,7 +450,7 @@ class ProcessNames {
     return this.#names.get(id) ?? id.slice(0, 8);
   }
 
-  /** Waits a second at most for a process that has just started to be listed, so that its service is known. */
+  /** Waits five seconds at most for a process that has just started to be listed, so that its service is known. */
   async listed(id: string): Promise<void> {
     for (let tries = 0; tries < LISTED_TRIES && this.#asks && !this.has(id); tries += 1) {
       await sleep(LISTED_MS, undefined, { signal: this.#signal });
