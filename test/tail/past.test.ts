@@ -193,10 +193,13 @@ describe('work that failed', () => {
     const { failures, ...rest } = await ask({}, 2);
     assert.deepEqual(rest, { instances: { asked: 2, answered: 2 }, more: true, reach: 41.003 });
     assert.deepEqual(
-      failures.map(({ service, instance, tenant, lines, outcome }) => [service, instance, tenant, lines, outcome]),
+      failures.map(({ service, instance, tenant, lines, outcome }) => {
+        const what = outcome.replace(/\d+ ms/, 'some ms');
+        return [service, instance, tenant, lines, what];
+      }),
       [
-        ['service of a', 'a', 'acme', { DATABASE: 2 }, 'job failed after 0 ms, TypeError'],
-        ['service of b', 'b', undefined, { DATABASE: 2 }, 'job failed after 0 ms, TypeError'],
+        ['service of a', 'a', 'acme', { DATABASE: 2 }, 'job failed after some ms, TypeError'],
+        ['service of b', 'b', undefined, { DATABASE: 2 }, 'job failed after some ms, TypeError'],
       ],
     );
     const [of42] = (await ask({ match: { 'user.id': '42' } }, 200)).failures;

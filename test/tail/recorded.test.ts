@@ -87,8 +87,10 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   const { failures, instances, more, recorder } = await client('admin').failures();
   assert.deepEqual([instances, more, recorder.categories], [{ asked: 1, answered: 1 }, false, ['CACHE', 'DATABASE']]);
   assert.match(recorder.reachesBack ?? '', /^\ds$/);
-  const shown = failures.map(({ tenant, attributes, outcome, lines }) => [tenant, attributes, outcome, lines]);
-  const outcome = 'order failed after 0 ms, RangeError';
+  const shown = failures.map(({ tenant, attributes, outcome, lines }) => {
+    return [tenant, attributes, outcome.replace(/\d+ ms/, 'some ms'), lines];
+  });
+  const outcome = 'order failed after some ms, RangeError';
   const lines = { DATABASE: 1, CACHE: 1 };
   assert.deepEqual(
     shown.map(([tenant, attributes, said, counts]) => [
