@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { start } from '../examples/child.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
 import { adapted, blockOf, listening, temporaryFolder } from './recipe.ts';
 
 export interface Haproxy {
@@ -41,8 +42,14 @@ export async function startHaproxy(
   writeFileSync(file, `global\n  stats socket ${socket} mode 600\n\n${recipe}`);
   const haproxy = await start('haproxy', ['-db', '-f', file], {});
   t.after(() => haproxy.end('SIGKILL'));
+  // It binds its sockets one after the other, before it listens on them.
+  const answers = () =>
+    new Promise<boolean>((resolve) => {
+      const probe = createConnection(socket, () => resolve(true)).on('error', () => resolve(false));
+      probe.on('close', () => probe.destroy()).end();
+    });
   await Promise.race([
-    listening(port),
+    listening(port).then(() => until('its statistics can be asked for', answers)),
     haproxy.ended.then((code) => assert.fail(`haproxy ended with ${code}: ${haproxy.output.stderr}`)),
   ]);
   return {
