@@ -24,11 +24,7 @@ export interface PinoSymbols {
   readonly serializers: symbol | undefined;
   /** Absent in 8. */
   readonly levelComp: symbol | undefined;
-  /** By their names, those of what can change a line. */
-  readonly changing: Readonly<Record<(typeof CHANGING)[number], symbol | undefined>>;
 }
-
-const CHANGING = ['mixin', 'formatters', 'hooks', 'msgPrefix', 'nestedKeyStr', 'stringifiers', 'lsCache'] as const;
 
 export interface PinoParts {
   readonly prototype: PinoPrototype;
@@ -54,8 +50,7 @@ export function findPino(logger: unknown): PinoParts | undefined {
   ];
   if (!setLevel || !write || !levelVal || !stream || !chindings || !messageKey) return undefined;
   const [serializers, levelComp] = ['serializers', 'levelComp'].map(symbol);
-  const changing = Object.fromEntries(CHANGING.map((name) => [name, symbol(name)])) as PinoSymbols['changing'];
-  const symbols = { setLevel, write, levelVal, stream, chindings, messageKey, serializers, levelComp, changing };
+  const symbols = { setLevel, write, levelVal, stream, chindings, messageKey, serializers, levelComp };
   return { prototype: prototype as PinoPrototype, symbols };
 }
 

@@ -3,7 +3,6 @@ import { decision, passesInFront, writeLast } from '../decision.ts';
 import type { AdoptedCategory } from '../types.ts';
 import { type PinoLevel, PinoLevels } from './levels.ts';
 import { describeLine, type LogMethod, type PinoLogger, type PinoParts, type PinoSymbols } from './logger.ts';
-import { plainLine } from './plain-line.ts';
 import { type Call, redactedCall } from './redacted-call.ts';
 
 interface PinoMethodsOptions {
@@ -39,9 +38,7 @@ export class PinoMethods {
         const isHeld = decision.front !== 'decided' && category.holdsBack(level);
         // Taps get what the category has lines of, and not what is the application's own.
         if (isHeld && (isOwn || !(category.tapped || category.recorded))) return undefined;
-        return isOwn
-          ? method.apply(this, args)
-          : methods.#decide(this, category, method, { level, value }, admitted, args);
+        return isOwn ? method.apply(this, args) : methods.#decide(this, category, method, { level }, admitted, args);
       }
       return isOwn || (admitted && !category.decided) ? method.apply(this, args) : undefined;
     };
@@ -52,12 +49,11 @@ export class PinoMethods {
     logger: PinoLogger,
     category: AdoptedCategory,
     method: LogMethod,
-    { level, value }: Pick<PinoLevel, 'level' | 'value'>,
+    { level }: Pick<PinoLevel, 'level'>,
     admitted: boolean,
     args: unknown[],
   ) {
     if (!admitted && this.levels.isSilent(logger)) return undefined;
-    if (!admitted && category.onlyRecorded && this.#records(logger, category, level, value, args)) return undefined;
     const isDecided = decision.front === 'decided';
     const asItIs = admitted && (isDecided || !category.decided);
     const { isRecorded } = decision;
@@ -79,21 +75,6 @@ export class PinoMethods {
       this.#options.failed(error, category);
       return undefined;
     }
-  }
-
-  /** Whether nothing is left to do for a line that is only recorded. */
-  #records(
-    logger: PinoLogger,
-    category: AdoptedCategory,
-    level: number,
-    value: number,
-    args: readonly unknown[],
-  ): boolean {
-    if (decision.front === 'decided' || decision.passes !== undefined) return false;
-    if (decision.isRecorded) return true;
-    const line = plainLine(logger, args, value, this.#symbols);
-    if (line !== undefined) category.record(line.message, line.attributes, level);
-    return line !== undefined;
   }
 
   #passes(

@@ -70,8 +70,6 @@ export class WinstonCopy {
   readonly #letThrough = new LetThrough((error) => this.#adopter.failed(error));
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
-  /** The format of loggers without one of their own: it changes no message or field. */
-  readonly #json: unknown;
   #active = false;
   /** The decision of a child about the line that it passes on to its parent. */
   #decided: 'let through' | 'as it is' | undefined;
@@ -82,8 +80,6 @@ export class WinstonCopy {
 
   constructor(prototype: object) {
     this.#prototype = prototype;
-    const Logger = prototype.constructor as new (options: object) => Formatting;
-    this.#json = new Logger({ silent: true }).format?.transform;
   }
 
   start(): void {
@@ -285,7 +281,6 @@ export class WinstonCopy {
       if (decision.front === 'decided') return written(reachOf(logger, level));
       const { decided } = category;
       if (!category.wanted) return decided ? 'drop' : 'as it is';
-      if (category.onlyRecorded && this.#records(logger, level, line, category)) return 'as it is';
       const reach = decided ? reachOf(logger, level) : 'as it is';
       // A line that no transport writes is no call.
       if (reach === 'nowhere' && !category.tapped && !category.recorded) return 'as it is';
@@ -298,20 +293,6 @@ export class WinstonCopy {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return 'as it is';
     }
-  }
-
-  /** Whether nothing is left to do for a line that is only recorded, and not written. */
-  #records(logger: WinstonLogger, level: string, line: Info, category: AdoptedCategory): boolean {
-    if (admits(logger, level)) return false;
-    if (decision.isRecorded) return true;
-    const isPlain =
-      logger.format?.transform === this.#json &&
-      (transportsOf(logger) as readonly Formatting[]).every((each) => !each.format);
-    const { message } = line;
-    const fields = isPlain && typeof message === 'string' ? flatFields(line) : undefined;
-    if (fields === undefined) return false;
-    category.record(stripVTControlCharacters(String(message)), fields, rankOf(logger.levels, level));
-    return true;
   }
 
   /**
@@ -361,17 +342,6 @@ export class WinstonCopy {
       this.#adopter.failed(error);
     }
   }
-}
-
-/** A copy of the fields beside level and message; `undefined` if one of them is nested, or no JSON. */
-function flatFields(line: Info): Record<string, unknown> | undefined {
-  const fields: Record<string, unknown> = {};
-  for (const name in line) {
-    const value = line[name];
-    if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isFinite(value)) return undefined;
-    if (name !== 'level' && name !== 'message') fields[name] = value;
-  }
-  return fields;
 }
 
 /** The level of a line; `undefined` where it is no text. */
