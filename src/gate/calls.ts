@@ -148,8 +148,7 @@ export class Calls {
     bytes?: number,
     level: number = LEVEL.debug,
   ): boolean {
-    const { word, mask } = category;
-    if ((this.#recorded[word]! & mask) === 0) return this.#emitNow(category, message, given, bytes, level);
+    if (!this.records(category)) return this.#emitNow(category, message, given, bytes, level);
     if (this.onlyRecords(category)) return this.#record(category, message, given, bytes !== undefined, level, false);
     const shared = bytes === undefined ? once(given) : given;
     const written = this.#emitNow(category, message, shared, bytes, level);
@@ -198,7 +197,7 @@ export class Calls {
       const comesOut =
         (this.#isTapped(category) && this.#tap(descriptor, '', describe, tenantId, true, level, written)) || written;
       this.#emitting = false;
-      if (this.#isMarked(this.#recorded, category)) this.#record(category, '', describe, true, level, comesOut);
+      if (this.records(category)) this.#record(category, '', describe, true, level, comesOut);
       return comesOut;
     } finally {
       this.#emitting = nested;
@@ -306,7 +305,7 @@ export class Calls {
 
   #isTapped(category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.#isMarked(this.#tapped, category) || active === undefined) return false;
+    if (!this.taps(category) || active === undefined) return false;
     const { descriptor } = category;
     try {
       return active.controller.sink.tapped?.(descriptor, this.#tenantOf(descriptor)) ?? true;
@@ -318,7 +317,7 @@ export class Calls {
 
   #isActivated(category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.#isMarked(this.#tapped, category) || active === undefined) return false;
+    if (!this.taps(category) || active === undefined) return false;
     const { descriptor } = category;
     try {
       return active.controller.sink.activated?.(descriptor, this.#tenantOf(descriptor)) === true;
@@ -328,13 +327,9 @@ export class Calls {
     }
   }
 
-  #isMarked(bits: Uint32Array, { word, mask }: CategoryHandle): boolean {
-    return (bits[word]! & mask) !== 0;
-  }
-
   #isRecorded(category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.#isMarked(this.#recorded, category) || active === undefined) return false;
+    if (!this.records(category) || active === undefined) return false;
     const { descriptor } = category;
     try {
       return active.controller.sink.records?.(descriptor, this.#tenantOf(descriptor)) === true;

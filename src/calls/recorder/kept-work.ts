@@ -32,7 +32,6 @@ export type KeptLine = readonly [
   category: number,
   at: number,
   order: number,
-  level: number,
   place: number,
   plain: 0 | 1,
   message: string,
@@ -59,12 +58,12 @@ export function keptWork({
   let last: Slot | undefined;
   let place = 0;
   for (const slot of slots) {
-    const { category, said, level } = slot;
+    const { category, said } = slot;
     if (!isSamePlace(slot, last)) place = places.push(placeOf(slot, spanContextOf(slot))) - 1;
     last = slot;
     if (!categories.includes(category.index)) categories.push(category.index);
     const { plain, message, attributes } = said;
-    lines.push([category.index, slot.at - at, slot.order - order, level, place, plain ? 1 : 0, message, attributes]);
+    lines.push([category.index, slot.at - at, slot.order - order, place, plain ? 1 : 0, message, attributes]);
   }
   const kept: KeptWork = { id, facts, at, order, places };
   return {

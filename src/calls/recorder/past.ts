@@ -3,6 +3,7 @@ import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api';
 import type { CategoryDescriptor } from '../../gate/types.ts';
 import { ATTR_WORK_ID } from '../../otel/semconv.ts';
 import { REDACTED } from '../../wire/credentials.ts';
+import type { DebugRecord } from '../../wire/debug-record.ts';
 import { compileLineFilter } from '../../wire/line-filter.ts';
 import { isHidden, type Redaction, shown } from '../../wire/redaction.ts';
 import { parseWorkDuration, type When } from '../../wire/target.ts';
@@ -85,11 +86,12 @@ export class KeptPast implements Past {
   }
 
   /** The lines of the work that was kept at a position. */
-  linesAt(position: number): readonly PastLine[] {
+  linesAt(position: number): readonly DebugRecord[] {
     const entry = this.#options.ring.at(position);
     if (entry === undefined) return [];
     const work = readWork(entry);
-    return readLines(entry).flatMap((line) => this.#lineOf(work, line) ?? []);
+    const lines = readLines(entry).flatMap((line) => this.#lineOf(work, line) ?? []);
+    return lines.map(({ order: _order, ...line }) => line);
   }
 
   async works(query: PastQuery): Promise<PastWorks> {
@@ -114,7 +116,7 @@ export class KeptPast implements Past {
       const work = readWork(entry);
       const matches = work.places.map((place) => this.#matches(query, work, place));
       if (!matches.includes(true)) continue;
-      const lines = readLines(entry).filter((line) => matches[line[4]] === true && this.#takes(query, work, line));
+      const lines = readLines(entry).filter((line) => matches[line[3]] === true && this.#takes(query, work, line));
       if (lines.length > 0 || asksForAll(query)) yield { work, entry, lines };
     }
   }
@@ -139,7 +141,7 @@ export class KeptPast implements Past {
     return !isHidden(name, redaction) && holds(actual, wanted, redaction);
   }
 
-  #takes(query: PastQuery, work: KeptWork, [index, at, , , place]: KeptLine): boolean {
+  #takes(query: PastQuery, work: KeptWork, [index, at, , place]: KeptLine): boolean {
     const isAsked = query.categories.length === 0 || query.categories.includes(this.#nameOf(index));
     return isAsked && work.at + at >= query.since && takesTenant(query, work.places[place]?.tenantId);
   }
@@ -151,7 +153,7 @@ export class KeptPast implements Past {
     );
   }
 
-  #lineOf(work: KeptWork, [index, at, order, , place, plain, message, attributes]: KeptLine): PastLine | undefined {
+  #lineOf(work: KeptWork, [index, at, order, place, plain, message, attributes]: KeptLine): PastLine | undefined {
     const category = this.#options.categoryOf(index);
     const { tenantId, traceId, spanId } = work.places[place] ?? {};
     if (category === undefined) return undefined;
@@ -172,7 +174,7 @@ export class KeptPast implements Past {
     const { id, facts, places } = work;
     const counts: Record<string, number> = {};
     for (const [index] of lines) counts[this.#nameOf(index)] = 1 + (counts[this.#nameOf(index)] ?? 0);
-    const tenants = new Set(lines.map(([, , , , place]) => places[place]?.tenantId));
+    const tenants = new Set(lines.map(([, , , place]) => places[place]?.tenantId));
     const [tenant] = tenants;
     const traceId = traceOf(work);
     const shownOf = ([name, value]: readonly [string, string]) =>

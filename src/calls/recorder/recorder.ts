@@ -193,9 +193,8 @@ export class Recorder {
   }
 
   /** Whether a call that is made now would be recorded, and guards are open for that. */
-  opens({ index }: CategoryDescriptor, tenantId: string | undefined): boolean {
-    if (!this.#options.limits.guards || this.#options.works.currentWork() === undefined) return false;
-    return this.#isWhole[index] === true || this.#parts[index]?.some((part) => part.isOfTenant(tenantId)) === true;
+  opens(category: CategoryDescriptor, tenantId: string | undefined): boolean {
+    return this.#options.limits.guards && this.isRecording(category, tenantId, Number.POSITIVE_INFINITY);
   }
 
   /** Whether a call that is made now is recorded. */
@@ -226,15 +225,7 @@ export class Recorder {
     if (recording === undefined) return [];
     const { keptAt, slots } = recording;
     const lines = keptAt === undefined ? slots.map((slot) => this.#recordOf(slot)) : this.#kept.linesAt(keptAt);
-    return lines.map(({ timestamp, category, message, attributes, tenant, traceId, spanId }) => ({
-      timestamp,
-      category,
-      message,
-      attributes,
-      ...(tenant !== undefined && { tenant }),
-      ...(traceId !== undefined && { traceId }),
-      ...(spanId !== undefined && { spanId }),
-    }));
+    return lines.map(({ severity: _severity, ...line }) => line);
   }
 
   /** Records a call of the current work. */
