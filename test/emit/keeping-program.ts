@@ -9,10 +9,15 @@ import { RecordingController } from '../gate/controllers.ts';
 
 const gate = new GateCore();
 const work = new WorkFollower(gate.work);
+const ticks: (() => void)[] = [];
 const sink = createSink({
   telemetry: createTelemetry(),
   clock: systemClock,
   to: () => undefined,
+  schedule: (_milliseconds, task) => {
+    ticks.push(task);
+    return () => undefined;
+  },
   selection: { clock: systemClock, instanceId: 'here', work, random: Math.random },
 });
 const attachment = gate.attach(new RecordingController(4096, sink));
@@ -56,6 +61,8 @@ const [, , what = ''] = process.argv;
 globalThis.gc!();
 const before = process.memoryUsage().heapUsed;
 const kept = KEEPING[what]!();
+// Texts of work that goes on are copied each second.
+for (const tick of ticks) tick();
 globalThis.gc!();
 console.log(process.memoryUsage().heapUsed - before);
 // Keeps it until here.

@@ -1,9 +1,9 @@
 import { type Failure, findFailures } from '../../calls/tail/failures.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { REDACTED } from '../../wire/credentials.ts';
-import { unavailable } from '../../wire/errors.ts';
 import { failuresRequestSchema } from '../../wire/failures-request.ts';
 import { matchesAny } from '../../wire/names.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { FailedWork, FailuresResponse } from '../../wire/streams.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
 import { validBody } from '../middleware/body.ts';
@@ -43,7 +43,7 @@ export function failures(parts: FailuresParts): Handler | undefined {
     const over = new AbortController();
     const left = () => over.abort();
     ctx.res.once('close', left);
-    const remove = streams.add(() => over.abort(unavailable('The server is shutting down', undefined, 1)));
+    const remove = streams.add(() => over.abort(REFUSALS.closing()));
     try {
       const reason = `work that failed in the last ${formatDuration(since)}${selectionText({ ...selected, when: undefined })}`;
       await recordAccess(ctx, { action: 'tail', categories: categories.slice(0, MAX_NAMES), reason });
