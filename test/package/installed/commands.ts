@@ -82,7 +82,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['tail KEPT --since 30s --lines 1', /^\S+Z KEPT order placed .* recorded /m],
     ['tail KEPT --since 30s --past -m url.path=/13', /^\S+Z KEPT order placed customer=13 .* recorded /m],
     ['failures KEPT -m url.path=/13 --since 50s --limit 5 -o wide', /^1 .* GET \/13 500 .* KEPT \d/m],
-    ['failures KEPT --percent 100 --open 1', /^GET \/13 500 .*:\n(?:Tailing .*\n)?\S+Z KEPT order placed customer=13/m],
+    ['failures KEPT --percent 100 --open 1', /^GET \/13 500 .*:\n(?:.*\n)*?\S+Z KEPT order placed customer=13/m],
     ['tail MAILS --also-log --lines 1', /^\S+Z MAILS order placed/m, { logged: / DEBUG MAILS order placed/ }],
     ['tail ORDERS --on-error --lines 1', /^GET \/13 500 .*:\n\S+Z ORDERS order placed customer=13/m],
     ['tail ORDERS --slower-than 100ms --lines 1', /^GET \/14 200 .*:\n\S+Z ORDERS order placed customer=14/m],
