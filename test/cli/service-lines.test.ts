@@ -132,6 +132,32 @@ test('a service cannot send lines under the name of another', async (t) => {
   );
 });
 
+test('a tail that is ended while it asks who a new process is says nothing of that process', async (t) => {
+  const stop = new AbortController();
+  let asked = 0;
+  const url = await madeUp(t, ({ url = '' }, response) => {
+    if (url.endsWith('/fleet') && ++asked > 1) {
+      stop.abort();
+      return;
+    }
+    if (url.endsWith('/fleet')) {
+      const instances = [{ id: 'known', host: 'vm', pid: 1, service: 'shop' }];
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: at(1), revision: 1, instances }));
+      return;
+    }
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    const send = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    send('start', { revision: 1, instances: 1, categories: ['DATABASE'], expiresAt: '2099-01-01T00:00:00.000Z' });
+    send('instance', { id: 'known', state: 'joined' });
+    send('instance', { id: 'new', state: 'joined' });
+  });
+  const { run } = commandWith(t, { shop: { ...NOWHERE, url }, pay: NOWHERE });
+  const { stderr } = await run(['tail', 'DATABASE', '-s', 'shop,pay'], { interrupted: stop.signal });
+  assert.match(stderr, /^shop: Tailing DATABASE in 1 process/m);
+  assert.doesNotMatch(stderr, /Process new/);
+});
+
 test('lines of processes that two services send, which share a store, are shown once', async (t) => {
   const fleet = ['shop', 'cart', 'other'].map((service, pid) => ({ id: `i${pid}`, host: 'vm', pid, service }));
   const lines = fleet.map(({ id }, second) => ({ timestamp: at(second), message: `of ${id}`, instance: id }));

@@ -485,6 +485,7 @@ class ProcessNames {
       }
       return false;
     } catch (error) {
+      if (this.#signal.aborted) return false;
       const isOutage = error instanceof RdcpResponseError && error.code === 'RDCP_UNAVAILABLE';
       // Without a shared store there is no list, and the credential may not be allowed to see it.
       this.#asks = isPassing(error);
