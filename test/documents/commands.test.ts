@@ -22,7 +22,7 @@ import { blocksOf } from './blocks.ts';
  */
 const PREAMBLE = `set -eu -o pipefail
 rdcp() { '${process.execPath}' '${built('cli/main.js')}' "$@"; }
-npx() { shift; if [ "$1" != start ]; then rdcp "$@"; fi; }
+npx() { shift; case "$1" in start | demo) ;; *) rdcp "$@" ;; esac; }
 docker() { shift 4; rdcp "$@"; }
 kubectl() { :; }
 aws() { :; }
@@ -63,13 +63,14 @@ const statementsOf = (code: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-const isKeys = / keys (?:create|list|revoke) /;
+const isSilent = / (?:keys (?:create|list|revoke) |demo$)/;
 const isCommand = /^(?:RDCP_API_KEY=\$KEY |docker exec -it shop |npx )?\S*rdcp (\w+)/;
 
 /** What each command shows; one that runs until it is interrupted is ended when it has. */
 const SHOWN_BY_COMMAND: Readonly<Record<string, RegExp>> = {
+  failures: /^ +# +WHEN|^No work has failed/m,
   login: /Logged in to .*; profile shop/,
-  list: /^(?:shop +)?(?:D(?:ATABASE|B_POOL) +o|NOISY +quiet)/m,
+  list: /^(?:shop +)?(?:D(?:ATABASE|B_POOL) +(?:o|rec)|NOISY +quiet)/m,
   forecast: /^DATABASE /m,
   tail: /(?:DATABASE|ORDERS) query done/,
   explain: /^ {2}DATABASE was called \d+ times in 3 s/m,
@@ -106,7 +107,7 @@ function shownBy(statement: string): RegExp | undefined {
     return shows;
   }
   const [, name = ''] = isCommand.exec(statement) ?? [];
-  if (name === '' || isKeys.test(statement)) return undefined;
+  if (name === '' || isSilent.test(statement)) return undefined;
   return SHOWN_BY_COMMAND[name] ?? assert.fail(statement);
 }
 
@@ -132,7 +133,7 @@ describe('shell code of the documents, page by page and in the order of the page
     service = createRdcp({
       ...{ server: { port: 0 }, announce: false, emit: { to: () => undefined } },
       tenancy: { isolation: 'organization' },
-      recorder: { categories: ['ORDERS'] },
+      recorder: { categories: ['*'] },
       security: {
         apiKeys: [operator.record],
         tokens: {
@@ -223,7 +224,7 @@ describe('shell code of the documents, page by page and in the order of the page
         if (shows !== undefined) assert.match(stdout + stderr, shows, `${statement}\n${stdout}${stderr}`);
         if (enough === undefined) assert.equal(code, 0, `${statement}\n${stderr}`);
         // A key that the page has made is not in the keys file of this service.
-        if (variable !== undefined) env[variable] = isKeys.test(statement) ? operator.key : stdout;
+        if (variable !== undefined) env[variable] = isSilent.test(statement) ? operator.key : stdout;
       }
     });
   }

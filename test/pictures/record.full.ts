@@ -8,7 +8,7 @@ import { withProgram } from '../examples/required-program.ts';
 import { assertBuilt } from '../support/built.ts';
 import { assertPlayable } from './playable.ts';
 
-test('npm run record makes the picture of the README from a run', (t) =>
+test('npm run record makes the recording of the terminal from a run', (t) =>
   withProgram(t, 'tmux', async () => {
     assertBuilt();
     const folder = mkdtempSync(join(tmpdir(), 'rdcp-picture-'));
