@@ -288,7 +288,7 @@ const recorder = z.strictObject({
   works: positive.max(1_000_000).default(10_000),
   seconds: positive.max(3600).default(60),
   guards: z.boolean().default(true),
-} satisfies Shape<NonNullable<Options.RdcpConfig['recorder']>>);
+} satisfies Shape<Options.RecorderOptions>);
 
 /** Anything but these may stand between them: the page puts encoded ids in their place. */
 function isTraceUrl(template: string): boolean {
@@ -358,7 +358,7 @@ const pull = z
     file: optionalText,
     url: optionalText,
     every: duration.default(30),
-  } satisfies Shape<NonNullable<Options.RdcpConfig['pull']>>)
+  } satisfies Shape<Options.PullOptions>)
   .refine(({ file, url }) => (file === undefined) !== (url === undefined), { message: 'must hold one of file and url' })
   .refine(({ every }) => every <= SLOWEST_PULL, {
     path: ['every'],
