@@ -122,19 +122,6 @@ test('without a request id every request is one of its own', async (t) => {
   assert.equal((await statesOf(server)).HTTP, false);
 });
 
-for (const [name, value] of [
-  ['X-RDCP-Tenant-ID', 'acme'],
-  ['X-RDCP-Isolation-Level', 'organization'],
-] as const) {
-  test(`${name} on a change is refused where there are no tenants`, async (t) => {
-    const server = await startServer(t);
-    const { status, body } = await server.request(PATHS.control, enable({ headers: { [name]: value } }));
-    assert.equal(status, 400);
-    assert.equal(body.error.details?.field, name);
-    assert.equal((await statesOf(server)).DATABASE, false);
-  });
-}
-
 test('a Date header up to five minutes off is accepted, one further off is refused as clock skew', async (t) => {
   const server = await startServer(t);
   const at = (milliseconds: number) => ({ Date: new Date(Date.now() + milliseconds).toUTCString() });
