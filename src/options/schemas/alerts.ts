@@ -3,7 +3,7 @@ import { duration } from '../../wire/control-request.ts';
 import type { Shape } from '../../wire/documented.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import type * as Options from '../options.ts';
-import { categoryName, optionalIdentifier, text } from './values.ts';
+import { categoryName, optionalIdentifier, text, upToAnHour } from './values.ts';
 
 /** What begins by itself in this process, in place of `match`. */
 const TRIGGERS = ['errorRate', 'eventLoopDelay', 'uncaught'] as const;
@@ -12,7 +12,7 @@ const triggersOf = (when: object | undefined) => TRIGGERS.filter((name) => Refle
 const alertWhen = z
   .strictObject({
     errorRate: z.number().gt(0).max(1).optional(),
-    over: duration.refine((seconds) => seconds <= 3600, 'must be at most 1h').optional(),
+    over: upToAnHour.optional(),
     aborted: z.literal(true).optional(),
     eventLoopDelay: whenSchema.shape.slowerThan,
     uncaught: whenSchema.shape.failed,
