@@ -131,7 +131,7 @@ const ON_THE_CONNECTION: readonly (readonly [what: string, status: number, reque
 
 for (const [what, status, rest, mediaType] of ON_THE_CONNECTION) {
   test(`the refusal of ${what} is ${mediaType} to a client that prefers the type of RDCP`, async (t) => {
-    const timeouts = { headersMs: 200, requestMs: 300, checkMs: 50 };
+    const timeouts = status === 408 ? { headersMs: 200, requestMs: 300, checkMs: 50 } : {};
     const { url } = await startServer(t, { listener: { timeouts } });
     const head = `POST ${PATHS.control} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\n`;
     const credential = `X-RDCP-API-Key: ${KEYS.control}\r\n`;

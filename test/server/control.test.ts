@@ -176,7 +176,7 @@ test('the refusal of another version in the body names ours', async (t) => {
 test('a change that takes too long is answered 504, goes on, and a retry with the same request id shows it', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const server = await startServer(t, {
-    config: { limits: { requestTimeoutSeconds: 1 } },
+    config: { limits: { requestTimeoutSeconds: 3 } },
     wrap: ({ plane }) => ({
       plane: withMembers(plane, {
         control: async (request, context) => {

@@ -180,7 +180,7 @@ test('an expectation that is not known is ignored', async (t) => {
 const STALLED = 1000;
 /** Long enough for all of them to connect while others are served. */
 const STALLING = {
-  timeouts: { headersMs: 1500, requestMs: 1500, checkMs: 50 },
+  timeouts: { headersMs: 3000, requestMs: 3000, checkMs: 50 },
   places: { total: STALLED + 1, perAddress: STALLED + 1 },
 };
 
