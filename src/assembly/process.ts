@@ -213,7 +213,8 @@ export function openProcess(
     if (reason === 'too_many') fault(ALL_PLACES_TAKEN, 'a ticket');
     else trail.refused(REFUSED_TICKETS);
   };
-  const tickets = acceptTickets(config, conditions, delay, refused);
+  const { tokens, tickets: accepted } = config.security;
+  const tickets = accepted && openTickets(accepted, { conditions, refused, ownIssuer: tokens?.issuer, clock, delay });
   const ticketed = tickets && switchOnByTickets(tickets, refused, { work, sink, delay });
   opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
 
@@ -256,24 +257,6 @@ export function openProcess(
     listener,
     closables: [ticketed, measurements, instruments, cluster, sink, notifier, tickets],
   };
-}
-
-function acceptTickets(
-  { security }: ResolvedConfig,
-  conditions: Conditions,
-  delay: Delay,
-  refused: OpenTicketsOptions['refused'],
-): AcceptedTickets | undefined {
-  return (
-    security.tickets &&
-    openTickets(security.tickets, {
-      conditions,
-      refused,
-      ownIssuer: security.tokens?.issuer,
-      clock,
-      delay,
-    })
-  );
 }
 
 /** Follows tickets in requests to this process. */
