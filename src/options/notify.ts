@@ -9,7 +9,7 @@ export interface NotifyOptions {
 
 /** A receiver of signed POST requests (Standard Webhooks), or a chat with an incoming webhook. */
 export interface WebhookOptions {
-  /** Where events are sent: an https URL, or http on loopback. Messages show its host alone. */
+  /** Where events are sent: an https URL, or http on loopback. Redirects are not followed. Messages show its host alone. */
   readonly url: string;
   /**
    * Key of the signature: `whsec_` and the base64 of 24 to 64 random bytes; several all sign. Required unless `format` is `slack`.
