@@ -91,14 +91,14 @@ function groupsIn(checker: Checker, type: Type | undefined, path: string): Group
 function isOptions({ flags, declarations }: Named): boolean {
   return (
     (flags & (SymbolFlags.Interface | SymbolFlags.TypeLiteral)) !== 0 &&
-    declarations.some(({ path }) => /\/src\/(?:options[./]|wire\/allow\.)/.test(path))
+    declarations.some(({ path }) => /\/src\/(?:options[./]|wire\/(?:allow|messages|target)\.)/.test(path))
   );
 }
 
 /** docs/options.md */
 export function optionsDocument(options: readonly Option[]): string {
   const groups = options.filter((option) => option.options.length > 0);
-  return `<!-- Made by \`npm run document\` from src/options/options.ts: change the comments there. -->
+  return `<!-- Made by \`npm run document\` from src/options/: change the comments there. -->
 
 # Options
 
@@ -107,7 +107,19 @@ wrong value stops the start with one line that names the option, what is wrong a
 are required where the group that they belong to is given. \`[]\` stands for the entries of a list, \`<name>\` for any name.
 
 ${table(options, ({ path, options }) => (options.length > 0 ? `[\`${path}\`](#${path})` : `\`${path}\``))}
-${groups.map((group) => `\n## ${group.path}\n\n${table(flat(group.options), ({ path }) => `\`${path}\``)}\n`).join('')}`;
+${groups.map((group) => `\n## ${group.path}\n\n${table(withoutRepeats(group.options, new Map()), ({ path }) => `\`${path}\``)}\n`).join('')}`;
+}
+
+/** The options and those in them; a group that is like an earlier one refers to it. */
+function withoutRepeats(options: readonly Option[], shown: Map<string, string>): Option[] {
+  return options.flatMap((option) => {
+    const content = JSON.stringify(option.options).replaceAll(option.path, '');
+    const earlier = option.options.length === 0 ? undefined : shown.get(content);
+    if (earlier !== undefined)
+      return [{ ...option, meaning: `${option.meaning} Its options are those of \`${earlier}\`.` }];
+    shown.set(content, option.path);
+    return [option, ...withoutRepeats(option.options, shown)];
+  });
 }
 
 /** The options and those in them. */

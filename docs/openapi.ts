@@ -24,10 +24,8 @@ import {
   TOKEN_PATHS,
 } from '../src/wire/constants.ts';
 import { approvalRequestSchema, controlRequestSchema } from '../src/wire/control-request.ts';
-import { failuresRequestSchema } from '../src/wire/failures-request.ts';
-import { forecastRequestSchema } from '../src/wire/forecast-request.ts';
 import { IDENTIFIER } from '../src/wire/names.ts';
-import { tailRequestSchema } from '../src/wire/tail-request.ts';
+import { failuresRequestSchema, forecastRequestSchema, tailRequestSchema } from '../src/wire/stream-requests.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

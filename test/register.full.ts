@@ -51,31 +51,11 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     assert.equal(run.output.stderr, 'rdcp: configuration: server.tls.keyFile cannot be read (ENOENT)\n');
   });
 
-  it('warns of a variable whose name is mistyped', async (t) => {
-    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY, RDCP_PROT: '9999' }, app: '' });
-    assert.deepEqual(await run.closed, [0, null]);
-    assert.match(run.output.stderr, /^rdcp: RDCP_PROT is not known; did you mean RDCP_PORT\?$/m);
-  });
-
   it('does nothing at all with OTEL_SDK_DISABLED', async (t) => {
     const env = { OTEL_SDK_DISABLED: 'true', RDCP_PORT: 'not even looked at' };
     const run = await start(t, { env, app: `console.log(category('PAYMENTS', { enabled: true }).enabled);` });
     assert.deepEqual(await run.closed, [0, null]);
     assert.deepEqual(run.output, { stdout: 'false\n', stderr: '' });
-  });
-
-  it('leaves a signal to the application that handles it, once', async (t) => {
-    const app = `
-      process.on('SIGTERM', () => {
-        console.log('draining');
-        setTimeout(() => process.exit(5), 300);
-      });
-      ${WAIT}`;
-    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, app });
-    await announced(run);
-    run.child.kill('SIGTERM');
-    assert.deepEqual(await run.closed, [5, null]);
-    assert.equal(run.output.stdout, 'draining\n');
   });
 
   it('reports a metrics port that is taken, and runs on', async (t) => {
@@ -102,22 +82,6 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const { metrics } = await announced(run);
     assert.equal(metrics, '');
     await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
-  });
-
-  it('keeps no application alive, and adds nothing to what it does', async (t) => {
-    const run = await start(t, {
-      env: { RDCP_SERVER_API_KEY: KEY },
-      app: `console.log('done'); process.exitCode = 7;`,
-    });
-    assert.deepEqual(await run.closed, [7, null]);
-    assert.equal(run.output.stdout, 'done\n');
-  });
-
-  it('lets a process without handlers of its own end by the signal, its audit written out', async (t) => {
-    const run = await start(t, { env: { RDCP_SERVER_API_KEY: KEY }, app: WAIT });
-    await announced(run);
-    run.child.kill('SIGTERM');
-    assert.deepEqual(await run.closed, [null, 'SIGTERM']);
   });
 
   it('exports over OTLP what a collector is named for, and keeps its Prometheus endpoint', async (t) => {

@@ -67,30 +67,25 @@ export interface ProcessParts {
   readonly closables: readonly (Closable | undefined)[];
 }
 
+/** The members of an entry about no category, made by no identity. */
+const OF_NOBODY = { categories: [], changes: [], identity: {} } as const;
+
 /**
  * The audit entry for a credential source that fails or recovers.
  * @param problem absent on recovery
  * @param message the same message as in the log
  */
 function credentialsDraft(problem: string | undefined, message: string): AuditDraft {
-  return {
-    action: 'credentials.reload',
-    categories: [],
-    changes: [],
-    outcome: problem === undefined ? 'success' : 'failed',
-    identity: {},
-    reason: message,
-  };
+  const outcome = problem === undefined ? 'success' : 'failed';
+  return { ...OF_NOBODY, action: 'credentials.reload', outcome, reason: message };
 }
 
 /** The audit entry for a client certificate that TLS refused. No request follows that would write one. */
 function handshakeDraft({ reason, address }: HandshakeRefusal): AuditDraft {
   return {
+    ...OF_NOBODY,
     action: 'authenticate',
-    categories: [],
-    changes: [],
     outcome: 'denied',
-    identity: {},
     reason,
     ...(address !== undefined && { source: { address } }),
     error: reason === 'certificate_missing' ? 'RDCP_AUTH_REQUIRED' : 'RDCP_AUTH_FAILED',
@@ -98,19 +93,17 @@ function handshakeDraft({ reason, address }: HandshakeRefusal): AuditDraft {
 }
 
 /** The audit entry for tickets that were refused. They become one a minute, with their number. */
+const REFUSED_TICKETS: AuditDraft = {
+  ...OF_NOBODY,
+  action: 'authenticate',
+  outcome: 'denied',
+  reason: 'invalid_ticket',
+  error: 'RDCP_AUTH_FAILED',
+};
 const ALL_PLACES_TAKEN = new RdcpError(
   'RDCP_TEMPORARY_LIMIT',
   `${MAX_TICKETS} tickets of other services are in use, the most at a time, and further ones switch nothing on`,
 );
-const REFUSED_TICKETS: AuditDraft = {
-  action: 'authenticate',
-  categories: [],
-  changes: [],
-  outcome: 'denied',
-  identity: {},
-  reason: 'invalid_ticket',
-  error: 'RDCP_AUTH_FAILED',
-};
 
 /** The trail of the state in use, for the parts of the process that write to it. */
 class TrailInUse implements Pick<AuditTrail, 'note' | 'refused'> {
@@ -220,7 +213,8 @@ export function openProcess(
     if (reason === 'too_many') fault(ALL_PLACES_TAKEN, 'a ticket');
     else trail.refused(REFUSED_TICKETS);
   };
-  const tickets = acceptTickets(config, conditions, delay, refused);
+  const { tokens, tickets: accepted } = config.security;
+  const tickets = accepted && openTickets(accepted, { conditions, refused, ownIssuer: tokens?.issuer, clock, delay });
   const ticketed = tickets && switchOnByTickets(tickets, refused, { work, sink, delay });
   opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
 
@@ -263,24 +257,6 @@ export function openProcess(
     listener,
     closables: [ticketed, measurements, instruments, cluster, sink, notifier, tickets],
   };
-}
-
-function acceptTickets(
-  { security }: ResolvedConfig,
-  conditions: Conditions,
-  delay: Delay,
-  refused: OpenTicketsOptions['refused'],
-): AcceptedTickets | undefined {
-  return (
-    security.tickets &&
-    openTickets(security.tickets, {
-      conditions,
-      refused,
-      ownIssuer: security.tokens?.issuer,
-      clock,
-      delay,
-    })
-  );
 }
 
 /** Follows tickets in requests to this process. */

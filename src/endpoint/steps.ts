@@ -51,7 +51,7 @@ export type Context = ParameterizedContext<RequestState>;
 /** One step of an endpoint: it stores its result in the state, or throws an `RdcpError` to refuse. */
 export type Step = (ctx: Context) => void | Promise<void>;
 
-interface Answer {
+export interface Answer {
   readonly body: object;
   /** @default 200 */
   readonly status?: number;

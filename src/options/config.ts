@@ -12,13 +12,14 @@ import { firstIssue, UNKNOWN_FIELD } from '../wire/issues.ts';
 import { expressionProblem } from '../wire/line-filter.ts';
 import { isAddressOrNetwork, UNIX_SOCKET } from '../wire/net/addresses.ts';
 import { createRedaction, isHidden } from '../wire/redaction.ts';
-import { formatDuration } from '../wire/time.ts';
 import type * as Options from './options.ts';
 import { adopt } from './schemas/adopt.ts';
 import { alerts } from './schemas/alerts.ts';
 import {
   categoryName,
+  countOf,
   disabledByDefault,
+  durationUpTo,
   identifier,
   notEmpty,
   off,
@@ -33,6 +34,7 @@ import {
   scopes,
   text,
   textOrTexts,
+  upToAnHour,
 } from './schemas/values.ts';
 
 /** Ten years, in seconds: a Timestamp cannot express an end far beyond. */
@@ -41,11 +43,9 @@ const LONGEST_DURATION = 3650 * 86_400;
 const credentialLimits = { allow: allowSchema.optional(), approval: optionalFlag };
 
 const optionalTenants = tenantPatterns.optional();
-const oneKindOfTenant = {
-  check: ({ tenantId, tenants }: { readonly tenantId?: string | undefined; readonly tenants?: unknown }) =>
-    tenantId === undefined || tenants === undefined,
-  otherwise: { path: ['tenants'], message: 'cannot be combined with tenantId' },
-};
+const isOfOneKind = ({ tenantId, tenants }: { readonly tenantId?: string | undefined; readonly tenants?: unknown }) =>
+  tenantId === undefined || tenants === undefined;
+const TWO_KINDS = { path: ['tenants'], message: 'cannot be combined with tenantId' };
 
 export const apiKeyRecordSchema = z
   .strictObject({
@@ -60,7 +60,7 @@ export const apiKeyRecordSchema = z
     notBefore: optionalInstant,
     expiresAt: optionalInstant,
   } satisfies Shape<Options.ApiKeyRecord>)
-  .refine(oneKindOfTenant.check, oneKindOfTenant.otherwise);
+  .refine(isOfOneKind, TWO_KINDS);
 
 const tls = z
   .strictObject({
@@ -139,12 +139,10 @@ const certificateIdentity = z
     ...credentialLimits,
   } satisfies Shape<Options.CertificateIdentity>)
   .refine(
-    ({ fingerprint256, san, subject }) => [fingerprint256, san, subject].filter((it) => it !== undefined).length === 1,
-    {
-      message: 'must hold one of fingerprint256, san and subject',
-    },
+    ({ fingerprint256, san, subject }) => countOf(fingerprint256, san, subject) === 1,
+    'must hold one of fingerprint256, san and subject',
   )
-  .refine(oneKindOfTenant.check, oneKindOfTenant.otherwise);
+  .refine(isOfOneKind, TWO_KINDS);
 
 const tokens = z
   .strictObject({
@@ -155,9 +153,10 @@ const tokens = z
     accessTokenSeconds: positive.max(24 * 3600).default(900),
     refreshTokenSeconds: positive.max(366 * 24 * 3600).default(28_800),
   } satisfies Shape<Options.TokenOptions>)
-  .refine(({ signingKeyFile, secret }) => (signingKeyFile === undefined) !== (secret === undefined), {
-    message: 'must hold one of signingKeyFile and secret',
-  });
+  .refine(
+    ({ signingKeyFile, secret }) => countOf(signingKeyFile, secret) === 1,
+    'must hold one of signingKeyFile and secret',
+  );
 
 const ticketIssuer = z
   .strictObject({
@@ -166,27 +165,18 @@ const ticketIssuer = z
     publicKey: optionalString,
     jwksUri: optionalString,
   } satisfies Shape<Options.TicketIssuerOptions>)
-  .refine(({ publicKey, jwksUri }) => publicKey === undefined || jwksUri === undefined, {
-    message: 'must not hold both publicKey and jwksUri',
-  });
+  .refine(({ publicKey, jwksUri }) => countOf(publicKey, jwksUri) < 2, 'must not hold both publicKey and jwksUri');
 
-/** The longest life of a ticket, in seconds. */
-const LONGEST_TICKET = 3600;
+const categoryPatterns = z.array(
+  z.string().regex(/^[A-Z0-9_*-]{1,64}$/, 'must be a category name, or a pattern such as SQL_*'),
+);
 
-const tickets = z
-  .strictObject({
-    issuers: z.array(ticketIssuer),
-    categories: z
-      .array(z.string().regex(/^[A-Z0-9_*-]{1,64}$/, 'must be a category name, or a pattern such as SQL_*'))
-      .min(1, 'must hold at least one category')
-      .optional(),
-    maxDuration: duration.default(LONGEST_TICKET),
-    sampleTraces: disabledByDefault,
-  } satisfies Shape<Options.TicketOptions>)
-  .refine((value) => value.maxDuration <= LONGEST_TICKET, {
-    path: ['maxDuration'],
-    message: `must be at most ${formatDuration(LONGEST_TICKET)}`,
-  });
+const tickets = z.strictObject({
+  issuers: z.array(ticketIssuer),
+  categories: categoryPatterns.min(1, 'must hold at least one category').optional(),
+  maxDuration: upToAnHour.default(3600),
+  sampleTraces: disabledByDefault,
+} satisfies Shape<Options.TicketOptions>);
 
 const security = z.strictObject({
   level: z.enum(SECURITY_LEVELS).default('basic'),
@@ -256,14 +246,10 @@ const budget = z.strictObject({
 const controls = z
   .strictObject({
     defaultDuration: duration.default(15 * 60),
-    maxDuration: duration.default(24 * 3600),
+    maxDuration: durationUpTo(LONGEST_DURATION).default(24 * 3600),
     maxTemporaryPerTenant: positive.default(100),
     budget: z.union([off, budget]).prefault({}),
   } satisfies Shape<Options.ControlsOptions>)
-  .refine((value) => value.maxDuration <= LONGEST_DURATION, {
-    path: ['maxDuration'],
-    message: `must be at most ${formatDuration(LONGEST_DURATION)}`,
-  })
   .refine((value) => value.defaultDuration <= value.maxDuration, {
     path: ['defaultDuration'],
     message: 'must not be longer than maxDuration',
@@ -273,10 +259,6 @@ const tail = z.strictObject({
   scope: z.enum(['admin', 'control']).default('admin'),
   rate: positive.max(10_000).default(100),
 } satisfies Shape<Options.TailOptions>);
-
-const categoryPatterns = z.array(
-  z.string().regex(/^[A-Z0-9_*-]{1,64}$/, 'must be a category name, or a pattern such as SQL_*'),
-);
 
 const recorder = z.strictObject({
   categories: categoryPatterns.max(100).default([]),
@@ -288,7 +270,7 @@ const recorder = z.strictObject({
   works: positive.max(1_000_000).default(10_000),
   seconds: positive.max(3600).default(60),
   guards: z.boolean().default(true),
-} satisfies Shape<NonNullable<Options.RdcpConfig['recorder']>>);
+} satisfies Shape<Options.RecorderOptions>);
 
 /** Anything but these may stand between them: the page puts encoded ids in their place. */
 function isTraceUrl(template: string): boolean {
@@ -351,19 +333,13 @@ const store = z.union(
   { error: STORES },
 );
 
-const SLOWEST_PULL = 3600;
-
 const pull = z
   .strictObject({
     file: optionalText,
     url: optionalText,
-    every: duration.default(30),
-  } satisfies Shape<NonNullable<Options.RdcpConfig['pull']>>)
-  .refine(({ file, url }) => (file === undefined) !== (url === undefined), { message: 'must hold one of file and url' })
-  .refine(({ every }) => every <= SLOWEST_PULL, {
-    path: ['every'],
-    message: `must be at most ${formatDuration(SLOWEST_PULL)}`,
-  });
+    every: upToAnHour.default(30),
+  } satisfies Shape<Options.PullOptions>)
+  .refine(({ file, url }) => countOf(file, url) === 1, 'must hold one of file and url');
 
 const NOTIFY_EVENTS = ['change', 'expiry', 'refusal', 'budget', 'loss', 'credentials', 'failure.recorded'] as const;
 

@@ -3,10 +3,7 @@ export type NotifyEvent = 'change' | 'expiry' | 'refusal' | 'budget' | 'loss' | 
 
 /** Receivers of notifications about entries of the audit trail, and about failures whose lines were recorded. */
 export interface NotifyOptions {
-  /**
-   * One or more webhooks. Each event is sent once, by the process that recorded it.
-   * @default none
-   */
+  /** One or more webhooks. Each event is sent once, by the process that recorded it. @default none */
   readonly webhook?: WebhookOptions | readonly WebhookOptions[] | undefined;
 }
 
@@ -15,22 +12,17 @@ export interface WebhookOptions {
   /** Where events are sent: an https URL, or http on loopback. Redirects are not followed. Messages show its host alone. */
   readonly url: string;
   /**
-   * Key of the signature: `whsec_` and the base64 of 24 to 64 random bytes. With several, each signs, so that a key can be
-   * replaced. Required unless `format` is `slack`.
+   * Key of the signature: `whsec_` and the base64 of 24 to 64 random bytes; several all sign. Required unless `format` is `slack`.
    * @default none
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
    * Which events are sent: `change`, `expiry` (a temporary control ended), `refusal` (a request was denied), `budget` (a
-   * control used up its total), `loss` (the store lost changes), `credentials` (a credential source failed or recovered),
-   * `failure.recorded` (recorded lines of failed work were written, at most once a minute for each category).
+   * control used up its total), `loss` (the store lost changes), `credentials` (a source failed or recovered),
+   * `failure.recorded` (lines of failed work were written, at most once a minute for a category).
    * @default all of them
    */
   readonly events?: readonly NotifyEvent[] | undefined;
-  /**
-   * The body: `standard` (JSON with `type`, `timestamp` and `data`) or `slack` (one line of text for an incoming webhook of
-   * Slack, Mattermost, Rocket.Chat or Google Chat).
-   * @default 'standard'
-   */
+  /** `standard` (JSON with `type`, `timestamp` and `data`), or `slack` (a line of text for a chat). @default 'standard' */
   readonly format?: 'standard' | 'slack' | undefined;
 }

@@ -24,112 +24,28 @@ export type * from './tenancy.ts';
  * `RDCP_CONFIG_INVALID`, with one line that names the field, what is wrong and what is allowed.
  */
 export interface RdcpConfig {
-  /**
-   * Where the endpoint listens. `false` opens no port: mount `callback()` in a server of your own.
-   * @default loopback, port 9465
-   */
+  /** Where the endpoint listens. `false` opens no port: mount `callback()` in your own server. @default loopback, port 9465 */
   readonly server?: false | ServerOptions | undefined;
-  /**
-   * Settings of categories by their name, such as `DATABASE`. They take precedence over what the code registered, and a
-   * category that no code registered exists from the start.
-   * @default {}
-   */
+  /** Settings of categories by name, such as `DATABASE`, over what the code registers. They exist from the start. @default {} */
   readonly categories?: Readonly<Record<string, CategorySettings>> | undefined;
-  /**
-   * Credentials that the endpoint accepts.
-   * @default a development key, for loopback alone
-   */
+  /** Credentials that the endpoint accepts. @default a development key, for loopback alone */
   readonly security?: SecurityOptions | undefined;
-  /**
-   * Debug settings for each tenant.
-   * @default false
-   */
+  /** Debug settings for each tenant. @default false */
   readonly tenancy?: false | TenancyOptions | undefined;
-  /**
-   * Limits of temporary controls.
-   * @default {}
-   */
+  /** Limits of temporary controls. @default {} */
   readonly controls?: ControlsOptions | undefined;
-  /**
-   * Limits of requests, connections, categories and memory.
-   * @default {}
-   */
+  /** Limits of requests, connections, categories and memory. @default {} */
   readonly limits?: LimitsOptions | undefined;
-  /**
-   * How the audit trail is kept.
-   * @default {}
-   */
+  /** How the audit trail is kept. @default {} */
   readonly audit?: AuditOptions | undefined;
-  /**
-   * How processes that share a store work together.
-   * @default {}
-   */
+  /** How processes that share a store work together. @default {} */
   readonly fleet?: FleetOptions | undefined;
-  /**
-   * Live reading of debug lines through the endpoint. `false` switches it off, and other processes of the fleet get no lines of
-   * this one.
-   * @default {}
-   */
+  /** Live reading of debug lines through the endpoint. `false`: no process of the fleet gets lines of this one. @default {} */
   readonly tail?: false | TailOptions | undefined;
+  /** What is recorded in memory, and how much. Beyond a limit the oldest calls are dropped, and counted. @default {} */
+  readonly recorder?: RecorderOptions | undefined;
   /**
-   * What is recorded from the start, and how much: of work that goes on, and of work that has ended. Beyond a limit the oldest
-   * calls are dropped, of work that goes on those of the longest, and counted.
-   * @default {}
-   */
-  readonly recorder?:
-    | {
-        /**
-         * Names of the categories that are recorded from the start, and patterns such as `DB_*`; `*` is every category. Their calls
-         * are kept in memory, and none is written while they are off. A `disable` for everybody ends it until a `reset`.
-         * @default []
-         */
-        readonly categories?: readonly string[] | undefined;
-        /**
-         * Seconds that work is kept after its end, at most 3600. `0`: it is forgotten at once.
-         * @default 60
-         */
-        readonly keepSeconds?: number | undefined;
-        /**
-         * Bytes of memory for work that has ended, from 65536 to 1073741824. The oldest goes first.
-         * @default 33554432 (32 MiB)
-         */
-        readonly keepBytes?: number | undefined;
-        /**
-         * Calls of one piece of work, from 1 to 10000.
-         * @default 200
-         */
-        readonly callsPerWork?: number | undefined;
-        /**
-         * Bytes of messages and attributes of one piece of work, from 1024 to 16777216.
-         * @default 65536 (64 KiB)
-         */
-        readonly bytesPerWork?: number | undefined;
-        /**
-         * Bytes of all pieces of work together, with 300 for each call, from 65536 to 1073741824.
-         * @default 16777216 (16 MiB)
-         */
-        readonly bytes?: number | undefined;
-        /**
-         * Pieces of work that are recorded at a time, from 1 to 1000000.
-         * @default 10000
-         */
-        readonly works?: number | undefined;
-        /**
-         * Seconds that a call is kept while its work goes on, from 1 to 3600.
-         * @default 60
-         */
-        readonly seconds?: number | undefined;
-        /**
-         * Whether `.enabled` is true while a category is only recorded, so that what your code guards with it is recorded too. So
-         * for `isLevelEnabled` and `debug.enabled` of adopted loggers.
-         * @default true
-         */
-        readonly guards?: boolean | undefined;
-      }
-    | undefined;
-  /**
-   * Whether the endpoint serves the console, a page for operators, at `/rdcp/console/`. The page holds no data: it asks the endpoint
-   * with the credential of the person who opens it.
+   * Whether the endpoint serves the console, a page for operators, at `/rdcp/console/`.
    * @default true where `server.host` is loopback, else false
    */
   readonly console?: boolean | ConsoleOptions | undefined;
@@ -138,112 +54,62 @@ export interface RdcpConfig {
    * `security.tickets` verify it.
    * @default none
    */
-  readonly pull?:
-    | {
-        /**
-         * File that holds the document, such as one of a mounted ConfigMap. A file that is not there is no document.
-         * @default none
-         */
-        readonly file?: string | undefined;
-        /**
-         * Address of the document: an https URL, or http on loopback. An answer 404 is no document.
-         * @default none
-         */
-        readonly url?: string | undefined;
-        /**
-         * Time between two reads of the document, from `1s` to `1h`. The first one is at the start.
-         * @default '30s'
-         */
-        readonly every?: number | string | undefined;
-      }
-    | undefined;
+  readonly pull?: PullOptions | undefined;
   /**
-   * Where state and the audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, `postgres://…`, or a store of your own.
+   * Where state and audit trail are kept: `memory:`, `sqlite:FILE`, `redis://…`, `rediss://…`, `postgres://…`, or a store of your own.
    * @default 'memory:'
    */
   readonly store?: string | StateStore | undefined;
   /**
-   * Checks of your application for the health endpoint, by their name. A check fails when it throws, rejects or takes
-   * longer than 5 seconds; the service is then `unhealthy`.
+   * Checks of your application for the health endpoint, by name. One that throws, rejects or takes more than 5 seconds makes the
+   * service `unhealthy`.
    * @default {}
    */
   readonly health?: Readonly<Record<string, () => unknown>> | undefined;
-  /**
-   * How debug calls are measured.
-   * @default {}
-   */
+  /** How debug calls are measured. @default {} */
   readonly metrics?: MetricsOptions | undefined;
-  /**
-   * Notifications of changes, expiries and refusals.
-   * @default {}
-   */
+  /** Notifications of changes, expiries and refusals. @default {} */
   readonly notify?: NotifyOptions | undefined;
   /**
-   * What alerts switch on: those of Prometheus Alertmanager or Grafana (`match`), or what this process measures itself
-   * (`errorRate`, `eventLoopDelay` or `uncaught` in `when`). With a rule that has `match`, the endpoint takes webhooks at
-   * `/rdcp/v1/alerts`. At most 100.
+   * What alerts switch on, at most 100: those of Alertmanager or Grafana (`match`), which send webhooks to `/rdcp/v1/alerts`, or what
+   * this process measures (`when`).
    * @default []
    */
   readonly alerts?: readonly AlertOptions[] | undefined;
-  /**
-   * Whether one line is logged for each change, such as `rdcp: DATABASE on for 5m by alice: slow checkout`, for its end, and
-   * for the address that `RdcpInstrumentation` listens on.
-   * @default true
-   */
+  /** Whether changes, their ends, and the address of `RdcpInstrumentation` are logged, one line each. @default true */
   readonly announce?: boolean | undefined;
-  /**
-   * Where debug calls go.
-   * @default {}
-   */
+  /** Where debug calls go. @default {} */
   readonly emit?: EmitOptions | undefined;
   /**
-   * Which debug statements of other libraries become categories, beside those of this package. `true`: all that are known,
-   * `false`: none.
+   * Which debug statements of other libraries become categories. `true`: all that are known.
    * @default false, and true under `register`
    */
   readonly adopt?: boolean | AdoptOptions | undefined;
-  /**
-   * Where the package's own messages go: an object with the functions `info`, `warn` and `error`, such as `console` or a
-   * pino logger.
-   * @default one line each on stderr
-   */
+  /** Where the package's own messages go: `info`, `warn` and `error`, as of `console` or pino. @default one line each on stderr */
   readonly logger?: MessageLogger | undefined;
 }
 
 /** Settings of one category. */
 export interface CategorySettings {
-  /**
-   * One line for the operator, at most 1000 characters.
-   * @default what the code registered
-   */
+  /** One line for the operator, at most 1000 characters. @default what the code registered */
   readonly description?: string | undefined;
-  /**
-   * Whether the category is on before an operator switches it.
-   * @default what the code registered, or false
-   */
+  /** Whether the category is on before an operator switches it. @default what the code registered, or false */
   readonly enabled?: boolean | undefined;
 }
 
 /** Limits of temporary controls. A duration is a number of seconds, or `<n>s`, `<n>m`, `<n>h` or `<n>d`. */
 export interface ControlsOptions {
-  /**
-   * Duration of a temporary control that asks for none. Must not be longer than `maxDuration`.
-   * @default '15m'
-   */
+  /** Duration of a temporary control that asks for none; at most `maxDuration`. @default '15m' */
   readonly defaultDuration?: number | string | undefined;
-  /**
-   * Longest duration of a temporary control, at most `3650d`. A request for a longer one is refused.
-   * @default '24h'
-   */
+  /** Longest duration of a temporary control, at most `3650d`. A longer one is refused. @default '24h' */
   readonly maxDuration?: number | string | undefined;
   /**
-   * Most temporary controls that may be active at once, for each tenant and for all tenants together, and as many of alerts. A
-   * further one is refused.
+   * Most temporary controls at once, for each tenant and for all tenants together, and as many of alerts. A further one is refused.
    * @default 100
    */
   readonly maxTemporaryPerTenant?: number | undefined;
   /**
-   * How much a category that is on may emit, so that it cannot harm the service. `false`: as much as it likes.
+   * How much a category that is on may emit. `false`: as much as it likes.
    * @default each category 500 calls a second, all together 2000 calls and 1 MiB
    */
   readonly budget?: BudgetOptions | false | undefined;
@@ -251,44 +117,22 @@ export interface ControlsOptions {
 
 /** Limits of requests, connections, categories and memory. A request over a limit is answered with 429. */
 export interface LimitsOptions {
-  /**
-   * Control requests of one identity in any 60 seconds. Resets and changes that switch off pass beyond it, up to 600.
-   * @default 60
-   */
+  /** Control requests of one identity in 60 seconds. Resets and changes that switch off pass beyond it, up to 600. @default 60 */
   readonly controlPerMinute?: number | undefined;
-  /**
-   * Other requests of one identity in any 60 seconds.
-   * @default 600
-   */
+  /** Other requests of one identity in 60 seconds. @default 600 */
   readonly readPerMinute?: number | undefined;
-  /**
-   * Health requests without a credential from one address in any 60 seconds. They count towards no other limit.
-   * @default 600
-   */
+  /** Health requests without a credential from one address in 60 seconds. They count towards no other limit. @default 600 */
   readonly healthPerMinute?: number | undefined;
-  /**
-   * Other requests without a valid credential from one address in any 60 seconds.
-   * @default 60
-   */
+  /** Other requests without a valid credential from one address in 60 seconds. @default 60 */
   readonly anonymousPerMinute?: number | undefined;
-  /**
-   * Seconds after which a request that is still being worked on is answered with 504.
-   * @default 30
-   */
+  /** Seconds after which a request that is still being worked on is answered with 504. @default 30 */
   readonly requestTimeoutSeconds?: number | undefined;
-  /**
-   * Most categories that can be registered, at most 4096.
-   * @default 4096
-   */
+  /** Most categories that can be registered, at most 4096. @default 4096 */
   readonly maxCategories?: number | undefined;
-  /**
-   * Most connections to the listener that are open at a time, and most streams of HTTP/2. Beyond that new ones are refused.
-   * @default 512
-   */
+  /** Most open connections to the listener, and most streams of HTTP/2. Beyond that new ones are refused. @default 512 */
   readonly maxConnections?: number | undefined;
   /**
-   * Most of them from one address, or from one IPv6 network of 64 bits. Those of `server.trustedProxies` do not count. Streams of
-   * HTTP/2 are limited alike, but never to fewer than 100.
+   * Most of them from one address, or one IPv6 network of 64 bits, except `server.trustedProxies`. HTTP/2 has at least 100 streams.
    * @default 64
    */
   readonly maxConnectionsPerAddress?: number | undefined;
@@ -296,14 +140,11 @@ export interface LimitsOptions {
 
 /** How the audit trail is kept. */
 export interface AuditOptions {
-  /**
-   * Days that an audit entry is kept, at most 36500.
-   * @default 90
-   */
+  /** Days that an audit entry is kept, at most 36500. @default 90 */
   readonly retentionDays?: number | undefined;
   /**
-   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs the audit trail. Write access to the
-   * store is then not enough to forge entries. It is read at the start.
+   * File of a private key (Ed25519, PKCS #8, PEM; mode 0600 or 0400) that signs the audit trail, so that write access to the store is
+   * not enough to forge entries. Read at the start.
    * @default none
    */
   readonly signingKeyFile?: string | undefined;
@@ -312,8 +153,8 @@ export interface AuditOptions {
 /** How processes that share a store work together. */
 export interface FleetOptions {
   /**
-   * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. Processes that have not applied it by
-   * then are named in the answer, whose status is `partial`; they apply the change as soon as they can.
+   * Seconds that the answer to a change waits for all processes to apply it, 0 to 25. The answer is `partial` and names those that have
+   * not; they apply it as soon as they can.
    * @default 1
    */
   readonly acknowledgeTimeoutSeconds?: number | undefined;
@@ -321,56 +162,81 @@ export interface FleetOptions {
 
 /** Live reading of debug lines through the endpoint. */
 export interface TailOptions {
-  /**
-   * Scope that a credential needs: `admin` or `control`.
-   * @default 'admin'
-   */
+  /** Scope that a credential needs: `admin` or `control`. @default 'admin' */
   readonly scope?: 'admin' | 'control' | undefined;
   /**
-   * Lines a second of one stream, from all processes together, 1 to 10000. Further ones are dropped and counted. A request may
-   * ask for fewer, and with `admin` for more.
+   * Lines a second of one stream, from all processes together, 1 to 10000. Further ones are dropped and counted. `admin` may ask for
+   * more.
    * @default 100
    */
   readonly rate?: number | undefined;
 }
 
+/** What is recorded from the start, and how much: of work that goes on, and of work that has ended. */
+export interface RecorderOptions {
+  /**
+   * Categories that are recorded from the start: names, patterns such as `DB_*`, or `*`. Their calls are kept in memory, and not written
+   * while they are off. A `disable` for everybody ends it until a `reset`.
+   * @default []
+   */
+  readonly categories?: readonly string[] | undefined;
+  /** Seconds that work is kept after its end, at most 3600. `0`: it is forgotten at once. @default 60 */
+  readonly keepSeconds?: number | undefined;
+  /** Bytes of memory for work that has ended, from 65536 to 1073741824. @default 33554432 (32 MiB) */
+  readonly keepBytes?: number | undefined;
+  /** Calls of one piece of work, from 1 to 10000. @default 200 */
+  readonly callsPerWork?: number | undefined;
+  /** Bytes of messages and attributes of one piece of work, from 1024 to 16777216. @default 65536 (64 KiB) */
+  readonly bytesPerWork?: number | undefined;
+  /** Bytes of all pieces of work, with 300 for each call, from 65536 to 1073741824. @default 16777216 (16 MiB) */
+  readonly bytes?: number | undefined;
+  /** Pieces of work that are recorded at a time, from 1 to 1000000. @default 10000 */
+  readonly works?: number | undefined;
+  /** Seconds that a call is kept while its work goes on, from 1 to 3600. @default 60 */
+  readonly seconds?: number | undefined;
+  /** Whether `.enabled`, `isLevelEnabled` and `debug.enabled` are true while a category is only recorded. @default true */
+  readonly guards?: boolean | undefined;
+}
+
 /** The console, a page for operators. */
 export interface ConsoleOptions {
   /**
-   * Address of a trace in your tracing backend, as an http or https URL with `{traceId}` in it, and `{spanId}` where the backend
-   * takes one. Trace ids of tailed lines become links to it.
+   * Address of a trace in your tracing backend: an http or https URL with `{traceId}` in it, and perhaps `{spanId}`. Trace ids become
+   * links to it.
    * @default none: trace ids are text
    */
   readonly traceUrl?: string | undefined;
 }
 
+/** A signed document of controls that the process follows, in a file or at an address. */
+export interface PullOptions {
+  /** File that holds the document, such as one of a mounted ConfigMap. A missing file is no document. @default none */
+  readonly file?: string | undefined;
+  /** Address of the document: an https URL, or http on loopback. An answer 404 is no document. @default none */
+  readonly url?: string | undefined;
+  /** Time between two reads, from `1s` to `1h`. The first one is at the start. @default '30s' */
+  readonly every?: number | string | undefined;
+}
+
 /** How debug calls are measured. */
 export interface MetricsOptions {
-  /**
-   * Seconds over which call rates are measured, at most 3600.
-   * @default 60
-   */
+  /** Seconds over which call rates are measured, at most 3600. @default 60 */
   readonly rateWindowSeconds?: number | undefined;
-  /**
-   * Whether the call metrics have a series for each tenant and category, with the attribute `rdcp.tenant.id`.
-   * @default false
-   */
+  /** Whether call metrics have a series for each tenant and category, by the attribute `rdcp.tenant.id`. @default false */
   readonly tenantAttribute?: boolean | undefined;
 }
 
 /** Where debug calls go. */
 export interface EmitOptions {
   /**
-   * Where debug calls go: `otel` (OpenTelemetry log records), `stderr` (readable lines), `both`, `json` (one JSON object a
-   * line on stderr), or a function that gets each call as a record.
+   * `otel` (OpenTelemetry log records), `stderr` (readable lines), `both`, `json` (one JSON object a line on stderr), or a function that
+   * gets each call as a record.
    * @default 'otel' where a logger provider is registered, else 'stderr'
    */
   readonly to?: 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown) | undefined;
   /**
-   * Names of attributes whose values become `[redacted]` before any output gets them, at any depth; `*` stands for any
-   * characters, and case does not count. They are added to the usual names, such as `password`, `token`, `apikey` and
-   * `credentials` (docs/debug-lines.md, Redaction), where JWTs, private keys, bearer credentials and user information of URLs in
-   * texts are masked as well. `false` redacts nothing.
+   * Further names of attributes whose values become `[redacted]` in every output, at any depth, beside the usual ones
+   * (docs/debug-lines.md, Redaction). `*` stands for any characters, case does not count. `false` redacts nothing.
    * @default []
    */
   readonly redact?: readonly string[] | false | undefined;

@@ -10,49 +10,18 @@ import { parseDuration } from './time.ts';
 export interface Allow {
   /** Categories that it may switch, tail and forecast: names, beginnings of names such as `DB_*`, or `*`. */
   readonly categories: readonly string[];
-  /**
-   * What it may do with them: `enable`, `disable`, `toggle`, `reset`, `tail`, `forecast`.
-   * @default all that its scopes allow
-   */
+  /** `enable`, `disable`, `toggle`, `reset`, `tail`, `forecast`. @default all that its scopes allow */
   readonly actions?: readonly AllowedAction[] | undefined;
-  /**
-   * Longest control and longest tail: seconds, or `<n>s|m|h|d`. Permanent settings are then not changed.
-   * @default the server's
-   */
+  /** Longest control and tail: seconds, or `<n>s|m|h|d`. Permanent settings are then not changed. @default the server's */
   readonly maxDuration?: number | string | undefined;
   /**
-   * Largest budget of what it switches on, for each category. A control without a budget gets this one; a permanent one, which
-   * has none, is refused.
+   * Largest budget of what it switches on, for each category. A control without a budget gets this one; a permanent one is refused.
    * @default the configured budget
    */
-  readonly maxBudget?:
-    | {
-        /**
-         * Calls a second.
-         * @default the configured budget
-         */
-        readonly callsPerSecond?: number | undefined;
-        /**
-         * Calls in all, counted by each process for itself.
-         * @default no limit
-         */
-        readonly calls?: number | undefined;
-        /**
-         * Bytes of text in all, counted by each process for itself.
-         * @default no limit
-         */
-        readonly bytes?: number | undefined;
-      }
-    | undefined;
-  /**
-   * `redacted`: its tails show messages and the names of attributes, and hide the values.
-   * @default values are shown, but those that redaction hides
-   */
+  readonly maxBudget?: ControlBudget | undefined;
+  /** `redacted`: tails hide the values of attributes. @default only what redaction hides */
   readonly tail?: 'redacted' | undefined;
-  /**
-   * Tenants for whom it may do that: ids, prefixes such as `b*`, or `*`; never everybody.
-   * @default all that it may address
-   */
+  /** Tenants for whom it may do that: ids, prefixes such as `b*`, or `*`; never everybody. @default all that it may address */
   readonly tenants?: readonly string[] | undefined;
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { AuditEntry } from './audit-messages.ts';
 import { duplicateMember, serialized } from './json-text.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
@@ -13,7 +14,7 @@ export interface EntryKey {
  * so that the trail can still be paged and the verifier reports it.
  */
 export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry {
-  return isAuditEntry(value) ? value : placeholderFor(value, known());
+  return auditEntry.safeParse(value).success ? (value as AuditEntry) : placeholderFor(value, known());
 }
 
 /** Parses the JSON of an entry. JSON with a duplicate member, or nested too deeply, is damaged (see {@link asAuditEntry}). */
@@ -27,35 +28,36 @@ export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry
   return isSound ? asAuditEntry(value, known) : placeholderFor(value, known());
 }
 
-function isAuditEntry(value: unknown): value is AuditEntry {
-  if (!isObject(value)) return false;
-  const { id, timestamp, action, categories, changes, outcome, identity, tenant, source, dropped, compliance } = value;
-  return (
-    [id, timestamp, action, outcome].every(isText) &&
-    Array.isArray(categories) &&
-    categories.every(isText) &&
-    Array.isArray(changes) &&
-    isObject(identity) &&
-    [tenant, source].every((part) => part === undefined || isObject(part)) &&
-    (dropped === undefined || isDropped(dropped)) &&
-    isObject(compliance) &&
-    [compliance.instanceId, compliance.previousHash, compliance.hash, compliance.retainUntil].every(isText) &&
-    (compliance.previousRetainUntil === undefined || isText(compliance.previousRetainUntil)) &&
-    (compliance.signature === undefined || isSignature(compliance.signature)) &&
-    typeof compliance.sequence === 'number'
-  );
-}
+const text = z.string();
+const anyObject = z.looseObject({});
 
-function isSignature(value: unknown): boolean {
-  return isObject(value) && isText(value.keyId) && isText(value.value);
-}
-
-function isDropped(value: unknown): boolean {
-  if (!isObject(value) || !isText(value.until) || !Array.isArray(value.chains)) return false;
-  return value.chains.every(
-    (chain) => isObject(chain) && isText(chain.instanceId) && isText(chain.hash) && typeof chain.sequence === 'number',
-  );
-}
+/** What whoever reads an entry relies on. */
+const auditEntry = z.looseObject({
+  id: text,
+  timestamp: text,
+  action: text,
+  outcome: text,
+  categories: z.array(text),
+  changes: z.array(z.unknown()),
+  identity: anyObject,
+  tenant: anyObject.optional(),
+  source: anyObject.optional(),
+  dropped: z
+    .looseObject({
+      until: text,
+      chains: z.array(z.looseObject({ instanceId: text, hash: text, sequence: z.number() })),
+    })
+    .optional(),
+  compliance: z.looseObject({
+    instanceId: text,
+    sequence: z.number(),
+    previousHash: text,
+    hash: text,
+    retainUntil: text,
+    previousRetainUntil: text.optional(),
+    signature: z.looseObject({ keyId: text, value: text }).optional(),
+  }),
+});
 
 function placeholderFor(value: unknown, known: EntryKey): AuditEntry {
   const { id, timestamp, compliance } = isObject(value) ? value : {};

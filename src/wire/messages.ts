@@ -88,11 +88,11 @@ export type StateOrigin = 'default' | 'global' | 'tenant' | 'temporary';
 
 /** Limits that a control sets for its categories. When `calls` or `bytes` are used up, the control ends. */
 export interface ControlBudget {
-  /** Calls a second. */
+  /** Calls a second. @default the configured budget */
   readonly callsPerSecond?: number | undefined;
-  /** Calls in all, counted by each process for itself. */
+  /** Calls in all, counted by each process for itself. @default no limit */
   readonly calls?: number | undefined;
-  /** Bytes of text in all, counted by each process for itself. */
+  /** Bytes of text in all, counted by each process for itself. @default no limit */
   readonly bytes?: number | undefined;
 }
 

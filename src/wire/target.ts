@@ -6,13 +6,13 @@ export type Match = Readonly<Record<string, string>>;
 
 /** Which processes are meant, of those that have one of the categories. All that are given must hold. */
 export interface Instances {
-  /** Ids of the processes, or `host:pid`. */
+  /** Ids of the processes, or `host:pid`. @default any */
   readonly ids?: readonly string[] | undefined;
-  /** The version of the service (`service.version`). */
+  /** The version of the service (`service.version`). @default any */
   readonly version?: string | undefined;
-  /** So many of them. When one ends, another takes its place. */
+  /** So many of them. When one ends, another takes its place. @default all */
   readonly count?: number | undefined;
-  /** A share of them in percent, and at least one: above 0, up to 100. */
+  /** A share of them in percent, and at least one: above 0, up to 100. @default 100 */
   readonly percent?: number | undefined;
 }
 
@@ -42,11 +42,11 @@ export interface ControlTarget extends Target {
 
 /** Which lines are meant. All that are given must hold. */
 export interface LineFilter {
-  /** An expression of the Common Expression Language, such as `rows > 1000 && table == "orders"`, at most 512 bytes. */
+  /** An expression of the Common Expression Language, such as `rows > 1000 && table == "orders"`, at most 512 bytes. @default any attributes */
   readonly where?: string | undefined;
-  /** The message, with `*` for any characters: `query*`. */
+  /** The message, with `*` for any characters: `query*`. @default any message */
   readonly text?: string | undefined;
-  /** A share of the traces, and of the calls without a trace: above 0, up to 1. */
+  /** A share of the traces, and of the calls without a trace: above 0, up to 1. @default 1 */
   readonly sample?: number | undefined;
 }
 

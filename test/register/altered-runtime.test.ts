@@ -70,59 +70,54 @@ describe('an enumerable member of a prototype', { concurrency: 2 }, () => {
     }
   });
 
-  for (const [what, before, app] of [['of Array, added before', OLD_LAST, '']] as const) {
-    it(`${what}, is in nothing that the endpoint, the command and the lines have`, async (t) => {
-      const run = await start(t, {
-        env: { RDCP_CONFIG: 'rdcp.json' },
-        files: { 'rdcp.json': JSON.stringify(CONFIG) },
-        options: [...importing(before), '--import', REGISTER],
-        app: app + APP,
-      });
-      const { url } = await announced(run);
-      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'ops', client_secret: KEY });
-      const login = await fetch(url + TOKEN_PATHS.token, { method: 'POST', body });
-      const { access_token: token } = (await login.json()) as { access_token: string };
-      const client = createRdcpClient({ baseUrl: url, token });
-      assert.equal(
-        (await client.discovery()).categories.some(({ name }) => name === 'PAYMENTS'),
-        true,
-      );
-      const { status } = await client.control({
-        action: 'enable',
-        categories: ['PAYMENTS'],
-        options: { duration: '1m', otelrdcp_filter: { where: 'order == 42' } },
-      });
-      assert.equal(status, 'success');
-      assert.equal((await client.forecast(['PAYMENTS'], { duration: 1 })).instances.answered, 1);
-      for await (const { event, data } of client.tail(['PAYMENTS'], { filter: { where: 'order == 42' } })) {
-        if (event !== 'line') continue;
-        assert.deepEqual(data.attributes, { order: 42, password: '[redacted]' });
-        break;
-      }
-      await until(
-        () => /DEBUG PAYMENTS charging \{"order":42,"password":"\[redacted\]"\}\n/.test(run.output.stderr),
-        run.child,
-        run.output,
-      );
-      for (const [args, said] of [
-        [['list', '-o', 'json'], /"PAYMENTS"/],
-        [['status'], /PAYMENTS/],
-        [
-          ['tail', 'PAYMENTS', '--where', 'order == 42', '--lines', '1', '--for', '20s'],
-          /charging.*order=42 password=/,
-        ],
-        [['end', 'PAYMENTS'], /PAYMENTS/],
-        [['audit'], /enable/],
-      ] as const) {
-        const env = { ...PROGRAM_ENV, RDCP_URL: url, RDCP_API_KEY: KEY };
-        const command = [...importing(before), built('cli/main.js'), ...args];
-        const { stdout } = await promisify(execFile)(process.execPath, command, { env });
-        assert.match(stdout, said, args.join(' '));
-        assert.doesNotMatch(stdout, /extendWith/);
-      }
-      assert.doesNotMatch(run.output.stderr, /extendWith|SERVER_ERROR/);
+  it('of Array, added before, is in nothing that the endpoint, the command and the lines have', async (t) => {
+    const run = await start(t, {
+      env: { RDCP_CONFIG: 'rdcp.json' },
+      files: { 'rdcp.json': JSON.stringify(CONFIG) },
+      options: [...importing(OLD_LAST), '--import', REGISTER],
+      app: APP,
     });
-  }
+    const { url } = await announced(run);
+    const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'ops', client_secret: KEY });
+    const login = await fetch(url + TOKEN_PATHS.token, { method: 'POST', body });
+    const { access_token: token } = (await login.json()) as { access_token: string };
+    const client = createRdcpClient({ baseUrl: url, token });
+    assert.equal(
+      (await client.discovery()).categories.some(({ name }) => name === 'PAYMENTS'),
+      true,
+    );
+    const { status } = await client.control({
+      action: 'enable',
+      categories: ['PAYMENTS'],
+      options: { duration: '1m', otelrdcp_filter: { where: 'order == 42' } },
+    });
+    assert.equal(status, 'success');
+    assert.equal((await client.forecast(['PAYMENTS'], { duration: 1 })).instances.answered, 1);
+    for await (const { event, data } of client.tail(['PAYMENTS'], { filter: { where: 'order == 42' } })) {
+      if (event !== 'line') continue;
+      assert.deepEqual(data.attributes, { order: 42, password: '[redacted]' });
+      break;
+    }
+    await until(
+      () => /DEBUG PAYMENTS charging \{"order":42,"password":"\[redacted\]"\}\n/.test(run.output.stderr),
+      run.child,
+      run.output,
+    );
+    for (const [args, said] of [
+      [['list', '-o', 'json'], /"PAYMENTS"/],
+      [['status'], /PAYMENTS/],
+      [['tail', 'PAYMENTS', '--where', 'order == 42', '--lines', '1', '--for', '20s'], /charging.*order=42 password=/],
+      [['end', 'PAYMENTS'], /PAYMENTS/],
+      [['audit'], /enable/],
+    ] as const) {
+      const env = { ...PROGRAM_ENV, RDCP_URL: url, RDCP_API_KEY: KEY };
+      const command = [...importing(OLD_LAST), built('cli/main.js'), ...args];
+      const { stdout } = await promisify(execFile)(process.execPath, command, { env });
+      assert.match(stdout, said, args.join(' '));
+      assert.doesNotMatch(stdout, /extendWith/);
+    }
+    assert.doesNotMatch(run.output.stderr, /extendWith|SERVER_ERROR/);
+  });
 });
 
 describe('an option of Node.js under which Koa cannot be loaded', { concurrency: 2 }, () => {

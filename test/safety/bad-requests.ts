@@ -30,13 +30,16 @@ function assertNothingLeaks(text: string): void {
   assert.ok(!text.includes(process.cwd()), `a path in: ${text}`);
 }
 
-function assertRefused(name: string, text: string, codes: readonly string[]): void {
+function assertRefused(name: string, text: string, codes: readonly string[], exactly?: number): void {
   assert.equal(text.split('HTTP/1.1 ').length - 1, 1, `${name}: one answer, not: ${text}`);
   const answer = parseAnswer(text);
   const status = answer?.status ?? 0;
-  assert.ok(status >= 400 && status < 500, `${name}: ${text}`);
+  assert.ok(exactly === undefined ? status >= 400 && status < 500 : status === exactly, `${name}: ${text}`);
   assert.match(answer?.headers.get('content-type') ?? '', /^application\/json/, name);
   assert.equal(answer?.headers.get('x-rdcp-protocol'), PROTOCOL, name);
+  assert.match(answer?.headers.get('x-rdcp-request-id') ?? '', /^[0-9a-f-]{36}$/, name);
+  assert.equal(answer?.headers.get('cache-control'), 'no-store', name);
+  assert.equal(answer?.headers.get('x-content-type-options'), 'nosniff', name);
   const { protocol, error }: ErrorResponse = JSON.parse(answer?.body ?? '');
   assert.equal(protocol, PROTOCOL, name);
   assert.equal(error.protocol, PROTOCOL, name);
@@ -72,7 +75,9 @@ export function refusesBadRequests(count: number): void {
     assert.equal(met.size, FAULT_COUNT, 'every kind of fault was met');
     const atOnce = fc.array(badRequest, { minLength: AT_ONCE, maxLength: AT_ONCE });
     await fc.assert(fc.asyncProperty(atOnce, sendAll), { numRuns: count / AT_ONCE, endOnFailure: true });
-    for (const { name, bytes, code } of HOSTILE) assertRefused(name, await exchange(service.url, bytes), [code]);
+    for (const { name, bytes, status, code } of HOSTILE) {
+      assertRefused(name, await exchange(service.url, bytes), [code], status);
+    }
     assert.deepEqual(await service.states(), ALL_OFF);
     assert.equal(sent, count + FAULT_COUNT);
     t.diagnostic(`${sent} generated with ${FAULT_COUNT} kinds of faults, and ${HOSTILE.length} known ones`);

@@ -54,16 +54,12 @@ test('a trusted proxy says the client, past further trusted proxies and no furth
     [{ Forwarded: 'for=6.6.6.6, for="[2001:db8:2::1]:4711";proto=https' }, '2001:db8:2::1'],
     [{ Forwarded: 'for=192.0.2.1, for=_hidden' }, '127.0.0.1'],
     [{ Forwarded: 'for=192.0.2.1, for=10.1.0.1' }, '192.0.2.1'],
+    // A proxy that writes the one passes on the other of its client.
+    [{ Forwarded: 'for=6.6.6.6', 'X-Forwarded-For': '192.0.2.1' }, '192.0.2.1'],
     [{ 'X-Forwarded-For': `6.6.6.6, ${Array(40).fill('10.1.0.1').join(', ')}` }, '10.1.0.1'],
   ] as const) {
     assert.equal(await auditedAddress(server, headers), expected, JSON.stringify(headers));
   }
-});
-
-test('where both headers are there, X-Forwarded-For counts: a proxy that writes it passes on a Forwarded of the client', async (t) => {
-  const server = await trusting(t, '127.0.0.1');
-  const headers = { Forwarded: 'for=6.6.6.6', 'X-Forwarded-For': '192.0.2.1' };
-  assert.equal(await auditedAddress(server, headers), '192.0.2.1');
 });
 
 test('clients behind a trusted proxy have each their own limits, and the proxy its own', async (t) => {

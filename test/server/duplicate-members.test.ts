@@ -18,17 +18,16 @@ const BODIES: readonly (readonly [path: string, field: string, body: string])[] 
   [CONSOLE_PATHS.session, 'code', '{"code":"a","code":"b"}'],
 ];
 
-for (const [path, field, body] of BODIES) {
-  test(`${path} refuses a body that names ${field} twice, and changes nothing: ${body}`, async (t) => {
-    const server = await startServer(t, { config: { console: true } });
+test('a body that names a member twice is refused, and changes nothing', async (t) => {
+  const server = await startServer(t, { config: { console: true } });
+  for (const [path, field, body] of BODIES) {
     const answer = await server.request(path, { method: 'POST', key: 'admin', body });
-    assert.equal(answer.status, 400);
-    assert.equal(answer.body.error.code, 'RDCP_MALFORMED_REQUEST');
+    assert.deepEqual([answer.status, answer.body.error.code], [400, 'RDCP_MALFORMED_REQUEST'], body);
     assert.match(answer.body.error.message, new RegExp(`^${field} appears twice in one object`));
     assert.deepEqual(answer.body.error.details, { field });
-    assert.equal(server.gate.category('HTTP').enabled, false);
-  });
-}
+  }
+  assert.equal(server.gate.category('HTTP').enabled, false);
+});
 
 test('the same name in different objects, and in values, is no duplicate', async (t) => {
   const server = await startServer(t);

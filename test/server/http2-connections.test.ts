@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectHttp2, constants } from 'node:http2';
+import { connect as connectHttp2, constants, createSecureServer, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
+import { Http2Sessions } from '../../src/endpoint/connections/http2-sessions.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { listen, listenerFor } from '../support/listening.ts';
@@ -107,20 +109,37 @@ test('a client that offers neither protocol is refused', async (t) => {
 });
 
 test('a connection that is idle ends, before its first request and after its last; one in use goes on', async (t) => {
-  const url = await listening(t, (_req, res) => void res.end('hello'), { keepAliveMs: 500, checkMs: 20 });
-  const busy = await http2Session(t, url, ca);
-  let waiting = true;
-  const work = async () => {
-    for (; waiting; await sleep(20)) assert.equal((await http2Request(busy, { ':path': '/' })).text, 'hello');
-  };
-  const working = work();
-  const never = await http2Session(t, url, ca);
-  const once_ = await http2Session(t, url, ca);
-  const ended = [never, once_].map((session) => new Promise((resolve) => session.once('close', resolve)));
-  assert.equal((await http2Request(once_, { ':path': '/' })).text, 'hello');
-  await Promise.all(ended);
-  waiting = false;
-  await working;
+  let now = 0;
+  const sessions = new Http2Sessions(500, () => now);
+  const arrived = Promise.withResolvers<Http2ServerResponse>();
+  const server = createSecureServer({ cert, key }, (req, res) => {
+    if (req.url === '/wait') arrived.resolve(res);
+    else res.end('hello');
+  });
+  sessions.follow(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const [busy, never, used] = [
+    await http2Session(t, url, ca),
+    await http2Session(t, url, ca),
+    await http2Session(t, url, ca),
+  ];
+  const waiting = http2Request(busy, { ':path': '/wait' });
+  const response = await arrived.promise;
+  assert.equal((await http2Request(used, { ':path': '/' })).text, 'hello');
+  // The server may see the end of a stream later than its client.
+  const ended = (...clients: readonly (typeof busy)[]) =>
+    until('the idle connections have ended', () => {
+      now += 501;
+      sessions.endIdle(now);
+      return clients.every(({ closed }) => closed);
+    });
+  await ended(never, used);
+  response.end('late');
+  assert.equal((await waiting).text, 'late');
+  assert.equal((await http2Request(busy, { ':path': '/' })).text, 'hello');
+  await ended(busy);
 });
 
 test('a client that does not take its leave loses its idle connection all the same', async (t) => {

@@ -16,6 +16,9 @@ import { getOverTls, http2Session } from '../support/tls-client.ts';
 
 const LISTENING = join(import.meta.dirname, '../support/listening-process.ts');
 
+const FOLDED = 'GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n';
+const TUNNEL = 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n';
+
 function assertEnvelope(text: string, status: number, code: string): void {
   const answer = parseAnswer(text);
   assert.equal(answer?.status, status);
@@ -91,27 +94,23 @@ test('what is neither TLS nor HTTP ends an HTTPS connection at once', async (t) 
   assert.equal(parseAnswer(await exchange(url, 'hello there\r\n\r\n')), undefined);
 });
 
-for (const [method, body] of [
-  ['GET', ''],
-  ['POST', '{"action":"status"}'],
-] as const) {
-  test(`a plain HTTP ${method} at an HTTPS port is answered 400, in plain text, that it needs https://`, async (t) => {
-    const { cert, ...tls } = writeCertificate();
-    const url = await listen(t, { tls });
-    const headers = [
-      ['Host', 'localhost'],
-      ['Content-Length', String(body.length)],
-    ] as const;
-    const text = await exchange(url, requestText(method, '/rdcp/v1/health', headers, body));
-    assertEnvelope(text, 400, 'RDCP_MALFORMED_REQUEST');
-    assert.match(text, /plain HTTP request was sent to an HTTPS port: use https:\/\//);
-    assert.equal((await getOverTls(url, { ca: cert })).text, 'hello', 'the next connection is served');
-  });
-}
+test('a plain HTTP request at an HTTPS port is answered 400, in plain text, that it needs https://', async (t) => {
+  const { cert, ...tls } = writeCertificate();
+  const url = await listen(t, { tls });
+  const body = '{"action":"status"}';
+  const headers = [
+    ['Host', 'localhost'],
+    ['Content-Length', String(body.length)],
+  ] as const;
+  const text = await exchange(url, requestText('POST', '/rdcp/v1/health', headers, body));
+  assertEnvelope(text, 400, 'RDCP_MALFORMED_REQUEST');
+  assert.match(text, /plain HTTP request was sent to an HTTPS port: use https:\/\//);
+  assert.equal((await getOverTls(url, { ca: cert })).text, 'hello', 'the next connection is served');
+});
 
 for (const [name, bytes] of [
   ['what is broken', 'nonsense\r\n\r\n'],
-  ['a tunnel', 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n'],
+  ['a tunnel', TUNNEL],
 ] as const) {
   test(`${name} behind a request that is being worked on takes nothing from its answer, and ends the connection`, async (t) => {
     const arrived = Promise.withResolvers<ServerResponse>();
@@ -128,45 +127,17 @@ for (const [name, bytes] of [
   });
 }
 
-const BROKEN: readonly (readonly [name: string, bytes: string, status: number, code: string])[] = [
-  ['no HTTP at all', 'hello there\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
-  ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00', 400, 'RDCP_MALFORMED_REQUEST'],
-  ['a bad version', 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
-  ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
-  ['a folded header', 'GET / HTTP/1.1\r\nHost: localhost\r\nX: a\r\n b\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
-  ['a space before the colon', 'GET / HTTP/1.1\r\nHost : localhost\r\n\r\n', 400, 'RDCP_MALFORMED_REQUEST'],
-  [
-    'two lengths',
-    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
-    400,
-    'RDCP_MALFORMED_REQUEST',
-  ],
-  [
-    'a length beside chunks',
-    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    400,
-    'RDCP_MALFORMED_REQUEST',
-  ],
-  [
-    'a header of 17 KiB',
-    `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(17 * 1024)}\r\n\r\n`,
-    431,
-    'RDCP_REQUEST_TOO_LARGE',
-  ],
-  ['a tunnel', 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n', 405, 'RDCP_METHOD_NOT_ALLOWED'],
-];
-
-for (const [name, bytes, status, code] of BROKEN) {
-  test(`${name} is answered ${status} in the envelope, and the connection closed`, async (t) => {
-    const url = await listen(t);
-    assertEnvelope(await exchange(url, Buffer.from(bytes, 'latin1')), status, code);
-  });
-}
-
-test('the answer to a tunnel allows no method, as a 405 must say', async (t) => {
-  const { headers } =
-    parseAnswer(await exchange(await listen(t), 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n')) ?? {};
-  assert.equal(headers?.get('allow'), '');
+test('what Node refuses itself is answered in the envelope, and the connection closed', async (t) => {
+  const url = await listen(t);
+  const long = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(17 * 1024)}\r\n\r\n`;
+  for (const [bytes, status, code] of [
+    [FOLDED, 400, 'RDCP_MALFORMED_REQUEST'],
+    [long, 431, 'RDCP_REQUEST_TOO_LARGE'],
+    [TUNNEL, 405, 'RDCP_METHOD_NOT_ALLOWED'],
+  ] as const) {
+    assertEnvelope(await exchange(url, bytes), status, code);
+  }
+  assert.equal(parseAnswer(await exchange(url, TUNNEL))?.headers.get('allow'), '', 'a 405 says what it allows');
 });
 
 test('an upgrade is not made: the request is answered as it is', async (t) => {
@@ -194,10 +165,8 @@ test('what Node refuses itself and upgrades are answered alike over TLS', async 
     await new Promise((resolve) => socket.once('close', resolve));
     return Buffer.concat(chunks).toString();
   };
-  const [, folded] = BROKEN.find(([name]) => name === 'a folded header') ?? [];
-  assertEnvelope(await overTls(folded ?? ''), 400, 'RDCP_MALFORMED_REQUEST');
-  const tunnel = 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n';
-  assertEnvelope(await overTls(tunnel), 405, 'RDCP_METHOD_NOT_ALLOWED');
+  assertEnvelope(await overTls(FOLDED), 400, 'RDCP_MALFORMED_REQUEST');
+  assertEnvelope(await overTls(TUNNEL), 405, 'RDCP_METHOD_NOT_ALLOWED');
   const upgrade = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
   assert.equal(parseAnswer(await overTls(upgrade))?.status, 200);
 });
@@ -211,7 +180,7 @@ test('an expectation that is not known is ignored', async (t) => {
 const STALLED = 1000;
 /** Long enough for all of them to connect while others are served. */
 const STALLING = {
-  timeouts: { headersMs: 1500, requestMs: 1500, checkMs: 50 },
+  timeouts: { headersMs: 3000, requestMs: 3000, checkMs: 50 },
   places: { total: STALLED + 1, perAddress: STALLED + 1 },
 };
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -234,18 +233,6 @@ test('under a path of the application’s own the paths of the protocol begin be
   assert.equal((await send(`${url}/internal${PATHS.status}`, { key: 'status' })).status, 200);
   assert.equal((await send(`${url}/internal${PATHS.status}`)).status, 401);
   assert.equal(await (await fetch(url + PATHS.status)).text(), 'hello');
-});
-
-test('a server factory, as Fastify takes one, asks us before the application', async (t) => {
-  const app = await assembleApp(t, { config: { server: false } });
-  const serverFactory = (handler: RequestListener) =>
-    createServer((req, res) => app.handler(req, res, () => handler(req, res)));
-  const server = serverFactory((req, res) => void res.end(`hello ${req.url}`));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  assert.equal((await send(url + PATHS.control, ENABLE)).status, 200);
-  assert.equal(await (await fetch(`${url}/orders?x`)).text(), 'hello /orders?x');
 });
 
 test('a forbidden field is refused also in a body that the application parsed', async (t) => {

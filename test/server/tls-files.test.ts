@@ -42,37 +42,24 @@ async function assertRefused(
   });
 }
 
-const WRONG: readonly (readonly [name: string, files: Partial<typeof good>, field: string, problem: RegExp])[] = [
-  ['no certificate', { certFile: 'nonsense' }, 'certFile', /no PEM certificate/],
-  [
-    'a broken certificate',
-    { certFile: '-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----' },
-    'certFile',
-    /broken certificate/,
-  ],
-  ['no key', { keyFile: 'nonsense' }, 'keyFile', /no PEM private key/],
-  ['the key of another certificate', { keyFile: second.key }, 'keyFile', /not the key of the certificate/],
-  ['no authority', { clientCaFile: 'nonsense' }, 'clientCaFile', /no PEM certificate/],
-  ['no revocation list', { crlFile: 'nonsense' }, 'crlFile', /revocation list of every authority/],
-  [
-    'a broken revocation list',
-    { crlFile: '-----BEGIN X509 CRL-----\nnonsense\n-----END X509 CRL-----' },
-    'crlFile',
-    /broken revocation list/,
-  ],
-  [
-    'two authorities and one revocation list',
-    { clientCaFile: authority.cert + createAuthority().cert },
-    'crlFile',
-    /revocation list of every authority/,
-  ],
-];
+const pem = (label: string) => `-----BEGIN ${label}-----\nnonsense\n-----END ${label}-----`;
 
-for (const [name, files, field, problem] of WRONG) {
-  test(`${name}: the server does not start and says in one line why`, async () => {
-    await assertRefused(writePems({ ...good, ...files }), field, problem);
-  });
-}
+test('a file that cannot be used stops the start, which says in one line why', async () => {
+  const everyAuthority = /revocation list of every authority/;
+  for (const [field, text, problem] of [
+    ['certFile', 'nonsense', /no PEM certificate/],
+    ['certFile', pem('CERTIFICATE'), /broken certificate/],
+    ['keyFile', 'nonsense', /no PEM private key/],
+    ['keyFile', second.key, /not the key of the certificate/],
+    ['clientCaFile', 'nonsense', /no PEM certificate/],
+    ['crlFile', 'nonsense', everyAuthority],
+    ['crlFile', pem('X509 CRL'), /broken revocation list/],
+  ] as const) {
+    await assertRefused(writePems({ ...good, [field]: text }), field, problem);
+  }
+  const clientCaFile = authority.cert + createAuthority().cert;
+  await assertRefused(writePems({ ...good, clientCaFile }), 'crlFile', everyAuthority);
+});
 
 test('a file that cannot be read is named by its field, with the reason', async () => {
   for (const field of Object.keys(good)) {
@@ -198,7 +185,6 @@ test('a certificate that ends while it is in use is said, and its replacement is
   const paths = writePems({ certFile: ending.cert, keyFile: ending.key });
   const { lines, options } = recording({ timeouts: { reloadMs: RELOAD_MS } });
   await listen(t, { tls: paths }, undefined, options);
-  assert.deepEqual(lines, []);
   await untilSaid(lines, 1);
   assert.match(lines[0] ?? '', /^server\.tls\.certFile is valid .* only/);
   writeFileSync(paths.certFile, first.cert);

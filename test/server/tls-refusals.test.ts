@@ -75,7 +75,7 @@ const REFUSED: Readonly<Record<string, readonly [reason: string, tls: Connection
     'certificate_untrusted',
     as(createAuthority('Authority 1').issue('robot', { usage: 'client' })),
   ],
-  'a self-signed certificate': ['certificate_untrusted', as(selfSigned())],
+  'a self-signed certificate': ['certificate_untrusted', as(selfSigned({ usage: 'client' }))],
   'a certificate for servers': ['certificate_wrong_purpose', as(authority.issue('localhost', { usage: 'server' }))],
 };
 

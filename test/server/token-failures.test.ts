@@ -79,13 +79,6 @@ test('each client has its limit, which is no other client’s', async (t) => {
   assert.deepEqual([again.status, again.body.error], [429, 'temporarily_unavailable']);
 });
 
-test('wrong credentials are limited as wrong credentials in a header are', async (t) => {
-  const server = await startTokenServer(t, {}, { config: { limits: { anonymousPerMinute: 2 } } });
-  const wrong = { ...credentials, client_id: 'operator-client', client_secret: 'x'.repeat(40) };
-  for (const expected of [401, 401, 429]) assert.equal((await askToken(server, wrong)).status, expected);
-  assert.equal((await askToken(server, { ...credentials, ...operator })).status, 200);
-});
-
 /** One of each kind of request that holds no valid credential. */
 const JUNK: readonly (readonly [string, Record<string, string>])[] = [
   [TOKEN_PATHS.token, { ...credentials, client_id: 'operator-client', client_secret: 'x'.repeat(40) }],

@@ -25,151 +25,75 @@ import {
 const client = { client_id: 'operator-client', client_secret: KEYS.operator };
 const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator, subject_token_type: ACCESS_TOKEN };
 
-type Case = [
-  what: string,
-  fields: Record<string, string> | [string, string][] | string,
-  status: number,
-  error: string,
-  headers?: Record<string, string>,
-];
+type Fields = Record<string, string> | [string, string][] | string;
+type Case = readonly [what: string, fields: Fields, headers?: Record<string, string>];
 
-const cases: Case[] = [
-  ['an empty form', '', 400, 'invalid_request'],
-  ['no grant type', { scope: 'status' }, 400, 'invalid_request'],
-  ['an empty grant type', { grant_type: '' }, 400, 'invalid_request'],
-  ['an unknown grant type', { grant_type: 'password', username: 'a', password: 'b' }, 400, 'unsupported_grant_type'],
-  ['the code grant', { grant_type: 'authorization_code', code: 'x' }, 400, 'unsupported_grant_type'],
-  ['a grant type of an object', { grant_type: '__proto__' }, 400, 'unsupported_grant_type'],
-  [
-    'two grant types',
+const asClient = (fields: object = {}) => ({ grant_type: 'client_credentials', ...fields });
+const subjectType = (kind: string) => ({ ...exchange, subject_token_type: `urn:ietf:params:oauth:token-type:${kind}` });
+
+/** Wrong requests for a token, by the status and the error that they are answered with. */
+const REFUSED: Readonly<Record<string, readonly Case[]>> = {
+  '400 invalid_request': [
+    ['an empty form', ''],
+    ['no grant type', { scope: 'status' }],
+    ['an empty grant type', { grant_type: '' }],
+    ['two grant types', [...Object.entries(asClient()), ['grant_type', 'refresh_token']]],
+    ['two scopes fields', [...Object.entries(asClient({ scope: 'status' })), ['scope', 'admin']]],
+    ['a secret alone', asClient({ client_secret: KEYS.operator })],
+    ['two ways at once', asClient(client), basic('operator-client', KEYS.operator)],
+    ['another client id than Basic', asClient({ client_id: 'admin-client' }), basic('operator-client', KEYS.operator)],
+    ['no subject', { grant_type: TOKEN_EXCHANGE, subject_token_type: ACCESS_TOKEN }],
+    ['no subject type', { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator }],
+    ['an unknown subject type', subjectType('saml2')],
+    ['an ID token as subject', subjectType('id_token')],
+    ['a subject that is no token', { ...exchange, subject_token: 'x' }],
     [
-      ['grant_type', 'refresh_token'],
-      ['grant_type', 'client_credentials'],
+      'an unknown key',
+      { ...exchange, subject_token: KEYS.operator.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')) },
     ],
-    400,
-    'invalid_request',
+    ['an actor', { ...exchange, actor_token: 'x', actor_token_type: ACCESS_TOKEN }],
+    ['a refresh token', { ...exchange, requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' }],
+    ['no refresh token', { grant_type: 'refresh_token' }],
   ],
-  [
-    'two scopes fields',
+  '400 unsupported_grant_type': [
+    ['an unknown grant type', { grant_type: 'password', username: 'a', password: 'b' }],
+    ['the code grant', { grant_type: 'authorization_code', code: 'x' }],
+    ['a grant type of an object', { grant_type: '__proto__' }],
+  ],
+  '401 invalid_client': [
+    ['no client', asClient()],
+    ['a client id alone', asClient({ client_id: 'operator-client' })],
+    ['a wrong secret', asClient({ ...client, client_secret: 'x'.repeat(40) })],
+    ['the secret of another client', asClient({ ...client, client_id: 'admin-client' })],
+    ['a client id in other letters', asClient({ ...client, client_id: 'Operator-Client' })],
+    ['a wrong secret by Basic', asClient(), basic('operator-client', 'x')],
+    ['a Basic without a colon', asClient(), { Authorization: `Basic ${btoa('operator-client')}` }],
+    ['a Basic that is no base64', asClient(), { Authorization: 'Basic !!!' }],
+    ['an empty Basic', asClient(), { Authorization: 'Basic ' }],
+    ['a bearer token for a client', asClient(), bearer(KEYS.operator)],
+    ['an API key in its header alone', asClient(), { 'X-RDCP-API-Key': KEYS.operator }],
+    ['an exchange with a wrong client', { ...exchange, ...client, client_secret: 'x'.repeat(40) }],
+  ],
+  '400 invalid_scope': [
+    ['an unknown scope', { ...exchange, scope: 'status root' }],
+    ['scopes with commas', { ...exchange, scope: 'status,control' }],
+    ['scopes with two spaces', { ...exchange, scope: 'status  control' }],
+    ['a scope in capitals', { ...exchange, scope: 'STATUS' }],
+    ['a wider scope', { ...exchange, scope: 'admin' }],
+  ],
+  '400 invalid_target': [
+    ['another audience', { ...exchange, audience: 'billing' }],
+    ['another resource', { ...exchange, resource: 'https://billing.example/' }],
     [
-      ['grant_type', 'client_credentials'],
-      ['scope', 'status'],
-      ['scope', 'admin'],
+      'another audience beside this one',
+      [...Object.entries({ ...exchange, audience: 'rdcp' }), ['audience', 'billing']],
     ],
-    400,
-    'invalid_request',
   ],
-  ['no client', { grant_type: 'client_credentials' }, 401, 'invalid_client'],
-  ['a client id alone', { grant_type: 'client_credentials', client_id: 'operator-client' }, 401, 'invalid_client'],
-  ['a secret alone', { grant_type: 'client_credentials', client_secret: KEYS.operator }, 400, 'invalid_request'],
-  [
-    'a wrong secret',
-    { grant_type: 'client_credentials', ...client, client_secret: 'x'.repeat(40) },
-    401,
-    'invalid_client',
+  '400 invalid_grant': [
+    ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+    ['an API key as refresh token', { grant_type: 'refresh_token', refresh_token: KEYS.operator }],
   ],
-  [
-    'the secret of another client',
-    { grant_type: 'client_credentials', ...client, client_id: 'admin-client' },
-    401,
-    'invalid_client',
-  ],
-  [
-    'a client id in other letters',
-    { grant_type: 'client_credentials', ...client, client_id: 'Operator-Client' },
-    401,
-    'invalid_client',
-  ],
-  [
-    'two ways at once',
-    { grant_type: 'client_credentials', ...client },
-    400,
-    'invalid_request',
-    basic('operator-client', KEYS.operator),
-  ],
-  [
-    'a client id that is not that of Basic',
-    { grant_type: 'client_credentials', client_id: 'admin-client' },
-    400,
-    'invalid_request',
-    basic('operator-client', KEYS.operator),
-  ],
-  [
-    'a wrong secret by Basic',
-    { grant_type: 'client_credentials' },
-    401,
-    'invalid_client',
-    basic('operator-client', 'x'),
-  ],
-  [
-    'a Basic without a colon',
-    { grant_type: 'client_credentials' },
-    401,
-    'invalid_client',
-    { Authorization: `Basic ${btoa('operator-client')}` },
-  ],
-  [
-    'a Basic that is no base64',
-    { grant_type: 'client_credentials' },
-    401,
-    'invalid_client',
-    { Authorization: 'Basic !!!' },
-  ],
-  ['an empty Basic', { grant_type: 'client_credentials' }, 401, 'invalid_client', { Authorization: 'Basic ' }],
-  ['a bearer token for a client', { grant_type: 'client_credentials' }, 401, 'invalid_client', bearer(KEYS.operator)],
-  [
-    'an API key in its header alone',
-    { grant_type: 'client_credentials' },
-    401,
-    'invalid_client',
-    { 'X-RDCP-API-Key': KEYS.operator },
-  ],
-  ['an unknown scope', { ...exchange, scope: 'status root' }, 400, 'invalid_scope'],
-  ['scopes with commas', { ...exchange, scope: 'status,control' }, 400, 'invalid_scope'],
-  ['scopes with two spaces', { ...exchange, scope: 'status  control' }, 400, 'invalid_scope'],
-  ['a scope in capitals', { ...exchange, scope: 'STATUS' }, 400, 'invalid_scope'],
-  ['a wider scope', { ...exchange, scope: 'admin' }, 400, 'invalid_scope'],
-  ['no subject', { grant_type: TOKEN_EXCHANGE, subject_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
-  ['no subject type', { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator }, 400, 'invalid_request'],
-  [
-    'an unknown subject type',
-    { ...exchange, subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
-    400,
-    'invalid_request',
-  ],
-  [
-    'an ID token as subject',
-    { ...exchange, subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' },
-    400,
-    'invalid_request',
-  ],
-  ['a subject that is no token', { ...exchange, subject_token: 'x' }, 400, 'invalid_request'],
-  [
-    'a subject that is an unknown key',
-    { ...exchange, subject_token: `${KEYS.operator.slice(0, -1)}${KEYS.operator.endsWith('x') ? 'y' : 'x'}` },
-    400,
-    'invalid_request',
-  ],
-  ['an actor', { ...exchange, actor_token: 'x', actor_token_type: ACCESS_TOKEN }, 400, 'invalid_request'],
-  [
-    'a refresh token as what is wanted',
-    { ...exchange, requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
-    400,
-    'invalid_request',
-  ],
-  ['another audience', { ...exchange, audience: 'billing' }, 400, 'invalid_target'],
-  ['another resource', { ...exchange, resource: 'https://billing.example/' }, 400, 'invalid_target'],
-  [
-    'another audience beside this one',
-    [...Object.entries(exchange), ['audience', 'rdcp'], ['audience', 'billing']],
-    400,
-    'invalid_target',
-  ],
-  ['an exchange with a wrong client', { ...exchange, ...client, client_secret: 'x'.repeat(40) }, 401, 'invalid_client'],
-  ['no refresh token', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
-  ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, 400, 'invalid_grant'],
-  ['an API key as refresh token', { grant_type: 'refresh_token', refresh_token: KEYS.operator }, 400, 'invalid_grant'],
-];
+};
 
 /** RFC 6749, section 5.2: the two fields, and of the characters that they may have. */
 function assertOAuthForm(answer: TestAnswer<OAuthErrorResponse>, what: string): void {
@@ -182,16 +106,16 @@ function assertOAuthForm(answer: TestAnswer<OAuthErrorResponse>, what: string): 
 
 test('every wrong request for a token is answered as OAuth has it, with the code of the RFC', async (t) => {
   const server = await startTokenServer(t);
-  for (const [what, fields, expected, error, headers] of cases) {
-    const answer = await askToken<OAuthErrorResponse>(server, fields, headers);
-    assertOAuthForm(answer, what);
-    assert.deepEqual([answer.status, answer.body.error], [expected, error], `${what}: ${answer.text}`);
-    assert.equal(answer.headers.has('www-authenticate'), expected === 401, what);
-    if (error === 'invalid_client') {
-      assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="rdcp".* error="invalid_client"/, what);
+  for (const [expected, cases] of Object.entries(REFUSED)) {
+    for (const [what, fields, headers] of cases) {
+      const answer = await askToken<OAuthErrorResponse>(server, fields, headers);
+      assertOAuthForm(answer, what);
+      assert.equal(`${answer.status} ${answer.body.error}`, expected, `${what}: ${answer.text}`);
+      const challenge = answer.status === 401 ? /^Basic realm="rdcp".* error="invalid_client"/ : /^$/;
+      assert.match(answer.headers.get('www-authenticate') ?? '', challenge, what);
+      assert.ok(!Object.values(KEYS).some((key) => answer.text.includes(key)), what);
+      assert.ok(!/node_modules|\.ts\b|at \w+ \(/.test(answer.text), what);
     }
-    assert.ok(!Object.values(KEYS).some((key) => answer.text.includes(key)), what);
-    assert.ok(!/node_modules|\.ts\b|at \w+ \(/.test(answer.text), what);
   }
   assert.deepEqual(server.reports, []);
 });

@@ -1,10 +1,8 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { constants, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Condition } from '../../otel/report/conditions.ts';
-import type { HostPolicy } from '../middleware/headers.ts';
-import { addressKey, applyHostPolicy, http2Stream, unmapped } from '../request.ts';
-import type { Times } from './in-flight.ts';
+import { addressKey, http2Stream, unmapped } from '../request.ts';
 
 /** An HTTP/1.1 server, or a TLS server that also speaks HTTP/2. */
 export type NetworkServer = Server | Http2SecureServer;
@@ -38,7 +36,6 @@ export class Connections {
   readonly #places: Places;
   readonly #streams: Places;
   readonly #open = new Set<Socket>();
-  readonly #requests = new Map<ServerResponse, Times>();
   #fullAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
@@ -60,24 +57,12 @@ export class Connections {
     server.on('secureConnection', (socket: Socket) => socket.unref());
   }
 
-  /** Requests whose answers have not been sent completely. */
-  get requests(): ReadonlyMap<ServerResponse, Times> {
-    return this.#requests;
-  }
-
-  /** Registers each request and marks it with the host policy before it is handled. */
-  before(handler: RequestListener, policy: HostPolicy): RequestListener {
-    return (req, res) => {
-      const stream = http2Stream(res);
-      if (stream !== undefined && !this.#take(this.#streams, req.socket, res)) {
-        stream.close(constants.NGHTTP2_REFUSED_STREAM);
-        return;
-      }
-      this.#requests.set(res, {});
-      res.once('close', () => this.#requests.delete(res));
-      applyHostPolicy(req, policy);
-      handler(req, res);
-    };
+  /** Takes a place for an HTTP/2 stream, or refuses it. HTTP/1.1 has one request at a time on each connection. */
+  admitStream(res: ServerResponse): boolean {
+    const stream = http2Stream(res);
+    if (stream === undefined || this.#take(this.#streams, res.req.socket, res)) return true;
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    return false;
   }
 
   /** The TCP socket below a TLS socket, for writing unencrypted. */

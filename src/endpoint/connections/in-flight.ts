@@ -5,23 +5,27 @@ import { answerResponse, arrivedTooSlowly } from '../error-answer.ts';
 import { cutOff, endConnection, http2Stream } from '../request.ts';
 
 /** When a request was seen in its stages, on a monotonic clock. */
-export interface Times {
+interface Times {
   /** When it was first seen. */
   seenAt?: number;
   /** When the answer was first seen complete but not sent. */
   answeredAt?: number;
 }
 
-/** How requests end whose answers have not been sent completely. */
+/** The requests whose answers have not been sent completely, and how they end. */
 export class InFlight {
-  readonly #requests: ReadonlyMap<ServerResponse, Times>;
+  readonly #requests = new Map<ServerResponse, Times>();
   readonly #requestMs: number;
   readonly #ending = new WeakSet<ServerResponse>();
 
   /** @param requestMs time limit for receiving a request, and for sending an answer */
-  constructor(requests: ReadonlyMap<ServerResponse, Times>, requestMs: number) {
-    this.#requests = requests;
+  constructor(requestMs: number) {
     this.#requestMs = requestMs;
+  }
+
+  follow(res: ServerResponse): void {
+    this.#requests.set(res, {});
+    res.once('close', () => this.#requests.delete(res));
   }
 
   /**

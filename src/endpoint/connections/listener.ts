@@ -13,7 +13,7 @@ import { withDeadline } from '../../wire/time/deadline.ts';
 import type { RequestHandler } from '../app.ts';
 import { answerRaw, answerResponse, arrivedTooSlowly } from '../error-answer.ts';
 import { createHostPolicy, MAX_HEADER_FIELDS } from '../middleware/headers.ts';
-import { peerMatcher } from '../request.ts';
+import { applyHostPolicy, peerMatcher } from '../request.ts';
 import { assertServable } from '../tls/present.ts';
 import { type HandshakeRefusal, watchHandshakes } from '../tls/refusals.ts';
 import { Connections, MAX_STREAMS, type NetworkServer, type PlaceLimits } from './connections.ts';
@@ -97,12 +97,18 @@ export function createListener(
     condition: conditions.watch('connections'),
     now,
   });
-  const inFlight = new InFlight(connections.requests, limits.requestMs);
+  const inFlight = new InFlight(limits.requestMs);
   const endings: (() => void)[] = [];
   let listening: Promise<{ url: string }> | undefined;
   let server: NetworkServer | undefined;
 
-  const onRequest = connections.before(handler, createHostPolicy(config));
+  const policy = createHostPolicy(config);
+  const onRequest: RequestListener = (req, res) => {
+    if (!connections.admitStream(res)) return;
+    inFlight.follow(res);
+    applyHostPolicy(req, policy);
+    handler(req, res);
+  };
 
   async function open(): Promise<NetworkServer> {
     if (config.tls === undefined) return createPlainServer(limits, onRequest);

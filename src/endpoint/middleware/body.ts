@@ -19,10 +19,9 @@ const MEDIA_TYPES = [JSON_MEDIA_TYPE, RDCP_MEDIA_TYPE];
  * is used. Bodies whose headers declare anything but JSON in UTF-8 are refused unread, and what is too large before it is parsed.
  */
 export function jsonBody(bounds = BODY_BOUNDS): Step {
-  const parser = textParser(MEDIA_TYPES, bounds.bytes);
+  const read = bodyReader(MEDIA_TYPES, bounds.bytes);
   return async (ctx) => {
-    assertMediaType(ctx, MEDIA_TYPES);
-    const body = wasRead(ctx.req) ? parsedBefore(ctx.req, bounds.bytes) : await readBody(ctx, parser, bounds.bytes);
+    const body = await read(ctx);
     if ('parsed' in body) {
       ctx.request.body = asObject(body.parsed);
       return;
@@ -74,6 +73,21 @@ export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.outpu
 
 function malformed(field: string, problem: string): RdcpError {
   return REFUSALS.malformedBody(field.slice(0, MAX_FIELD_LENGTH), problem);
+}
+
+/** Reads bodies of some media types: their bytes, or what a parser of the application made of them. */
+function bodyReader(mediaTypes: string[], maximum: number): (ctx: Context) => Promise<Buffer | Parsed> {
+  const parser = textParser(mediaTypes, maximum);
+  return async (ctx) => {
+    assertMediaType(ctx, mediaTypes);
+    // Whether the application's parser has read it already.
+    const wasRead = ctx.req.readableDidRead || ctx.req.readableEnded;
+    return wasRead ? parsedBefore(ctx.req, maximum) : readBody(ctx, parser, maximum);
+  };
+}
+
+interface Parsed {
+  readonly parsed: unknown;
 }
 
 /** Returns the parser, loaded on first use. */
@@ -137,21 +151,17 @@ async function readBody(ctx: Context, parser: BodyParser, maximum: number): Prom
   try {
     await parse(ctx, async () => undefined);
   } catch (error) {
-    throw await refusalOf(error, ctx, maximum);
+    // The parser's error holds the raw body, so it is neither logged nor sent.
+    throw (error as { status?: unknown }).status === 413 ? await cutOff(ctx, maximum) : REFUSALS.cutBody();
   }
   return checked(Buffer.from(ctx.request.rawBody ?? '', BYTES));
-}
-
-/** Whether the application's parser has read the body already. */
-function wasRead(req: IncomingMessage): boolean {
-  return req.readableDidRead || req.readableEnded;
 }
 
 /**
  * The result of the application's parser: bytes, or a parsed value. Our size limit applies, because parsers have
  * others.
  */
-function parsedBefore(req: IncomingMessage, maximum = MAX_BODY_BYTES): Buffer | { readonly parsed: unknown } {
+function parsedBefore(req: IncomingMessage, maximum: number): Buffer | Parsed {
   const { body } = req as { body?: unknown };
   if (body === undefined) throw REFUSALS.readBefore(new Error(LEAVE_BODY));
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;
@@ -169,13 +179,6 @@ function checked(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The parser's error holds the raw body, so it is neither logged nor sent. */
-async function refusalOf(error: unknown, ctx: Context, maximum: number): Promise<RdcpError> {
-  const { status } = error as { status?: unknown };
-  if (status === 413) return cutOff(ctx, maximum);
-  return REFUSALS.cutBody();
-}
-
 async function cutOff(ctx: Context, maximum: number): Promise<RdcpError> {
   if (!(await discard(ctx.req))) endConnection(ctx.res);
   return REFUSALS.largeBody(maximum, UNITS.bytes);
@@ -190,10 +193,9 @@ const FORM = 'application/x-www-form-urlencoded';
  * names with brackets into objects and lists; here they stay plain names.
  */
 export function formBody(): Step {
-  const parser = textParser([FORM], MAX_BODY_BYTES);
+  const read = bodyReader([FORM], MAX_BODY_BYTES);
   return async (ctx) => {
-    assertMediaType(ctx, [FORM]);
-    const body = wasRead(ctx.req) ? parsedBefore(ctx.req) : await readBody(ctx, parser, MAX_BODY_BYTES);
+    const body = await read(ctx);
     ctx.state.form = 'parsed' in body ? pairsOf(body.parsed) : [...new URLSearchParams(body.toString('utf8'))];
   };
 }

@@ -81,9 +81,21 @@ export function figures(
   { budgets, sourceOf }: Uses<'budgets' | 'sourceOf'>,
   view: CategoryView,
 ): Partial<DiscoveredCategory> {
+  const tenancy = required(ctx, 'tenancy');
+  const { budget, dropped } = limitsOf(view, tenancy, budgets);
+  // Figures of all tenants, as in `limitsOf`.
+  const index = tenancy.callsOf === undefined ? view.index : undefined;
+  const { dropped: _, ...recorded } = tenancy.callsOf === undefined ? budgets.linesOf(view) : NO_LINES;
+  const unevaluated = index === undefined ? 0 : (budgets.unevaluated?.(index) ?? 0);
+  const callsPerSecond = budgets.configuredRate(view.name);
   const source = sourceOf(view.name) ?? view.source;
   return {
-    ...limitMembers(view, required(ctx, 'tenancy'), budgets),
+    ...(budget === undefined
+      ? { otelrdcp_configuredBudget: callsPerSecond !== undefined && { callsPerSecond } }
+      : { otelrdcp_budget: budget }),
+    ...(dropped > 0 && { otelrdcp_dropped: dropped }),
+    ...(Object.values(recorded).some((count) => count > 0) && { otelrdcp_recorder: recorded }),
+    ...(unevaluated > 0 && { otelrdcp_unevaluated: unevaluated }),
     ...(source !== undefined && { otelrdcp_source: source }),
   };
 }
@@ -111,32 +123,10 @@ function fleetCalls(
  * The budget of an enabled category, `false` for none, and what it dropped, even after a control has ended. Isolated
  * tenants see none of the process's figures, which would reveal other tenants' load.
  */
-export function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets): Limits {
+export function limitsOf(view: CategoryView, tenancy: Tenancy, budgets: Budgets) {
   return {
     budget: view.enabled ? budgetOf(view, tenancy, budgets) : undefined,
     dropped: tenancy.callsOf === undefined ? budgets.linesOf(view).dropped : 0,
-  };
-}
-
-interface Limits {
-  readonly budget: BudgetState | false | undefined;
-  readonly dropped: number;
-}
-
-function limitMembers(view: CategoryView, tenancy: Tenancy, budgets: Budgets): Partial<DiscoveredCategory> {
-  const { budget, dropped } = limitsOf(view, tenancy, budgets);
-  // Figures of all tenants, as in `limitsOf`.
-  const index = tenancy.callsOf === undefined ? view.index : undefined;
-  const { dropped: _, ...recorded } = tenancy.callsOf === undefined ? budgets.linesOf(view) : NO_LINES;
-  const unevaluated = index === undefined ? 0 : (budgets.unevaluated?.(index) ?? 0);
-  const callsPerSecond = budgets.configuredRate(view.name);
-  return {
-    ...(budget === undefined
-      ? { otelrdcp_configuredBudget: callsPerSecond !== undefined && { callsPerSecond } }
-      : { otelrdcp_budget: budget }),
-    ...(dropped > 0 && { otelrdcp_dropped: dropped }),
-    ...(Object.values(recorded).some((count) => count > 0) && { otelrdcp_recorder: recorded }),
-    ...(unevaluated > 0 && { otelrdcp_unevaluated: unevaluated }),
   };
 }
 

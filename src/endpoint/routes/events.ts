@@ -152,9 +152,10 @@ class EventsReader implements Watcher {
   }
 
   #budgetsInUse(views: readonly CategoryView[]): Pick<EventsRates, 'budgets'> {
+    const tenancy = required(this.#ctx, 'tenancy');
     const used = new Map<string, EventsBudget>();
     for (const view of views) {
-      const { budget, dropped } = this.#limitsOf(view);
+      const { budget, dropped } = limitsOf(view, tenancy, this.#parts.budgets);
       if (budget === undefined) continue;
       const { burst, callsLeftNow, callsLeft, bytesLeft } = budget || {};
       const inUse = callsLeftNow !== burst || callsLeft !== undefined || bytesLeft !== undefined || dropped > 0;
@@ -168,10 +169,6 @@ class EventsReader implements Watcher {
       });
     }
     return used.size === 0 ? {} : { budgets: Object.fromEntries(used) };
-  }
-
-  #limitsOf(view: CategoryView): ReturnType<typeof limitsOf> {
-    return limitsOf(view, required(this.#ctx, 'tenancy'), this.#parts.budgets);
   }
 
   #snapshot(): void {

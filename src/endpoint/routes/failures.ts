@@ -1,14 +1,14 @@
 import { type Failure, findFailures } from '../../calls/tail/failures.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { REDACTED } from '../../wire/credentials.ts';
-import { failuresRequestSchema } from '../../wire/failures-request.ts';
 import { matchesAny } from '../../wire/names.ts';
-import { REFUSALS } from '../../wire/refusals.ts';
+import { failuresRequestSchema } from '../../wire/stream-requests.ts';
 import type { FailedWork, FailuresResponse } from '../../wire/streams.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
 import { validBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
+import { whileConnected } from '../streams/open-streams.ts';
 import { assertRecorded, selectionText } from './tail.ts';
 
 /** Most names of categories in an answer. */
@@ -40,19 +40,14 @@ export function failures(parts: FailuresParts): Handler | undefined {
     assertRecorded(parts, since, categories);
     const selected = { categories, tenantId, tenants, ...target, when };
     await relay.check(selected);
-    const over = new AbortController();
-    const left = () => over.abort();
-    ctx.res.once('close', left);
-    const remove = streams.add(() => over.abort(REFUSALS.closing()));
-    try {
+    return whileConnected(ctx, streams, async (signal) => {
       const reason = `work that failed in the last ${formatDuration(since)}${selectionText({ ...selected, when: undefined })}`;
       await recordAccess(ctx, { action: 'tail', categories: categories.slice(0, MAX_NAMES), reason });
       const processes = choosing.number(categories, target?.instances);
       // Work without a line is shown to who may see everything.
       const all =
         given.categories === undefined && allow === undefined && tenantId === undefined && tenants === undefined;
-      const request = { since, limit, all };
-      const found = await findFailures(relay, selected, request, { processes, delay, signal: over.signal });
+      const found = await findFailures(relay, selected, { since, limit, all }, { processes, delay, signal });
       const body: FailuresResponse = {
         ...opening(ctx, clock),
         instances: found.instances,
@@ -64,14 +59,7 @@ export function failures(parts: FailuresParts): Handler | undefined {
         },
       };
       return { body };
-    } catch (error) {
-      // The client has left.
-      if (ctx.res.destroyed) return { body: {} };
-      throw error;
-    } finally {
-      ctx.res.off('close', left);
-      remove();
-    }
+    });
   };
 }
 

@@ -2,15 +2,16 @@ import { identityKey, type Principal } from '../../access/principal.ts';
 import { type CategoryLoad, runForecast } from '../../calls/tail/forecasts.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
-import { forecastRequestSchema } from '../../wire/forecast-request.ts';
 import type { MetricUnit, MetricValue } from '../../wire/messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
+import { forecastRequestSchema } from '../../wire/stream-requests.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration } from '../../wire/time.ts';
 import { validBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
 import { type Handler, opening, required, timestampNow } from '../steps.ts';
+import { whileConnected } from '../streams/open-streams.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import { MAX_CHOSEN } from './control.ts';
 import { selectionText } from './tail.ts';
@@ -46,44 +47,25 @@ export function forecast(parts: ForecastParts): Handler {
     const selected = { categories, tenantId, ...target, filter, when };
     await relay.check(selected);
     const leave = places.take({ identity: identityKey(principal) });
-    const over = new AbortController();
-    const left = () => over.abort();
-    ctx.res.once('close', left);
-    const remove = streams.add(() => over.abort(REFUSALS.closing()));
-    try {
-      await recordAccess(ctx, {
-        action: 'forecast',
-        categories,
-        reason: `for ${formatDuration(seconds)}${selectionText(selected)}`,
-      });
+    const answering = whileConnected(ctx, streams, async (signal) => {
+      const reason = `for ${formatDuration(seconds)}${selectionText(selected)}`;
+      await recordAccess(ctx, { action: 'forecast', categories, reason });
       ctx.state.extend?.(seconds * 1000);
-      const result = await runForecast(relay, selected, {
-        milliseconds: seconds * 1000,
-        processes: choosing.number(categories, instances),
-        delay,
-        signal: over.signal,
-      });
+      const processes = choosing.number(categories, instances);
+      const result = await runForecast(relay, selected, { milliseconds: seconds * 1000, processes, delay, signal });
       const metric = metricAt(clock);
+      const shownCategories = [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]);
       const body: ForecastResponse = {
         ...opening(ctx, clock),
         duration: formatDuration(seconds),
         instances: result.instances,
         ...(isChoice && { chosen: result.answeredBy.slice(0, MAX_CHOSEN) }),
         ...(tenantId !== undefined && tenantKnown(principal, tenantId, parts)),
-        categories: Object.fromEntries(
-          [...result.categories].map(([name, load]) => [name, shown(load, metric, principal)]),
-        ),
+        categories: Object.fromEntries(shownCategories),
       };
       return { body };
-    } catch (error) {
-      // The client has left.
-      if (ctx.res.destroyed) return { body: {} };
-      throw error;
-    } finally {
-      ctx.res.off('close', left);
-      remove();
-      leave();
-    }
+    });
+    return answering.finally(leave);
   };
 }
 

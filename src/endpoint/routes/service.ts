@@ -95,17 +95,8 @@ export function session({
   const { tail } = config;
   return (ctx) => {
     const principal = required(ctx, 'principal');
-    const {
-      method,
-      userId,
-      tenantId = isolation.contextOf(undefined)?.id,
-      tenants,
-      scopes,
-      allow,
-      approval,
-      sessionId,
-      expiresAt,
-    } = principal;
+    const { method, userId, tenants, scopes, allow, approval, sessionId, expiresAt } = principal;
+    const { tenantId = isolation.contextOf(undefined)?.id } = principal;
     const body: SessionResponse = {
       ...opening(ctx, clock),
       authenticated: true,

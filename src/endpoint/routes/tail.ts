@@ -9,8 +9,8 @@ import type { AuditedTail } from '../../wire/audit-messages.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { isCategoryName } from '../../wire/names.ts';
 import { nameSome } from '../../wire/printable.ts';
+import { tailRequestSchema } from '../../wire/stream-requests.ts';
 import type { TailCounts, TailNow, TailOpen } from '../../wire/streams.ts';
-import { tailRequestSchema } from '../../wire/tail-request.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
 import { whenText, workText } from '../../wire/words/activation.ts';
 import { tailEndText } from '../../wire/words/tail.ts';
@@ -194,29 +194,19 @@ function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxD
     duration: seconds = Math.min(DEFAULT_SECONDS, maxDuration, longestOf(ctx.state.principal)),
     rate = configured,
     log = false,
+    past = false,
+    ...rest
   } = query;
   if (categories === undefined) throw malformed('categories', 'is required');
   if (seconds > maxDuration) {
     const maximum = formatDuration(maxDuration);
     throw malformed('duration', `must be at most ${maximum}`, { maximum });
   }
-  const { since, past = false } = query;
-  if (past && since === undefined) throw malformed('past', 'needs since');
+  if (past && rest.since === undefined) throw malformed('past', 'needs since');
   // The scope `tail` reads lines, and changes nothing.
   if (log) assertScope(required(ctx, 'principal'), [scope, 'control'], 'To write the lines to the logs');
   if (rate > configured) assertScope(required(ctx, 'principal'), ['admin'], `A rate above ${configured}`);
-  return {
-    categories,
-    seconds,
-    rate,
-    log,
-    since,
-    past,
-    lines: query.lines,
-    target: query.target,
-    filter: query.filter,
-    when: query.when,
-  };
+  return { ...rest, categories, seconds, rate, log, past };
 }
 
 /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what no process can have recorded */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Shape } from '../../wire/documented.ts';
 import type * as Options from '../options.ts';
-import { categoryName, optionalDescription, optionalFlag, text } from './values.ts';
+import { categoryName, countOf, optionalDescription, optionalFlag, text } from './values.ts';
 
 const adoptRule = z
   .strictObject({
@@ -13,7 +13,7 @@ const adoptRule = z
     description: optionalDescription,
     exclude: optionalFlag,
   } satisfies Shape<Options.AdoptRule>)
-  .refine(({ name, group, exclude }) => [name, group, exclude].filter((it) => it !== undefined).length <= 1, {
+  .refine(({ name, group, exclude }) => countOf(name, group, exclude) <= 1, {
     message: 'must hold at most one of name, group and exclude',
   });
 

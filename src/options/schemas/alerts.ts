@@ -3,24 +3,22 @@ import { duration } from '../../wire/control-request.ts';
 import type { Shape } from '../../wire/documented.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import type * as Options from '../options.ts';
-import { categoryName, optionalIdentifier, text } from './values.ts';
+import { categoryName, optionalIdentifier, text, upToAnHour } from './values.ts';
 
 /** What begins by itself in this process, in place of `match`. */
 const TRIGGERS = ['errorRate', 'eventLoopDelay', 'uncaught'] as const;
 const triggersOf = (when: object | undefined) => TRIGGERS.filter((name) => Reflect.get(when ?? {}, name) !== undefined);
 
-type AlertRule = NonNullable<Options.RdcpConfig['alerts']>[number];
-
 const alertWhen = z
   .strictObject({
     errorRate: z.number().gt(0).max(1).optional(),
-    over: duration.refine((seconds) => seconds <= 3600, 'must be at most 1h').optional(),
+    over: upToAnHour.optional(),
     aborted: z.literal(true).optional(),
     eventLoopDelay: whenSchema.shape.slowerThan,
     uncaught: whenSchema.shape.failed,
     failed: whenSchema.shape.failed,
     slowerThan: whenSchema.shape.slowerThan,
-  } satisfies Shape<NonNullable<AlertRule['when']>>)
+  } satisfies Shape<Options.AlertWhenOptions>)
   .refine(
     (when) => Object.values(when).some((value) => value !== undefined),
     'must hold errorRate, eventLoopDelay, uncaught, failed or slowerThan',
@@ -47,7 +45,7 @@ const alertRule = z
     filter: lineFilterSchema.optional(),
     when: alertWhen.optional(),
     cooldown: duration.default(10 * 60),
-  } satisfies Shape<AlertRule>)
+  } satisfies Shape<Options.AlertOptions>)
   .refine(({ match, when }) => match !== undefined || triggersOf(when).length > 0, {
     path: ['match'],
     message: 'is required, or one of errorRate, eventLoopDelay and uncaught in when',

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { SCOPES } from '../../wire/constants.ts';
+import { duration } from '../../wire/control-request.ts';
 import { IDENTIFIER, isCategoryName } from '../../wire/names.ts';
+import { formatDuration } from '../../wire/time.ts';
 
 // Shared wherever they are used: each schema takes 2 KB of a service's memory.
 export const text = z.string().min(1);
@@ -23,3 +25,11 @@ export const scopes = z.array(z.enum(SCOPES)).min(1, 'must hold at least one sco
 export const optionalInstant = z.iso
   .datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' })
   .optional();
+
+/** A duration of at most so many seconds. */
+export const durationUpTo = (most: number) =>
+  duration.refine((seconds) => seconds <= most, `must be at most ${formatDuration(most)}`);
+export const upToAnHour = durationUpTo(3600);
+
+/** How many of the values are given. */
+export const countOf = (...values: readonly unknown[]) => values.filter((value) => value !== undefined).length;

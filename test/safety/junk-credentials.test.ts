@@ -1,3 +1,0 @@
-import { lockNobodyOut } from './junk-credentials.ts';
-
-lockNobodyOut(10);
