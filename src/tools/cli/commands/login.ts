@@ -6,7 +6,7 @@ import type { SessionResponse } from '../../../wire/messages.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
-import { identifier } from '../option-values.ts';
+import { given, identifier } from '../option-values.ts';
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
 import { readText } from '../read-text.ts';
 
@@ -64,20 +64,17 @@ export const login: Command = {
 };
 
 async function profileOf(terminal: Terminal, values: Values): Promise<Profile> {
-  const tenant = identifier(values, 'tenant');
-  const { ca, cert, 'cert-key': certKey } = values;
-  if ((cert === undefined) !== (certKey === undefined)) throw new UsageError('--cert and --cert-key come together');
-  const file = (name: string, value: typeof ca) =>
-    typeof value === 'string' ? { [name]: resolve(terminal.cwd, value) } : {};
-  const url = await addressOf(terminal, values);
-  return {
-    url,
-    ...(await credentialOf(terminal, values)),
-    ...(tenant !== undefined && { tenant }),
-    ...file('caFile', ca),
-    ...file('certFile', cert),
-    ...file('certKeyFile', certKey),
+  const file = (name: keyof typeof TLS_OPTIONS) => {
+    const path = text(values, name);
+    return path && resolve(terminal.cwd, path);
   };
+  const tls = { caFile: file('ca'), certFile: file('cert'), certKeyFile: file('cert-key') };
+  if ((tls.certFile === undefined) !== (tls.certKeyFile === undefined)) {
+    throw new UsageError('--cert and --cert-key come together');
+  }
+  const tenant = identifier(values, 'tenant');
+  const url = await addressOf(terminal, values);
+  return { url, ...(await credentialOf(terminal, values)), ...given({ tenant, ...tls }) };
 }
 
 async function addressOf(terminal: Terminal, values: Values): Promise<string> {

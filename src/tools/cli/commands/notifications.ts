@@ -34,9 +34,9 @@ function lineOf({ receiver, status, waiting, dropped, problem, nextAttemptAt }: 
   const parts = [
     `${receiver}: ${status}`,
     `${waiting} waiting`,
-    ...(dropped > 0 ? [`${dropped} dropped`] : []),
-    ...(problem === undefined ? [] : [problem]),
-    ...(nextAttemptAt === undefined ? [] : [`next attempt at ${nextAttemptAt}`]),
+    dropped > 0 && `${dropped} dropped`,
+    problem,
+    nextAttemptAt && `next attempt at ${nextAttemptAt}`,
   ];
-  return parts.join(', ');
+  return parts.filter(Boolean).join(', ');
 }
