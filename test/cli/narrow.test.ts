@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { folded, widthOf } from '../../src/tools/cli/fold.ts';
 import type { Suspension } from '../../src/tools/cli/terminal.ts';
-import { rdcp } from './run.ts';
+import { ending, rdcp } from './run.ts';
 import { service } from './service.ts';
 
 const metrics = { callsTotal: 1088, callsPerSecond: 30.4 };
@@ -63,12 +63,8 @@ test('into a pipe a table is as wide as it is, whatever the width of a terminal'
 
 test('watch paints no line that the terminal would cut off, and no more lines than it has', async (t) => {
   const there = await service(t, { categories: CATEGORIES, entries: [] });
-  const stop = new AbortController();
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const size = { typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } };
+  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
   const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
   assert.ok(lines.length < 8, `${lines.length}`);
   for (const line of lines) assert.ok(line.length <= 30, line);
@@ -80,12 +76,8 @@ test('watch paints no line that the terminal would cut off, and no more lines th
 test('watch says how many of those that have no room are on', async (t) => {
   const categories = Array.from({ length: 9 }, (_, index) => ({ ...plain, name: `SQL_${index}`, enabled: index < 7 }));
   const there = await service(t, { categories, entries: [] });
-  const stop = new AbortController();
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const size = { typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } };
+  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
   assert.match(stdout, /^and 5 more, 3 of them on$/m);
 });
 
@@ -155,12 +147,7 @@ test('a terminal without a size gets whole lines, in tables and in help', async 
     (await rdcp(['list', '--help'], size)).stdout,
     /^list the debug categories of the service and their state, those that are on first$/m,
   );
-  const stop = new AbortController();
-  const watched = await rdcp(['watch', '--url', url], {
-    ...size,
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const watched = await rdcp(['watch', '--url', url], { ...size, ...ending(/CATEGORY/) });
   assert.match(watched.stdout, /^DATABASE +on +- +30\.4 +-$/m);
 });
 

@@ -110,3 +110,27 @@ export function temporaryDirectory(t: TestContext): string {
   t.after(() => rmSync(path, { recursive: true }));
   return path;
 }
+
+/** The objects of JSON lines. */
+export const jsonLines = (text: string) => linesOf(text).map((line) => JSON.parse(line));
+export const linesOf = (text: string) => text.trimEnd().split('\n');
+/** The cells of a table, by row. */
+export const cellsOf = (text: string) => linesOf(text).map((line) => line.split(/ {2,}/));
+
+/** Ends the command as Ctrl-C does, once its output or its notes say so. */
+export function ending(pattern: RegExp, noted: (text: string) => void = () => {}) {
+  const stop = new AbortController();
+  let seen = '';
+  const heard = (text: string) => {
+    seen += text;
+    if (pattern.test(seen)) stop.abort();
+  };
+  return {
+    interrupted: stop.signal,
+    heard,
+    noted: (text: string) => {
+      noted(text);
+      heard(text);
+    },
+  };
+}
