@@ -163,11 +163,7 @@ const TABLE: readonly Shown[] = [
       revision: 4,
       instances: [true, false].map((pending, index) => ({ ...MEMBER, id: `p${index}`, pid: index + 1, pending })),
     },
-    stdout: [
-      /^p0 +h +1 +s +- +- +\? +0\.0 s ago$/m,
-      /^p1 +h +2 +s +- +- +- +0\.0 s ago$/m,
-      /applied by 1 of 2 processes/,
-    ],
+    stdout: [/^h:1 +s +- +- +\? +0\.0 s ago$/m, /^h:2 +s +- +- +- +0\.0 s ago$/m, /applied by 1 of 2 processes/],
   },
   {
     what: 'a process that is not heard of as silent, which counts',
@@ -180,7 +176,7 @@ const TABLE: readonly Shown[] = [
       ],
       lost: [{ ...MEMBER, id: 'p2', pid: 3, applied: 3, pending: true }],
     },
-    stdout: [/^p2 +h +3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
+    stdout: [/^h:3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
   },
   {
     what: 'the categories of a process that not all have, and of a fleet of one no count',
@@ -189,7 +185,7 @@ const TABLE: readonly Shown[] = [
       revision: 4,
       instances: [{ ...MEMBER, id: 'p', pid: 1, applied: 4, pending: false, categories: ['A', 'B'] }],
     },
-    stdout: [/LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
+    stdout: [/^PROCESS +ID .*LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
   },
   {
     what: 'how many processes have a category that not all have',

@@ -6,6 +6,7 @@ import type { Suspension } from '../../src/tools/cli/terminal.ts';
 import { ending, rdcp } from './run.ts';
 import { service } from './service.ts';
 
+const NOW = '2026-01-01T00:00:00.000Z';
 const metrics = { callsTotal: 1088, callsPerSecond: 30.4 };
 const plain = { enabled: false, temporary: false, metrics };
 const CATEGORIES = [
@@ -53,6 +54,28 @@ DATABASE  on     -    1088   30.4     SQL statements and their dura...
 CACHE     off    -    1088   -        hits and misses of the cache,...
 `,
   );
+});
+
+test('what a service usually has fits 80 columns, a row a line', async (t) => {
+  const id = '0190b7c4-8f0e-7c3a-9d52-3f6f0b6f9a11';
+  const process = { id, host: 'checkout-7d9f4c', service: 'checkout', version: '1.4.2', lastSeenAt: NOW };
+  const failure = { id, instance: id, service: 'checkout', timestamp: NOW, traceId: '0'.repeat(32) };
+  const entry = { timestamp: NOW, action: 'enable', outcome: 'success', categories: ['DATABASE'], identity: {} };
+  const { url } = await service(t, {
+    timestamp: NOW,
+    revision: 12,
+    instances: [{ ...process, pid: 26_863, applied: 12, pending: false }],
+    failures: [{ ...failure, outcome: 'POST /orders 500', attributes: { 'user.id': '42' }, lines: { SQL: 3 } }],
+    recorder: { categories: ['SQL'] },
+    entries: [{ ...entry, reason: 'slow' }],
+  });
+  for (const command of ['fleet', 'failures', 'audit']) {
+    const { stdout } = await rdcp([command, '--url', url], { typed: '', columns: 80, env: { NO_COLOR: '1' } });
+    assert.doesNotMatch(stdout, /^ |.{81}/m, stdout);
+    assert.equal(stdout.includes(id), false);
+    const wide = await rdcp([command, '--url', url, '-o', 'wide']);
+    assert.ok(command === 'audit' || wide.stdout.includes(id));
+  }
 });
 
 test('into a pipe a table is as wide as it is, whatever the width of a terminal', async (t) => {

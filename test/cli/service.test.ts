@@ -314,10 +314,10 @@ test('fleet lists the processes, how far each is and when it was heard of last',
   const { code, stdout } = await rdcp(['fleet', '--url', url], { env });
   assert.equal(code, 0);
   assert.deepEqual(cellsOf(stdout), [
-    ['ID', 'HOST', 'PID', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'],
-    ['one', 'east-1', '7', 'shop', '1.4', '12', '0', '0.2 s ago'],
-    ['two', 'east-1', '8', 'shop', '-', '9', '3', '2.5 s ago'],
-    ['three', 'east-1', '9', 'shop', '-', '-', '?', '0.0 s ago'],
+    ['PROCESS', 'SERVICE', 'VERSION', 'APPLIED', 'BEHIND', 'LAST SEEN'],
+    ['east-1:7', 'shop', '1.4', '12', '0', '0.2 s ago'],
+    ['east-1:8', 'shop', '-', '9', '3', '2.5 s ago'],
+    ['east-1:9', 'shop', '-', '-', '?', '0.0 s ago'],
     [''],
     ['revision 12, applied by 1 of 3 processes'],
   ]);

@@ -9,6 +9,7 @@ import type { TailRequest } from '../client/streams.ts';
 import { EXIT, type Terminal } from './command.ts';
 import { type Access, clientOf } from './connection.ts';
 import { widthOf } from './fold.ts';
+import { localTime } from './local-time.ts';
 import { withService } from './merged-output.ts';
 import { noteUnknownTenant, withNearest } from './names.ts';
 import type { Format } from './output.ts';
@@ -174,7 +175,7 @@ class SourceTail {
     const { instances } = target ?? {};
     this.notes = new TailNotes({
       note: (text) => this.#note(text),
-      clock: ({ expiresAt }) => `${expiresAt.slice(11, 19)}Z`,
+      clock: ({ expiresAt }) => localTime(expiresAt).slice(11).replace(/\.\d+/, ''),
       now: shared.terminal.now,
       part: { tenant: source.access.tenantId, target, filter, when },
       nameOf: (id) => this.#nameOf(id),
@@ -272,7 +273,7 @@ class SourceTail {
     if (!pastOver(this) || wanted.request.past === true) return;
     const at = timestamp(terminal.now());
     if (wanted.format === 'json') terminal.json({ event: 'now', timestamp: at, ...now });
-    else terminal.show(terminal.paint(`${at.slice(11)} now: live lines from here on`, 'bold'));
+    else terminal.show(terminal.paint(`${localTime(at).slice(11)} now: live lines from here on`, 'bold'));
   }
 
   #isOwn({ instance }: TailLine): boolean {
@@ -343,7 +344,7 @@ function lineOf({ paint }: Terminal, line: TailLine, { wide, service, process }:
   ];
   const shown = origin.filter(Boolean).join(' ');
   const text = [
-    paint(timestamp.slice(11), 'dim'),
+    paint(localTime(timestamp).slice(11), 'dim'),
     paint(category, 'cyan'),
     paint([message, attributesText(attributes)].filter((each) => each !== '').join(' '), undefined),
     ...(shown === '' ? [] : [paint(shown, 'dim')]),

@@ -10,6 +10,7 @@ import type { RdcpClient } from '../../client/client.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
+import { localTime } from '../local-time.ts';
 import { given, oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import { type Cell, type Column, rowsOf } from '../table.ts';
@@ -97,7 +98,7 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
 
 function columnsOf(wide: boolean): Column<AuditEntry>[] {
   return [
-    ['TIME', ({ timestamp }) => timestamp],
+    ['TIME', ({ timestamp }) => localTime(timestamp)],
     ['WHO', ({ identity, tenant }) => `${whoText(identity) ?? '-'}${tenant === undefined ? '' : ` (${tenant.id})`}`],
     [
       'ACTION',

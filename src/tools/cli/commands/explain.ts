@@ -2,7 +2,7 @@ import { shellWords } from '../../../wire/shell-words.ts';
 import { statesOf } from '../../../wire/words/state.ts';
 import { type Command, EXIT } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
-import { explain as describeError } from '../explain.ts';
+import { failureOf } from '../explain.ts';
 import { whileMeasuring } from '../forecast-table.ts';
 import { COUNTED_SECONDS, findMissingLines } from '../missing-lines.ts';
 import { namesOf, parseSelection } from '../names.ts';
@@ -23,7 +23,7 @@ export const explain: Command = {
       client,
       part: { tenant: access.tenantId, ...selectionOf(values) },
       whileCounting: (count) => whileMeasuring(terminal, `${COUNTED_SECONDS}s`, count),
-      describeError,
+      describeError: (error) => failureOf(error).text,
       reader: (name) => shellWords('rdcp', 'tail', name),
     });
     present(terminal, values, answer, () => {

@@ -7,12 +7,13 @@ import { clockTime, remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
+import { localTime } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
 import { duration, given, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
 import { readLines } from '../read-lines.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import type { Cell } from '../table.ts';
+import { type Column, rowsOf } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
 
 export const failures: Command = ofServices({
@@ -73,27 +74,22 @@ function requestOf(values: Values) {
 }
 
 function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wide: boolean): void {
-  const more = wide ? ['ID', 'PROCESS'] : [];
+  const { merges = false } = terminal;
   // Those of several services are put in the order of their times, and have the names that the command knows them by.
-  const header = terminal.merges
-    ? ['TIME', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE']
-    : ['#', 'WHEN', 'AGO', 'SERVICE', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE'];
-  const rows = failures.map((work, at): Cell[] => [
-    ...(terminal.merges
-      ? [work.timestamp]
-      : [
-          String(at + 1),
-          clockTime(work.timestamp, terminal.now()),
-          remaining(timestamp, Date.parse(work.timestamp)),
-          work.service,
-        ]),
-    ...(wide ? [work.id, work.instance] : []),
-    work.outcome,
-    whoOf(work),
-    linesOf(work, wide),
-    work.traceId ?? '-',
-  ]);
-  terminal.table(header, rows, { newestFirst: true });
+  const columns: Column<FailedWork>[] = [
+    merges && ['TIME', (work) => localTime(work.timestamp)],
+    !merges && ['#', (work) => String(failures.indexOf(work) + 1)],
+    !merges && ['WHEN', (work) => clockTime(work.timestamp, terminal.now())],
+    !merges && ['AGO', (work) => remaining(timestamp, Date.parse(work.timestamp))],
+    !merges && ['SERVICE', ({ service }) => service],
+    wide && ['ID', ({ id }) => id],
+    wide && ['PROCESS', ({ instance }) => instance],
+    ['WHAT', ({ outcome }) => outcome],
+    ['WHO', whoOf],
+    ['LINES', (work) => linesOf(work, wide)],
+    wide && ['TRACE', ({ traceId }) => traceId ?? '-'],
+  ];
+  terminal.table(...rowsOf(failures, columns), { newestFirst: true });
 }
 
 function whoOf({ tenant, attributes }: FailedWork): string {

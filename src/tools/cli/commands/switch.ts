@@ -15,10 +15,20 @@ import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
 import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { controlOptionsOf } from '../../client/fields.ts';
-import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
+import {
+  type Command,
+  EXIT,
+  type Option,
+  type Terminal,
+  text,
+  UsageError,
+  type Values,
+  WHICH_CATEGORY,
+} from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
+import { localTime } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
 import { duration, given, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
@@ -154,7 +164,7 @@ function switching(
     notes: [...notes, NAMES],
     examples,
     run: async (terminal, values, operands) => {
-      const selection = selectionOf(verb, values, operands);
+      const selection = selectionOf(values, operands);
       const settings = settingsOf(verb, values);
       const access = accessOf(terminal, values);
       const client = clientOf(terminal, access);
@@ -212,9 +222,9 @@ async function printed(
 }
 
 /** `undefined` for every category. */
-function selectionOf(verb: Verb, values: Values, words: readonly string[]): Selection | undefined {
+function selectionOf(values: Values, words: readonly string[]): Selection | undefined {
   if (values.all !== true && values.id === undefined) {
-    if (words.length === 0) throw new UsageError(`${verb} needs at least one category name; see 'rdcp list'`);
+    if (words.length === 0) throw new UsageError(WHICH_CATEGORY);
     return parseSelection(words);
   }
   if (words.length > 0) {
@@ -350,7 +360,7 @@ function columnsOf(wide: boolean, now: number): Column<ChangeRecord>[] {
     ['WAS', ({ previousState }) => state(stateOf({ enabled: previousState }))],
     ['NOW', ({ newState, otelrdcp_level: level }) => state(stateOf({ enabled: newState, level }))],
     ['FOR', ({ expiresAt }) => (expiresAt === undefined ? '-' : remaining(expiresAt, now))],
-    wide && ['UNTIL', ({ expiresAt }) => expiresAt ?? '-'],
+    wide && ['UNTIL', ({ expiresAt }) => (expiresAt === undefined ? '-' : localTime(expiresAt))],
   ];
 }
 

@@ -35,7 +35,7 @@ export const tail: Command = {
   },
   notes: [
     'The lines go to you alone; with --tenant those of that tenant. It ends with the time, or with Ctrl-C, in all processes.',
-    'When the connection breaks or the service restarts, it goes on for the rest of its time. Times are UTC; with a shared',
+    'When the connection breaks or the service restarts, it goes on for the rest of its time. With a shared',
     'store each line ends with its process, host:pid. Only lines go to stdout, with -o json as one JSON object each. Of several',
     'services they come a second later, in the order of their times, each with its service; --rate and --lines are of each.',
   ],
