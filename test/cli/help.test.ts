@@ -37,14 +37,6 @@ test('the help of every command is ASCII, and folded on a narrow terminal', asyn
   }
 });
 
-test('conformance names the tool that it became, whatever its options, as a usage error', async () => {
-  const moved =
-    'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile';
-  for (const args of [['conformance'], ['conformance', '--url', 'http://h', '--changes'], ['help', 'conformance']]) {
-    assert.deepEqual(await rdcp(args), { code: 2, stdout: '', stderr: `rdcp: ${moved}\n` });
-  }
-});
-
 test('without a command the three things to do first go to stderr, as a usage error', async () => {
   const { code, stdout, stderr } = await rdcpProcess([]);
   assert.deepEqual([code, stdout], [2, '']);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { folded, widthOf } from '../../src/tools/cli/fold.ts';
-import type { Suspension } from '../../src/tools/cli/terminal.ts';
 import { ending, rdcp } from './run.ts';
 import { service } from './service.ts';
 
@@ -102,33 +101,6 @@ test('watch says how many of those that have no room are on', async (t) => {
   const size = { typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } };
   const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
   assert.match(stdout, /^and 5 more, 3 of them on$/m);
-});
-
-test('watch gives the cursor back at Ctrl-Z, and paints a new table at fg', async (t) => {
-  const there = await service(t, { categories: CATEGORIES, entries: [] });
-  const stop = new AbortController();
-  let told: Suspension | undefined;
-  let step = 0;
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 90, rows: 20, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    suspended: (given) => {
-      told = given;
-    },
-    heard: (text) => {
-      if (!text.includes('CATEGORY')) return;
-      step += 1;
-      if (step === 1) {
-        setImmediate(() => {
-          told?.stopped();
-          told?.resumed();
-        });
-      } else stop.abort();
-    },
-  });
-  const shown = stdout.replaceAll('\u001b', '<esc>').replace(/CATEGORY[^<]*/g, 'TABLE');
-  const [hide, back] = ['<esc>[?25l<esc>[?7l', '<esc>[?25h<esc>[?7h'];
-  assert.equal(shown, `${hide}TABLE${back}${hide}TABLE${back}`);
 });
 
 test('watch paints over all rows that a terminal which became narrower has made of its table', async (t) => {

@@ -34,11 +34,6 @@ export async function run(name: string, root: Group, args: readonly string[], te
   assertNoKey(args);
   // `help enable` is `enable --help`.
   const words = servicesLast(args[0] === 'help' ? [...args.slice(1), '--help'] : args);
-  if (words[0] === 'conformance') {
-    throw new UsageError(
-      'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile',
-    );
-  }
   if (words.length === 0) {
     terminal.note(`Usage: ${name} <command> [options]\n\n${root.start?.join('\n')}\n\nAll commands: ${name} --help`);
     return EXIT.usage;

@@ -59,8 +59,6 @@ export const watch: Command = ofServicesUntilInterrupted({
     } catch (error) {
       if (!interrupted.aborted) throw await withNearest(client, error);
       return EXIT.done;
-    } finally {
-      view.end();
     }
   },
 });
@@ -107,7 +105,6 @@ interface View {
   show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
   /** Called while the service does not answer. */
   lost(error: RdcpError): void;
-  end(): void;
 }
 
 interface Change {
@@ -143,7 +140,6 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
       if (!lost) terminal.note(`${message}; asking again until it answers.`);
       lost = true;
     },
-    end: () => undefined,
   };
 }
 
@@ -158,28 +154,17 @@ function sentence({ category, who }: Change, now: number): string {
 
 const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
 
-// ECMA-48: cursor up, erase below; DEC: hide and show the cursor, no line wrap.
-const HIDE = '\u001b[?25l\u001b[?7l';
-const SHOW = '\u001b[?25h\u001b[?7h';
-
 /** Paints over the lines before. Categories that are on come first; rows without room are counted. */
 function painting(terminal: Terminal, named: boolean): View {
   const { screen } = terminal;
   let painted: readonly string[] = [];
   let last: readonly string[] = [];
   const paint = (rows: readonly string[]) => {
-    const up = painted.length === 0 ? HIDE : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
-    screen.write(`${up}${rows.map((row) => `${row}\n`).join('')}`);
+    // ECMA-48: cursor up, erase below.
+    const over = painted.length === 0 ? '' : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
+    screen.write(`${over}${rows.map((row) => `${row}\n`).join('')}`);
     painted = rows;
   };
-  const unsubscribe = terminal.suspension({
-    // The shell needs its cursor, and writes below the table.
-    stopped: () => screen.write(SHOW),
-    resumed: () => {
-      painted = [];
-      paint(last);
-    },
-  });
   return {
     show: (categories, who, counted) => {
       const room = Math.max(2, (screen.rows || 24) - 3 - Number(counted !== undefined));
@@ -197,13 +182,8 @@ function painting(terminal: Terminal, named: boolean): View {
       paint(last);
     },
     lost: ({ message }) => {
-      // The terminal does not wrap lines meanwhile, because each must be one row.
       const problem = folded(`${message}; asking again until it answers.`, screen.columns || 80);
       paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
-    },
-    end: () => {
-      unsubscribe();
-      if (painted.length > 0) screen.write(SHOW);
     },
   };
 }
