@@ -306,13 +306,6 @@ const TABLE: readonly Shown[] = [
     code: 2,
     stderr: [/^rdcp: this credential shows the trail of some tenants only: use a credential without a tenant\n$/],
   },
-  {
-    what: 'that it cannot show an answer without the table',
-    args: ['tenants'],
-    answer: {},
-    code: 1,
-    stderr: [/^rdcp: the answer lacks fields that this command shows; -o json prints it unchanged\n$/],
-  },
 ];
 
 describe('what a service may leave out or add', () => {

@@ -6,7 +6,7 @@ import { openInBrowser } from '../../src/tools/cli/browser.ts';
 import { CONSOLE_PATHS } from '../../src/wire/constants.ts';
 import type { ConsoleSessionResponse } from '../../src/wire/messages.ts';
 import { KEYS, startServer } from '../support/server.ts';
-import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
 import { madeUp, service } from './service.ts';
 
 const ENV = { RDCP_API_KEY: KEYS.operator };
@@ -91,13 +91,6 @@ test('the address reaches the opener of the desktop as one argument, and no shel
   assert.equal(await openInBrowser('fail', env, 'linux'), false);
   assert.equal(await openInBrowser(url, { PATH: folder }, 'linux'), false, 'no desktop');
   assert.equal(await openInBrowser(url, { PATH: '/nonexistent', DISPLAY: ':0' }, 'linux'), false, 'no opener');
-});
-
-test('as a program it asks the service and prints the address', async (t) => {
-  const server = await startServer(t);
-  const { code, stdout } = await rdcpProcess(['console', '--no-open', '--url', server.url], { env: ENV });
-  assert.equal(code, 0);
-  assert.match(stdout.trimEnd(), SIGNED_IN);
 });
 
 test('a service that was bundled without the files of the console says so, instead of an address of nothing', async (t) => {
