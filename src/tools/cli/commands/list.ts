@@ -74,10 +74,8 @@ export const list: Command = ofServices({
 /** @throws where a selected category does not exist */
 function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
   const { categories } = answer;
-  assertKnown(
-    selection,
-    categories.map(({ name }) => name),
-  );
+  const names = categories.map(({ name }) => name);
+  assertKnown(selection, names);
   const isWanted = (category: DiscoveredCategory) => isSelected(selection, category.name) && (!on || isOn(category));
   return { ...answer, categories: categories.filter(isWanted) };
 }

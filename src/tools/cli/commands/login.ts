@@ -27,9 +27,8 @@ export const login: Command = {
     ...TLS_OPTIONS,
   },
   notes: [
-    'It asks for the credential and does not show it, or reads the first line of the standard input, or --key-file. With a client',
-    'certificate it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
-    'sent to its own address only. Without a name the profile "default" is used, or the only one.',
+    'It asks for the credential and does not show it, or reads the first line of the standard input. With a client certificate',
+    'it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable only by you.',
   ],
   examples: [
     'rdcp login --url https://shop.example:9465',

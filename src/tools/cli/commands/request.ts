@@ -9,7 +9,7 @@ import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
-import { categoryNames, namesOf, parseSelection, resolve, type Selection, suggesting } from '../names.ts';
+import { categoryNames, parseSelection, resolve, type Selection, selected, suggesting } from '../names.ts';
 import { duration, given } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
@@ -41,12 +41,10 @@ export const request: Command = {
     ...SERVICE_OPTIONS,
   },
   notes: [
-    'Send the printed header with a request: the categories are on for it alone, in every service that it passes. Services',
-    'pass it on with their baggage, as OpenTelemetry instrumentations do; those without the same store must trust the',
-    'issuer (security.tickets). The header is a credential until it ends: with its time, with --tail at Ctrl-C, or by',
-    "'rdcp end' with the names; services that do not share the store accept it for its whole time. --also uses the",
-    'credential of the profile; for an address RDCP_API_KEY, or the development key. Of',
-    'several services (-s) the one that has most of the categories makes the ticket, and --tail reads those that can be read.',
+    'Send the printed header with a request: the categories are on only for it, in every service that passes it on with its',
+    'baggage; those without the same store must trust the issuer (security.tickets). The header is a credential until it ends:',
+    "with its time, with --tail at Ctrl-C, or by 'rdcp end'; services without the store accept it for its whole time. Of",
+    'several services (-s) the one that has most of the categories makes the ticket.',
   ],
   examples: [
     'rdcp request DATABASE HTTP_CLIENT --for 10m',
@@ -151,8 +149,7 @@ async function withOthers(
     const place = label.includes('://') ? { tenant, url: label } : { tenant, profile: label };
     return { label, access: accessOf(terminal, place) };
   });
-  const access = accessOf(terminal, values);
-  const names = await namesOf(terminal, clientOf(terminal, access), selection);
+  const { access, names } = await selected(terminal, values, selection);
   const first: Source = { access, names };
   const sources = [first];
   const noteUnreadable = (label: string) => (error: unknown) => {

@@ -4,7 +4,7 @@ import { type Command, EXIT, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { type Ask, askEach, conclude } from '../each-service.ts';
 import { noteOf } from '../merged-output.ts';
-import { namesOf, parseSelection } from '../names.ts';
+import { namesOf, parseSelection, selected } from '../names.ts';
 import { duration, given, wholeNumber } from '../option-values.ts';
 import { formatOf } from '../output.ts';
 import { type LinesRequest, readLines } from '../read-lines.ts';
@@ -52,8 +52,7 @@ export const tail: Command = {
     const wanted = linesRequestOf(values);
     const chosen = await chosenServices(terminal, values);
     if ('only' in chosen) {
-      const access = accessOf(terminal, chosen.only);
-      const names = await namesOf(terminal, clientOf(terminal, access), selection);
+      const { access, names } = await selected(terminal, chosen.only, selection);
       const order = new TimeOrder(HELD_IN_FLEET_MS);
       return readLines(terminal, wanted, { order }, (start) => start({ access, names }));
     }

@@ -39,21 +39,17 @@ export const watch: Command = ofServicesUntilInterrupted({
           : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
     if (terminal.interactive && !terminal.repaints)
       terminal.note('Watching: one line for each change; Ctrl-C ends it.');
-    const actors = new Actors(client);
+    const actors = actorsOf(client);
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
     try {
       for await (const { categories: all, instances } of states) {
         // Once: a service that has restarted may register them later.
-        if (!known) {
-          assertKnown(
-            selection,
-            all.map(({ name }) => name),
-          );
-        }
+        const names = all.map(({ name }) => name);
+        if (!known) assertKnown(selection, names);
         known = true;
         const categories = all.filter(({ name }) => isSelected(selection, name));
-        view.show(categories, await actors.of(categories), partOfFleet(instances));
+        view.show(categories, await actors(categories), partOfFleet(instances));
       }
       return EXIT.done;
     } catch (error) {
@@ -64,28 +60,22 @@ export const watch: Command = ofServicesUntilInterrupted({
 });
 
 /** The identity that switched each category, from the trail, which is read again after each change. */
-class Actors {
-  readonly #client: RdcpClient;
-  #known: ReadonlyMap<string, string> = new Map();
-  #seen = '';
-  #allowed = true;
-
-  constructor(client: RdcpClient) {
-    this.#client = client;
-  }
-
-  async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(categories.map(mark));
-    if (!this.#allowed || seen === this.#seen) return this.#known;
-    this.#seen = seen;
+function actorsOf(client: RdcpClient) {
+  let known: ReadonlyMap<string, string> = new Map();
+  let seen = '';
+  let isAllowed = true;
+  return async (categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> => {
+    const marks = categories.map(mark).join();
+    if (!isAllowed || marks === seen) return known;
+    seen = marks;
     try {
-      this.#known = whoSwitched((await this.#client.audit({ limit: 200 })).entries);
+      known = whoSwitched((await client.audit({ limit: 200 })).entries);
     } catch (error) {
       if (!isRdcpError(error)) throw error;
-      this.#allowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
+      isAllowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
     }
-    return this.#known;
-  }
+    return known;
+  };
 }
 
 function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
