@@ -30,7 +30,7 @@ function inOptions(text: string, { details }: RdcpError): string {
   const [, option] = [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`)) ?? [];
   if (option === undefined) return text;
   const named = text.replace(`: Query parameter ${field} `, `: ${field} `).replace(`: ${field} `, `: --${option} `);
-  return named.replace(` (field: ${field})`, '').replace(`field: ${field}; `, '');
+  return named.replace(` (field: ${field})`, '').replace(`field: ${field}; `, '').replace(`; field: ${field}`, '');
 }
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
