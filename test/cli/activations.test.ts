@@ -1,31 +1,17 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { runWork } from '../../src/api.ts';
-import { createRdcp, type DebugRecord } from '../../src/index.ts';
-import { makeKey } from '../auth/records.ts';
+import type { DebugRecord } from '../../src/index.ts';
 import { until } from '../support/until.ts';
-import { type RunOptions, rdcp as run } from './run.ts';
+import { realService } from './service.ts';
 
 describe('a category that is on for some work or some lines', () => {
-  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
   const lines: DebugRecord[] = [];
-  const service = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [admin.record] },
-    announce: false,
-    emit: { to: (line: DebugRecord) => void lines.push(line) },
-  });
+  const { service, rdcp } = realService({ emit: { to: (line: DebugRecord) => void lines.push(line) } });
   service.category('PART_POOL');
   service.category('PART_CACHE');
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
-  const rdcp = (args: string[], options: RunOptions = {}) =>
-    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
 
   it('enable says what is on and how to end it; list, status and watch show it; end ends it', async () => {
     const over = new AbortController();
@@ -158,7 +144,7 @@ describe('a category that is on for some work or some lines', () => {
     await rdcp(['end', 'PART_POOL']);
   });
 
-  it('what contradicts itself is a usage error, and what the service refuses names the field', async () => {
+  it('what contradicts itself is a usage error, and what the service refuses names the option', async () => {
     for (const args of [
       ['enable', 'PART_POOL', '-m', 'user.id=42', '--permanent'],
       ['enable', 'PART_POOL', '-m', 'user.id'],
@@ -172,8 +158,22 @@ describe('a category that is on for some work or some lines', () => {
     ]) {
       assert.equal((await rdcp(args)).code, 2, args.join(' '));
     }
-    const { code, stderr } = await rdcp(['enable', 'PART_POOL', '--where', 'rows >']);
-    assert.equal(code, 1);
-    assert.match(stderr, /otelrdcp_filter\.where is not a valid expression/);
+    for (const [given, said] of [
+      [['--where', 'rows >'], '--where is not a valid expression at character 7: Unexpected token: EOF'],
+      [['--for', '99d'], '--for must be at most 1d'],
+      [['-m', 'a b=1'], '--match must be the name of an attribute: up to 128 letters, digits and _ . : / @ $ -'],
+      [['--version', 'v'.repeat(129)], '--version must hold at most 128 characters'],
+      [['--slower-than', '61m'], '--slower-than must be at most 60m'],
+      [['--reason', 'r'.repeat(501)], '--reason must hold at most 500 characters'],
+    ] as const) {
+      const { code, stderr } = await rdcp(['enable', 'PART_POOL', ...given]);
+      assert.deepEqual([code, stderr], [1, `rdcp: RDCP_MALFORMED_REQUEST: ${said}\n`]);
+    }
+    const { stderr } = await rdcp(['audit', '--client', 'a b']);
+    assert.equal(stderr, 'rdcp: RDCP_MALFORMED_REQUEST: --client must be 1 to 255 of a-z A-Z 0-9 . _ -\n');
+    for (const command of ['enable', 'reset', 'tail', 'forecast']) {
+      const { code, stderr } = await rdcp([command]);
+      assert.deepEqual([code, stderr], [2, "rdcp: which category? 'rdcp list' shows them\n"], command);
+    }
   });
 });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { makeKey } from '../auth/records.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
-import { service } from './service.ts';
+import { ending, jsonLines, linesOf, rdcp, temporaryDirectory } from './run.ts';
+import { event, madeUp, service } from './service.ts';
 
 const { key } = makeKey({ id: 'operator', scopes: ['admin'] });
 const env = { RDCP_API_KEY: key };
@@ -25,6 +23,7 @@ const change = (category: string, more: object = {}) => ({
 });
 const later = { temporary: true, expiresAt: '2026-01-01T00:05:00.000Z' };
 const tenant = { isolationLevel: 'organization', scope: 'tenant-isolated', temporaryControls: 0 };
+const MEMBER = { host: 'h', service: 's', lastSeenAt: NOW };
 const HOSTILE = "'; id #";
 const entry = { timestamp: NOW, action: 'enable', changes: [], outcome: 'success' };
 
@@ -162,20 +161,9 @@ const TABLE: readonly Shown[] = [
     args: ['fleet'],
     answer: {
       revision: 4,
-      instances: [true, false].map((pending, index) => ({
-        id: `p${index}`,
-        host: 'h',
-        pid: index + 1,
-        service: 's',
-        pending,
-        lastSeenAt: NOW,
-      })),
+      instances: [true, false].map((pending, index) => ({ ...MEMBER, id: `p${index}`, pid: index + 1, pending })),
     },
-    stdout: [
-      /^p0 +h +1 +s +- +- +\? +0\.0 s ago$/m,
-      /^p1 +h +2 +s +- +- +- +0\.0 s ago$/m,
-      /applied by 1 of 2 processes/,
-    ],
+    stdout: [/^h:1 +s +- +- +\? +0\.0 s ago$/m, /^h:2 +s +- +- +- +0\.0 s ago$/m, /applied by 1 of 2 processes/],
   },
   {
     what: 'a process that is not heard of as silent, which counts',
@@ -183,46 +171,28 @@ const TABLE: readonly Shown[] = [
     answer: {
       revision: 4,
       instances: [
-        { id: 'p0', host: 'h', pid: 1, service: 's', applied: 4, pending: false, lastSeenAt: NOW },
-        { id: 'p1', host: 'h', pid: 2, service: 's', applied: 4, pending: false, lastSeenAt: NOW },
+        { ...MEMBER, id: 'p0', pid: 1, applied: 4, pending: false },
+        { ...MEMBER, id: 'p1', pid: 2, applied: 4, pending: false },
       ],
-      lost: [{ id: 'p2', host: 'h', pid: 3, service: 's', applied: 3, pending: true, lastSeenAt: NOW }],
+      lost: [{ ...MEMBER, id: 'p2', pid: 3, applied: 3, pending: true }],
     },
-    stdout: [/^p2 +h +3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
+    stdout: [/^h:3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
   },
   {
     what: 'the categories of a process that not all have, and of a fleet of one no count',
     args: ['fleet', '-o', 'wide'],
     answer: {
       revision: 4,
-      instances: [
-        {
-          id: 'p',
-          host: 'h',
-          pid: 1,
-          service: 's',
-          applied: 4,
-          pending: false,
-          lastSeenAt: NOW,
-          categories: ['A', 'B'],
-        },
-      ],
+      instances: [{ ...MEMBER, id: 'p', pid: 1, applied: 4, pending: false, categories: ['A', 'B'] }],
     },
-    stdout: [/LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
+    stdout: [/^PROCESS +ID .*LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
   },
   {
     what: 'how many processes have a category that not all have',
     args: ['list'],
     answer: {
       categories: [
-        {
-          name: 'A',
-          description: '',
-          enabled: true,
-          temporary: false,
-          metrics: { callsTotal: 0, callsPerSecond: 0 },
-          otelrdcp_instances: { having: 1, of: 3 },
-        },
+        { ...DATABASE, name: 'A', description: '', metrics: SILENT, otelrdcp_instances: { having: 1, of: 3 } },
       ],
       otelrdcp_instances: { of: 3, counted: 2, silent: 1 },
     },
@@ -336,13 +306,6 @@ const TABLE: readonly Shown[] = [
     code: 2,
     stderr: [/^rdcp: this credential shows the trail of some tenants only: use a credential without a tenant\n$/],
   },
-  {
-    what: 'that it cannot show an answer without the table',
-    args: ['tenants'],
-    answer: {},
-    code: 1,
-    stderr: [/^rdcp: the answer lacks fields that this command shows; -o json prints it unchanged\n$/],
-  },
 ];
 
 describe('what a service may leave out or add', () => {
@@ -358,17 +321,11 @@ describe('what a service may leave out or add', () => {
 });
 
 /** A service that sends these events, each as its name and data, to every reader of a stream. */
-async function streaming(t: TestContext, events: readonly (readonly [string, object])[]): Promise<string> {
-  const server = createServer((_request, response) => {
+function streaming(t: TestContext, events: readonly (readonly [string, object])[]): Promise<string> {
+  return madeUp(t, (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    response.end(events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''));
+    response.end(events.map(([name, data]) => event(name, data)).join(''));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 describe('rdcp tail of what a fleet sends', () => {
@@ -498,19 +455,10 @@ describe('rdcp watch', () => {
         who({}, 'C'),
       ],
     });
-    const stop = new AbortController();
-    const heard = (text: string) => / C on/.test(text) && stop.abort();
-    const { code, stdout } = await rdcp(['watch', '--url', url], {
-      env,
-      interrupted: stop.signal,
-      heard: (text) => void heard(text),
-    });
+    const { code, stdout } = await rdcp(['watch', '--url', url], { env, ...ending(/ C on/) });
     assert.equal(code, 0);
     assert.deepEqual(
-      stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.replace(/^\S+ /, '')),
+      linesOf(stdout).map((line) => line.replace(/^\S+ /, '')),
       ['A on by ci', 'B on by bob', 'C on'],
     );
   });
@@ -523,19 +471,10 @@ describe('rdcp watch', () => {
       ['revision', {}],
       ['category', { ...DATABASE, enabled: false }],
     ]);
-    const stop = new AbortController();
-    const { code, stdout } = await rdcp(['watch', '--url', url, '-o', 'json'], {
-      env,
-      interrupted: stop.signal,
-      heard: (text) => void (/"enabled":false/.test(text) && stop.abort()),
-    });
+    const { code, stdout } = await rdcp(['watch', '--url', url, '-o', 'json'], { env, ...ending(/"enabled":false/) });
     assert.equal(code, 0);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
     assert.deepEqual(
-      lines.map(({ name, enabled, metrics }) => [name, enabled, metrics.callsTotal]),
+      jsonLines(stdout).map(({ name, enabled, metrics }) => [name, enabled, metrics.callsTotal]),
       [
         ['DATABASE', true, 7],
         ['NEW', true, 0],

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { repeatedName } from '../../src/tools/cli/json-text.ts';
 import type { Target } from '../../src/tools/cli/terminal.ts';
-import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';
 import { commandWith, startServices } from './many-services.ts';
 
@@ -67,23 +65,6 @@ describe('which services a command asks', () => {
     const { code, stderr } = await run(['list', '-s', 'cart']);
     assert.equal(code, 2);
     assert.match(stderr, /profiles\.json has 'shop' twice: keep one of them\n$/);
-  });
-
-  test('a name that one object has twice is found, however it is written', () => {
-    const value = fc.jsonValue();
-    fc.assert(fc.property(value, (any) => assert.equal(repeatedName(JSON.stringify(any)), undefined)));
-    fc.assert(
-      fc.property(fc.string(), value, value, fc.boolean(), (name, one, other, escaped) => {
-        const key = JSON.stringify(name);
-        const same = escaped
-          ? key.replaceAll(/[a-z]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
-          : key;
-        // An escape that already begins with a backslash stays.
-        const written = /\\/.test(key) ? key : same;
-        const json = `[{"": {}}, {${key}:${JSON.stringify(one)} , ${written} : ${JSON.stringify(other)}}]`;
-        assert.equal(repeatedName(json), name);
-      }),
-    );
   });
 
   test('one service with two names is refused, unless a tenant separates them', async (t) => {

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { patient } from '../../src/tools/cli/fetch.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
+import { service } from './service.ts';
 
 describe('where the command finds the service', () => {
   it('on the port of RDCP_PORT, unless RDCP_URL or --url says more', async (t) => {
-    const asked: string[] = [];
-    const server = createServer((request, response) => {
-      asked.push(String(request.headers.host));
-      response.writeHead(200, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', categories: [] }));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
+    const { url, seen } = await service(t, { categories: [] });
+    const { port } = new URL(url);
     const cwd = temporaryDirectory(t);
-    await rdcp(['list'], { cwd, env: { RDCP_PORT: String(port) } });
+    await rdcp(['list'], { cwd, env: { RDCP_PORT: port } });
     await rdcp(['list'], { cwd, env: { RDCP_PORT: '1', RDCP_URL: `http://localhost:${port}` } });
     await rdcp(['list', '--url', `http://localhost:${port}`], { cwd, env: { RDCP_PORT: '1', RDCP_URL: 'http://x' } });
+    const asked = seen.map(({ headers }) => headers.host);
     assert.deepEqual(asked, [`127.0.0.1:${port}`, `localhost:${port}`, `localhost:${port}`]);
   });
 

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openInBrowser } from '../../src/tools/cli/browser.ts';
 import { CONSOLE_PATHS } from '../../src/wire/constants.ts';
 import type { ConsoleSessionResponse } from '../../src/wire/messages.ts';
 import { KEYS, startServer } from '../support/server.ts';
-import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
-import { service } from './service.ts';
+import { rdcp, temporaryDirectory } from './run.ts';
+import { madeUp, service } from './service.ts';
 
 const ENV = { RDCP_API_KEY: KEYS.operator };
 const SIGNED_IN = /^(http:\/\/127\.0\.0\.1:\d+\/rdcp\/console\/)#code=([\w-]{43})$/;
@@ -96,23 +93,13 @@ test('the address reaches the opener of the desktop as one argument, and no shel
   assert.equal(await openInBrowser(url, { PATH: '/nonexistent', DISPLAY: ':0' }, 'linux'), false, 'no opener');
 });
 
-test('as a program it asks the service and prints the address', async (t) => {
-  const server = await startServer(t);
-  const { code, stdout } = await rdcpProcess(['console', '--no-open', '--url', server.url], { env: ENV });
-  assert.equal(code, 0);
-  assert.match(stdout.trimEnd(), SIGNED_IN);
-});
-
 test('a service that was bundled without the files of the console says so, instead of an address of nothing', async (t) => {
-  const bundled = createServer((request, response) => {
+  const url = await madeUp(t, (request, response) => {
     const isPage = request.url?.startsWith(CONSOLE_PATHS.page);
     response.writeHead(isPage ? 404 : 200, { 'Content-Type': 'application/json' });
     const answer = { protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z' };
     response.end(JSON.stringify({ ...answer, otelrdcp_console: { page: CONSOLE_PATHS.page } }));
   });
-  t.after(() => bundled.close());
-  await once(bundled.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(bundled.address() as AddressInfo).port}`;
   const { code, stdout, stderr } = await rdcp(['console', '--url', url], { env: ENV });
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^rdcp: the service has no console files: it was bundled/);

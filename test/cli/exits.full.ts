@@ -9,7 +9,6 @@ import { makeKey } from '../auth/records.ts';
 import { tokenSettings } from '../server/tokens.ts';
 import { commandsOf } from './commands.ts';
 import { type RunOptions, rdcp } from './run.ts';
-import { service as answering } from './service.ts';
 
 /** Commands without a service: none can refuse them or be unreachable. */
 const ALONE = [
@@ -118,36 +117,5 @@ describe('exit codes of every command', () => {
       assert.match(refused.stderr, /^rdcp: [^\n]+\n$/, name);
       assert.ok(!refused.stderr.includes(unknown));
     }
-  });
-
-  it('2 with what goes together, before anything is sent or written', async () => {
-    for (const [args, message] of [
-      [['login', '--cert', 'cert.pem'], '--cert and --cert-key come together'],
-      [['token', 'revoke'], 'exactly one of --refresh-file and --token-file is required'],
-      [
-        ['token', 'revoke', '--refresh-file', 'a', '--token-file', 'b'],
-        'exactly one of --refresh-file and --token-file is required',
-      ],
-      [['audit', 'verify', '--store', 'mysql://db'], '--store must be sqlite:FILE, redis://HOST or postgres://HOST'],
-      [['list', ops.key], 'unexpected API key among the arguments: pass it with --key-file or RDCP_API_KEY'],
-    ] as const) {
-      const { code, stdout, stderr } = await run(args, { env: { RDCP_URL: 'http://127.0.0.1:1' } });
-      assert.deepEqual([code, stdout, stderr], [2, '', `rdcp: ${message}\n`], args[0]);
-    }
-  });
-
-  it('3 where a change, or a measurement, is not of every process', async (t) => {
-    const change = { category: 'SQL', previousState: false, newState: true, effectiveAt: '2026-01-01T00:00:00.000Z' };
-    const partial = await answering(t, { status: 'partial', message: 'not everywhere', changes: [change] });
-    for (const action of ['enable', 'disable', 'toggle', 'reset']) {
-      const { code, stderr } = await run([action, 'SQL', '--url', partial.url]);
-      assert.deepEqual([code, stderr], [3, 'rdcp: partially applied: not everywhere\n']);
-    }
-    const failed = await answering(t, { status: 'failed', message: 'not at all', changes: [] });
-    assert.equal((await run(['enable', 'SQL', '--url', failed.url])).code, 1);
-    const fewer = await answering(t, { instances: { asked: 3, answered: 2 }, categories: {} });
-    const { code, stderr } = await run(['forecast', 'SQL', '--for', '1s', '--url', fewer.url]);
-    assert.equal(code, 3);
-    assert.match(stderr, /^1 process of 3 did not answer/);
   });
 });

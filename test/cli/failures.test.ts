@@ -1,30 +1,16 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { runWork } from '../../src/api.ts';
-import { createRdcp, type DebugRecord } from '../../src/index.ts';
-import { makeKey } from '../auth/records.ts';
+import type { DebugRecord } from '../../src/index.ts';
 import { until } from '../support/until.ts';
-import { type RunOptions, rdcp as run } from './run.ts';
+import { realService } from './service.ts';
 
 describe('lines of failed or slow work alone', () => {
-  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
   const lines: DebugRecord[] = [];
-  const service = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [admin.record] },
-    announce: false,
-    emit: { to: (line: DebugRecord) => void lines.push(line) },
-  });
+  const { service, rdcp } = realService({ emit: { to: (line: DebugRecord) => void lines.push(line) } });
   const database = service.category('FAIL_POOL');
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
-  const rdcp = (args: string[], options: RunOptions = {}) =>
-    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
   const job = (fails: boolean) =>
     runWork('invoice', () => {
       database.debug('first', { rows: 1 });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
 import { openKeysFile } from '../../src/access/keys-file.ts';
 import { inFull } from '../support/tiers.ts';
-import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
+import { cellsOf, rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
 
 const creation = (file: string, ...rest: string[]) => ['keys', 'create', '--file', file, ...rest];
 const create = (file: string, ...rest: string[]) => rdcp(creation(file, ...rest));
@@ -70,10 +70,7 @@ test('keys create makes a key that may do little', async (t) => {
   await create(file, '--client', 'ops', '--scopes', 'status');
   const { stdout } = await rdcp(['keys', 'list', '--file', file]);
   assert.deepEqual(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(/ {2,}/).at(-1)),
+    cellsOf(stdout).map((cells) => cells.at(-1)),
     ['ALLOWED', `DB_*, HTTP: ${what}`, 'all'],
   );
   for (const [wrong, message] of [
@@ -126,18 +123,12 @@ test('keys list shows every key and its state, never a hash', async (t) => {
   ];
   writeFileSync(file, JSON.stringify({ keys }));
   const listed = await rdcp(['keys', 'list', '--file', file]);
-  assert.deepEqual(
-    listed.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(/ {2,}/)),
-    [
-      ['ID', 'CLIENT', 'SCOPES', 'TENANT', 'EXPIRES', 'STATE'],
-      ['a', 'ops', 'status,admin', 'acme', 'never', 'active'],
-      ['b', 'ops', 'status,admin', '-', '2020-01-01T00:00:00.000Z', 'expired'],
-      ['c', 'ops', 'status,admin', '-', 'never', 'not yet valid'],
-    ],
-  );
+  assert.deepEqual(cellsOf(listed.stdout), [
+    ['ID', 'CLIENT', 'SCOPES', 'TENANT', 'EXPIRES', 'STATE'],
+    ['a', 'ops', 'status,admin', 'acme', 'never', 'active'],
+    ['b', 'ops', 'status,admin', '-', '2020-01-01T00:00:00.000Z', 'expired'],
+    ['c', 'ops', 'status,admin', '-', 'never', 'not yet valid'],
+  ]);
   const json = await rdcp(['keys', 'list', '--file', file, '--json']);
   assert.deepEqual(
     JSON.parse(json.stdout).keys.map(({ id, state }: { id: string; state: string }) => [id, state]),
@@ -189,22 +180,17 @@ test('a broken keys file is reported and left unchanged', async (t) => {
   assert.equal(stderr, `rdcp: RDCP_CONFIG_INVALID: keys file ${file}: the file is not JSON\n`);
 });
 
+const CREATE = ['keys', 'create', '--file', 'k.json', '--client', 'o'];
 const usage: [string, string[]][] = [
   ['no file', ['keys', 'create', '--client', 'ops', '--scopes', 'status']],
   ['no client', ['keys', 'create', '--file', 'k.json', '--scopes', 'status']],
-  ['no scopes', ['keys', 'create', '--file', 'k.json', '--client', 'ops']],
-  ['an unknown scope', ['keys', 'create', '--file', 'k.json', '--client', 'ops', '--scopes', 'status,root']],
-  ['an unknown option', ['keys', 'create', '--file', 'k.json', '--client', 'ops', '--scopes', 'status', '--bogus']],
+  ['no scopes', CREATE],
+  ['an unknown scope', [...CREATE, '--scopes', 'status,root']],
+  ['an unknown option', [...CREATE, '--scopes', 'status', '--bogus']],
   ['a client with a space', ['keys', 'create', '--file', 'k.json', '--client', 'o s', '--scopes', 'status']],
-  [
-    'an environment in capitals',
-    ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--env', 'X'],
-  ],
-  ['no duration', ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--expires', 'soon']],
-  [
-    'too long a duration',
-    ['keys', 'create', '--file', 'k.json', '--client', 'o', '--scopes', 'status', '--expires', '99999999d'],
-  ],
+  ['an environment in capitals', [...CREATE, '--scopes', 'status', '--env', 'X']],
+  ['no duration', [...CREATE, '--scopes', 'status', '--expires', 'soon']],
+  ['too long a duration', [...CREATE, '--scopes', 'status', '--expires', '99999999d']],
   ['an operand too many', ['keys', 'list', '--file', 'k.json', 'x']],
   ['no id to revoke', ['keys', 'revoke', '--file', 'k.json']],
   ['an unknown command', ['keys', 'frobnicate']],

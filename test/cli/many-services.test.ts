@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { KEYS } from '../support/server.ts';
-import { commandWith, madeUp, startServices } from './many-services.ts';
+import { commandWith, startServices } from './many-services.ts';
+import { madeUp } from './service.ts';
 
 const NOWHERE = { url: 'http://127.0.0.1:1', apiKey: KEYS.admin };
 

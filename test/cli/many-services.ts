@@ -1,6 +1,4 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Profile } from '../../src/tools/cli/profiles.ts';
@@ -41,12 +39,4 @@ export async function startServices<Name extends string>(
     Profile
   >;
   return { servers, profiles };
-}
-
-/** Returns the base URL of a made-up service. */
-export async function madeUp(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { folded, widthOf } from '../../src/tools/cli/fold.ts';
-import type { Suspension } from '../../src/tools/cli/terminal.ts';
-import { rdcp } from './run.ts';
+import { ending, rdcp } from './run.ts';
 import { service } from './service.ts';
 
+const NOW = '2026-01-01T00:00:00.000Z';
 const metrics = { callsTotal: 1088, callsPerSecond: 30.4 };
 const plain = { enabled: false, temporary: false, metrics };
 const CATEGORIES = [
@@ -55,6 +55,28 @@ CACHE     off    -    1088   -        hits and misses of the cache,...
   );
 });
 
+test('what a service usually has fits 80 columns, a row a line', async (t) => {
+  const id = '0190b7c4-8f0e-7c3a-9d52-3f6f0b6f9a11';
+  const process = { id, host: 'checkout-7d9f4c', service: 'checkout', version: '1.4.2', lastSeenAt: NOW };
+  const failure = { id, instance: id, service: 'checkout', timestamp: NOW, traceId: '0'.repeat(32) };
+  const entry = { timestamp: NOW, action: 'enable', outcome: 'success', categories: ['DATABASE'], identity: {} };
+  const { url } = await service(t, {
+    timestamp: NOW,
+    revision: 12,
+    instances: [{ ...process, pid: 26_863, applied: 12, pending: false }],
+    failures: [{ ...failure, outcome: 'POST /orders 500', attributes: { 'user.id': '42' }, lines: { SQL: 3 } }],
+    recorder: { categories: ['SQL'] },
+    entries: [{ ...entry, reason: 'slow' }],
+  });
+  for (const command of ['fleet', 'failures', 'audit']) {
+    const { stdout } = await rdcp([command, '--url', url], { typed: '', columns: 80, env: { NO_COLOR: '1' } });
+    assert.doesNotMatch(stdout, /^ |.{81}/m, stdout);
+    assert.equal(stdout.includes(id), false);
+    const wide = await rdcp([command, '--url', url, '-o', 'wide']);
+    assert.ok(command === 'audit' || wide.stdout.includes(id));
+  }
+});
+
 test('into a pipe a table is as wide as it is, whatever the width of a terminal', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES });
   const { stdout } = await rdcp(['list', '--url', url], { columns: 40 });
@@ -63,12 +85,8 @@ test('into a pipe a table is as wide as it is, whatever the width of a terminal'
 
 test('watch paints no line that the terminal would cut off, and no more lines than it has', async (t) => {
   const there = await service(t, { categories: CATEGORIES, entries: [] });
-  const stop = new AbortController();
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const size = { typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } };
+  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
   const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
   assert.ok(lines.length < 8, `${lines.length}`);
   for (const line of lines) assert.ok(line.length <= 30, line);
@@ -80,40 +98,9 @@ test('watch paints no line that the terminal would cut off, and no more lines th
 test('watch says how many of those that have no room are on', async (t) => {
   const categories = Array.from({ length: 9 }, (_, index) => ({ ...plain, name: `SQL_${index}`, enabled: index < 7 }));
   const there = await service(t, { categories, entries: [] });
-  const stop = new AbortController();
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const size = { typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } };
+  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
   assert.match(stdout, /^and 5 more, 3 of them on$/m);
-});
-
-test('watch gives the cursor back at Ctrl-Z, and paints a new table at fg', async (t) => {
-  const there = await service(t, { categories: CATEGORIES, entries: [] });
-  const stop = new AbortController();
-  let told: Suspension | undefined;
-  let step = 0;
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
-    ...{ typed: '', columns: 90, rows: 20, env: { NO_COLOR: '1' } },
-    interrupted: stop.signal,
-    suspended: (given) => {
-      told = given;
-    },
-    heard: (text) => {
-      if (!text.includes('CATEGORY')) return;
-      step += 1;
-      if (step === 1) {
-        setImmediate(() => {
-          told?.stopped();
-          told?.resumed();
-        });
-      } else stop.abort();
-    },
-  });
-  const shown = stdout.replaceAll('\u001b', '<esc>').replace(/CATEGORY[^<]*/g, 'TABLE');
-  const [hide, back] = ['<esc>[?25l<esc>[?7l', '<esc>[?25h<esc>[?7h'];
-  assert.equal(shown, `${hide}TABLE${back}${hide}TABLE${back}`);
 });
 
 test('watch paints over all rows that a terminal which became narrower has made of its table', async (t) => {
@@ -155,12 +142,7 @@ test('a terminal without a size gets whole lines, in tables and in help', async 
     (await rdcp(['list', '--help'], size)).stdout,
     /^list the debug categories of the service and their state, those that are on first$/m,
   );
-  const stop = new AbortController();
-  const watched = await rdcp(['watch', '--url', url], {
-    ...size,
-    interrupted: stop.signal,
-    heard: () => stop.abort(),
-  });
+  const watched = await rdcp(['watch', '--url', url], { ...size, ...ending(/CATEGORY/) });
   assert.match(watched.stdout, /^DATABASE +on +- +30\.4 +-$/m);
 });
 

@@ -1,28 +1,17 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { runWithAttributes, runWork } from '../../src/api.ts';
-import { createRdcp } from '../../src/index.ts';
-import { makeKey } from '../auth/records.ts';
-import { rdcp as run } from './run.ts';
+import { ending } from './run.ts';
+import { realService } from './service.ts';
 
 describe('a complaint a minute ago', () => {
-  const admin = makeKey({ id: 'admin', scopes: ['admin'] });
-  const service = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [admin.record] },
-    announce: false,
+  const { service, rdcp } = realService({
     emit: { to: () => assert.fail('a recorded line is not written') },
     recorder: { categories: ['PAST_*'] },
   });
   const orders = service.category('PAST_ORDERS');
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
-  const rdcp = (args: string[]) => run([...args, '--url', url], { env: { RDCP_API_KEY: admin.key } });
   const order = (user: string, fails = false) =>
     runWithAttributes({ 'user.id': user }, () =>
       runWork('order', () => {
@@ -37,9 +26,9 @@ describe('a complaint a minute ago', () => {
     const { code, stdout } = await rdcp(['failures']);
     assert.equal(code, 0);
     const [head, first, second, ...others] = stdout.trimEnd().split('\n');
-    assert.match(head ?? '', /^# +WHEN +AGO +SERVICE +WHAT +WHO +LINES +TRACE$/);
-    assert.match(first ?? '', /^1 +[\d:]{8} +\ds +\S+ +order failed after \d+ ms, RangeError +user\.id=42 +1 +-$/);
-    assert.match(second ?? '', /^2 .* user\.id=41 +1 +-$/);
+    assert.match(head ?? '', /^# +WHEN +AGO +SERVICE +WHAT +WHO +LINES$/);
+    assert.match(first ?? '', /^1 +[\d:]{8} +\ds +\S+ +order failed after \d+ ms, RangeError +user\.id=42 +1$/);
+    assert.match(second ?? '', /^2 .* user\.id=41 +1$/);
     assert.deepEqual(others, []);
     const opened = await rdcp(['failures', '--open', '2']);
     assert.match(
@@ -56,16 +45,12 @@ describe('a complaint a minute ago', () => {
 
   it('tail --since shows the recorded lines of one user, then where live ones begin', async () => {
     order('44');
-    const stop = new AbortController();
-    let heard = '';
-    const args = ['tail', 'PAST_ORDERS', '-m', 'user.id=44', '--since', '50s', '--url', url];
-    const live = await run(args, {
-      env: { RDCP_API_KEY: admin.key },
-      interrupted: stop.signal,
+    const { heard, interrupted } = ending(/cents.*\n.*now:[^\n]*\n.*cents/);
+    const live = await rdcp(['tail', 'PAST_ORDERS', '-m', 'user.id=44', '--since', '50s'], {
+      interrupted,
       heard: (text) => {
         if (/now:/.test(text)) order('44');
-        heard += text;
-        if (/cents.*\n.*now:[^\n]*\n.*cents/.test(heard)) stop.abort();
+        heard(text);
       },
     });
     const [past, now, next] = live.stdout.split('\n');

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -10,6 +8,7 @@ import { createTerminal } from '../../src/tools/cli/terminal.ts';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { type RunOptions, rdcp, temporaryDirectory } from './run.ts';
+import { service as answering } from './service.ts';
 
 describe('profiles of the command line', () => {
   const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
@@ -42,19 +41,13 @@ describe('profiles of the command line', () => {
     assert.match(listed.stdout, /PROFILES_SQL/);
   });
 
-  it('login reads the key from --key-file, and refuses a mistyped one', async (t) => {
+  it('login reads the key from --key-file', async (t) => {
     const { config, file, run } = setUp(t);
     const keyFile = join(config, 'oncall.key');
     writeFileSync(keyFile, `${operator.key}\n`);
     const { code } = await run(['login', '--url', url, '--key-file', keyFile]);
     assert.equal(code, 0);
     assert.equal(JSON.parse(readFileSync(file, 'utf8')).profiles.default.apiKey, operator.key);
-    writeFileSync(
-      keyFile,
-      operator.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
-    );
-    const mistyped = await run(['login', '--url', url, '--key-file', keyFile]);
-    assert.deepEqual([mistyped.code, mistyped.stderr], [2, 'rdcp: the key is mistyped\n']);
   });
 
   it('login at a terminal asks, and shows nothing of what is typed', async (t) => {
@@ -169,18 +162,14 @@ describe('profiles of the command line', () => {
   it('the credential of a profile goes to its own address alone', async (t) => {
     const { run, login } = setUp(t);
     await login();
-    const keys: unknown[] = [];
-    const other = createServer((request, response) => {
-      keys.push(request.headers['x-rdcp-api-key']);
-      response.end('{"protocol":"rdcp/1.0","categories":[]}');
-    });
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    t.after(() => other.close());
-    const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { url: elsewhere, seen } = await answering(t, { categories: [] });
     await run(['list', '--url', elsewhere]);
     await run(['list'], { env: { RDCP_URL: elsewhere } });
     await run(['list', '--profile', 'default', '--url', elsewhere]);
-    assert.deepEqual(keys, [undefined, undefined, undefined]);
+    assert.deepEqual(
+      seen.map(({ headers }) => headers['x-rdcp-api-key']),
+      [undefined, undefined, undefined],
+    );
   });
 
   it('a file that others can read, or that is broken, is refused in one line', async (t) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { rdcp as command } from '../../src/tools/cli/rdcp.ts';
-import type { Host, Suspension } from '../../src/tools/cli/terminal.ts';
+import type { Host } from '../../src/tools/cli/terminal.ts';
 import { built } from '../support/built.ts';
 
 export interface Finished {
@@ -29,8 +29,6 @@ export interface RunOptions {
   readonly rows?: number;
   /** Interrupts commands that run until then. */
   readonly interrupted?: AbortSignal;
-  /** Given what Ctrl-Z and fg call. */
-  readonly suspended?: (listener: Suspension) => void;
   /** The browser of the person. @default none */
   readonly browse?: (url: string) => Promise<boolean>;
   /** The records of DNS. */
@@ -43,7 +41,7 @@ export interface RunOptions {
 
 /** Runs the command in this process, with nothing of our environment that it reads. */
 export async function rdcp(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { cwd = NOWHERE, env, typed, piped, interrupted, heard, noted, browse, suspended, resolveSrv } = options;
+  const { cwd = NOWHERE, env, typed, piped, interrupted, heard, noted, browse, resolveSrv } = options;
   const [stdout, stderr]: [string[], string[]] = [[], []];
   const isTTY = typed !== undefined;
   const input = typed ?? piped;
@@ -71,12 +69,6 @@ export async function rdcp(args: readonly string[], options: RunOptions = {}): P
     ...(input !== undefined && { stdin: Object.assign(Readable.from([input]), { isTTY }) }),
     ...(browse && { browse }),
     ...(resolveSrv && { resolveSrv }),
-    ...(suspended && {
-      suspension: (listener: Suspension) => {
-        suspended(listener);
-        return () => undefined;
-      },
-    }),
     ...(interrupted && { interruption: () => interrupted }),
     env: environment(env),
     cwd,
@@ -109,4 +101,28 @@ export function temporaryDirectory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'rdcp-cli-'));
   t.after(() => rmSync(path, { recursive: true }));
   return path;
+}
+
+/** The objects of JSON lines. */
+export const jsonLines = (text: string) => linesOf(text).map((line) => JSON.parse(line));
+export const linesOf = (text: string) => text.trimEnd().split('\n');
+/** The cells of a table, by row. */
+export const cellsOf = (text: string) => linesOf(text).map((line) => line.split(/ {2,}/));
+
+/** Ends the command as Ctrl-C does, once its output or its notes say so. */
+export function ending(pattern: RegExp, noted: (text: string) => void = () => {}) {
+  const stop = new AbortController();
+  let seen = '';
+  const heard = (text: string) => {
+    seen += text;
+    if (pattern.test(seen)) stop.abort();
+  };
+  return {
+    interrupted: stop.signal,
+    heard,
+    noted: (text: string) => {
+      noted(text);
+      heard(text);
+    },
+  };
 }

@@ -5,29 +5,11 @@ import { TimeOrder } from '../../src/tools/cli/time-order.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { commandWith, madeUp, startServices } from './many-services.ts';
-import { type RunOptions, rdcp } from './run.ts';
+import { commandWith, startServices } from './many-services.ts';
+import { ending, jsonLines, linesOf, rdcp } from './run.ts';
+import { event, madeUp } from './service.ts';
 
 const NOWHERE = { url: 'http://127.0.0.1:1', apiKey: KEYS.admin };
-
-/** Ends the command as Ctrl-C does, once its output or its notes say so. */
-function ending(pattern: RegExp, noted: (text: string) => void = () => {}) {
-  const stop = new AbortController();
-  let seen = '';
-  const heard = (text: string) => {
-    seen += text;
-    if (pattern.test(seen)) stop.abort();
-  };
-  const options: RunOptions = {
-    interrupted: stop.signal,
-    heard,
-    noted: (text) => {
-      noted(text);
-      heard(text);
-    },
-  };
-  return options;
-}
 
 /** A service that sends made-up lines once its tail is asked for. */
 function tailed(t: TestContext, lines: readonly object[], fleet?: readonly object[]): Promise<string> {
@@ -42,7 +24,7 @@ function tailed(t: TestContext, lines: readonly object[], fleet?: readonly objec
       return;
     }
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    const send = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    const send = (name: string, data: object) => response.write(event(name, data));
     send('start', {
       revision: 1,
       instances: fleet?.length ?? 1,
@@ -119,12 +101,8 @@ test('a service cannot send lines under the name of another', async (t) => {
   assert.equal(code, 0);
   assert.match(stdout, /^shop 00:00:01\.000Z DATABASE mine\ncart 00:00:02\.000Z DATABASE x\\u000ashop .*\n$/);
   const json = await run(['tail', 'DATABASE', '--all-services', '-o', 'json']);
-  const lines = json.stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
   assert.deepEqual(
-    lines.map(({ service, instance }) => [service, instance]),
+    jsonLines(json.stdout).map(({ service, instance }) => [service, instance]),
     [
       ['shop', 'a'],
       ['cart', 'b'],
@@ -165,10 +143,7 @@ test('lines of processes that two services send, which share a store, are shown 
   const { run } = commandWith(t, { shop: { ...NOWHERE, url: urls[0] }, cart: { ...NOWHERE, url: urls[1] } });
   const { code, stdout, stderr } = await run(['tail', 'DATABASE', '--all-services', '-o', 'json']);
   assert.equal(code, 0);
-  const shown = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const shown = jsonLines(stdout);
   assert.deepEqual(
     shown.map(({ message }) => message),
     ['of i0', 'of i1', 'of i2'],
@@ -260,10 +235,7 @@ test('a tail goes on with the services that services.json has by then', async (t
   });
   assert.equal(code, 0, stderr);
   assert.deepEqual(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.replace(/ \S+Z DATABASE/, '')),
+    linesOf(stdout).map((line) => line.replace(/ \S+Z DATABASE/, '')),
     ['cart of cart', 'cart still there'],
   );
   assert.match(stderr, /services\.json is not JSON: .*; the services stay as they were\n/);

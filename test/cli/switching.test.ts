@@ -1,10 +1,10 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { createRdcp } from '../../src/index.ts';
+import { describe, it } from 'node:test';
 import { makeKey } from '../auth/records.ts';
-import { type RunOptions, rdcp as run } from './run.ts';
+import type { RunOptions } from './run.ts';
+import { realService } from './service.ts';
 
 const NAMES = ['CLI_POOL', 'CLI_QUERIES', 'CLI_CACHE'];
 
@@ -12,20 +12,8 @@ describe('switching categories from the command line', () => {
   const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
   const admin = makeKey({ id: 'admin', scopes: ['admin'] });
   const blind = makeKey({ id: 'blind', scopes: ['control'] });
-  const service = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [operator.record, admin.record, blind.record] },
-    announce: false,
-  });
+  const { service, rdcp } = realService({}, [operator, admin, blind]);
   const categories = NAMES.map((name) => service.category(name));
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
-
-  const rdcp = (args: string[], options: RunOptions = {}) =>
-    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: operator.key, ...options.env } });
   const audit = async () =>
     JSON.parse((await rdcp(['audit', '-o', 'json'], { env: { RDCP_API_KEY: admin.key } })).stdout).entries;
   const on = () => NAMES.filter((_, index) => categories[index]?.enabled);
@@ -196,18 +184,5 @@ describe('switching categories from the command line', () => {
     assert.equal(await coloured({ env: { FORCE_COLOR: '1' } }), true);
     assert.equal(await coloured({ typed: '', env: { FORCE_COLOR: '0' } }), false);
     await reset();
-  });
-
-  it('says what to do without a credential, with a wrong one, and without an answer', async () => {
-    const without = await run(['list', '--url', url], { cwd: '/' });
-    assert.deepEqual([without.code, without.stderr.includes("log in with 'rdcp login'")], [1, true]);
-    const wrong = await rdcp(['list'], { env: { RDCP_API_KEY: 'x'.repeat(40) } });
-    assert.deepEqual([wrong.code, wrong.stderr.includes("'rdcp login' stores another one")], [1, true]);
-    const nobody = await run(['list', '--url', 'http://127.0.0.1:1']);
-    assert.equal(nobody.code, 4);
-    assert.match(
-      nobody.stderr,
-      /^rdcp: RDCP_UNAVAILABLE: The server at http:\/\/127\.0\.0\.1:1 cannot be reached \([^\n]*is the service running\?[^\n]*\n$/,
-    );
   });
 });

@@ -1,31 +1,18 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { createRdcp } from '../../src/index.ts';
+import { afterEach, describe, it } from 'node:test';
 import { makeKey } from '../auth/records.ts';
 import { until } from '../support/until.ts';
-import { type RunOptions, rdcp as run } from './run.ts';
+import { realService } from './service.ts';
 
 describe('a category that tenants have on or off by a setting of their own', () => {
   const admin = makeKey({ id: 'admin', scopes: ['admin'] });
   const reader = makeKey({ id: 'reader', scopes: ['discovery', 'control'] });
-  const service = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [admin.record, reader.record] },
-    tenancy: { isolation: 'organization', tenants: { globex: { name: 'Globex' } } },
-    announce: false,
-  });
+  const tenancy = { isolation: 'organization', tenants: { globex: { name: 'Globex' } } } as const;
+  const { service, rdcp } = realService({ tenancy }, [admin, reader]);
   const category = service.category('TEN_POOL');
   service.category('TEN_CACHE');
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
-
-  const rdcp = (args: string[], options: RunOptions = {}) =>
-    run([...args, '--url', url], { ...options, env: { RDCP_API_KEY: admin.key, ...options.env } });
   const clear = async () => {
     for (const tenant of ['acme', 'globex', 'initech']) await rdcp(['reset', '--all', '--yes', '--tenant', tenant]);
     await rdcp(['reset', '--all', '--yes']);

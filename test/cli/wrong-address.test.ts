@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { RdcpError } from '../../src/wire/errors.ts';
 import { createAuthority } from '../support/certificate.ts';
 import { rdcp, temporaryDirectory } from './run.ts';
+import { madeUp } from './service.ts';
 
 async function portOf(t: TestContext, server: Server): Promise<number> {
   const sockets = new Set<{ destroy(): unknown }>();
@@ -141,7 +142,7 @@ const answers: readonly (readonly [what: string, answer: RequestListener, code: 
 
 for (const [what, answer, code, line] of answers) {
   test(`an address that ${what} is reported in one line, with advice`, async (t) => {
-    const url = `http://127.0.0.1:${await portOf(t, createServer(answer))}`;
+    const url = await madeUp(t, answer);
     const expected = {
       code,
       stdout: '',
@@ -173,16 +174,6 @@ test('an address without a listener, and an unknown host name, are reported with
       ),
     );
   }
-});
-
-test('a listener that says nothing and closes may speak HTTPS', async (t) => {
-  const url = `http://127.0.0.1:${await portOf(
-    t,
-    createTcpServer((socket) => void socket.destroy()),
-  )}`;
-  const { code, stderr } = await rdcp(['status', '--url', url]);
-  assert.equal(code, EXIT.unreachable);
-  assert.ok(stderr.includes(`if it speaks HTTPS, use ${url.replace('http:', 'https:')}`), stderr);
 });
 
 test('a certificate of an unknown authority says how to name that authority', async (t) => {
@@ -223,8 +214,7 @@ test('a change whose outcome is unknown is said to be neither made nor undone, w
   const body = JSON.stringify({
     error: { code: 'RDCP_UNAVAILABLE', message: 'not known', details: { outcome: 'unknown' }, protocol: 'rdcp/1.0' },
   });
-  const unsure = createServer((_request, response) => void response.writeHead(503, { 'Retry-After': '5' }).end(body));
-  const url = `http://127.0.0.1:${await portOf(t, unsure)}`;
+  const url = await madeUp(t, (_request, response) => void response.writeHead(503, { 'Retry-After': '5' }).end(body));
   const { code, stdout, stderr } = await rdcp(['enable', 'DATABASE', '--url', url]);
   assert.deepEqual([code, stdout], [EXIT.partial, '']);
   assert.match(stderr, /not known whether the change was made, .*'rdcp status' shows what is on; .* before you repeat/);
@@ -234,22 +224,17 @@ test('an event that is not JSON, and an answer that lacks what a table shows, ar
   const events: RequestListener = (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: start\ndata: {nonsense\n\n');
   };
-  const url = `http://127.0.0.1:${await portOf(t, createServer(events))}`;
+  const url = await madeUp(t, events);
   assert.deepEqual(await rdcp(['tail', 'DATABASE', '--url', url]), {
     code: EXIT.unreachable,
     stdout: '',
     stderr: `rdcp: RDCP_VERSION_UNSUPPORTED: The server sent an event that is not JSON (${ADDRESS})\n`,
   });
-  const bare = createServer((_request, response) => void response.end('{"protocol":"rdcp/1.0"}'));
-  const short = `http://127.0.0.1:${await portOf(t, bare)}`;
+  const short = await madeUp(t, (_request, response) => void response.end('{"protocol":"rdcp/1.0"}'));
   for (const command of ['list', 'status', 'metrics', 'tenants', 'fleet']) {
     const { code, stdout, stderr } = await rdcp([command, '--url', short]);
-    assert.deepEqual([code, stdout], [EXIT.refused, ''], command);
-    assert.equal(
-      stderr,
-      'rdcp: the answer lacks fields that this command shows; -o json prints it unchanged\n',
-      command,
-    );
+    const lacks = 'rdcp: the answer lacks fields that this command shows; -o json prints it unchanged\n';
+    assert.deepEqual([code, stdout, stderr], [EXIT.refused, '', lacks], command);
     assert.equal((await rdcp([command, '--json', '--url', short])).code, EXIT.done);
   }
 });

@@ -65,17 +65,6 @@ for (const sentence of [
   });
 }
 
-test('a certificate that is not trusted is answered with how to trust it', async (t) => {
-  const { cert: _, ...tls } = writeCertificate();
-  const https = await listen(t, { tls });
-  const { code, stderr } = await rdcp(['health', '--url', https]);
-  assert.equal(code, 4);
-  assert.match(
-    stderr,
-    /cannot be reached \([A-Z_]*(?:SIGNED|VERIFY|ISSUER)[A-Z_]*; [^\n]*NODE_EXTRA_CA_CERTS=FILE[^\n]*\n$/,
-  );
-});
-
 test('a port that only closes the connection is answered with what to try', async (t) => {
   const silent = createServer((socket) => void socket.once('data', () => socket.destroy()));
   const at = await portOf(t, silent);

@@ -96,20 +96,16 @@ describe('the tables of docs/endpoint.md', () => {
   });
 });
 
-it('docs/audit.md has every action of the trail', () => {
-  const documented = tableOf('docs/audit.md', '| action |').flatMap(([actions]) => codeIn(actions));
-  assert.deepEqual(sorted(documented), sorted(AUDIT_ACTIONS));
-});
-
-it('docs/credentials.md has every scope', () => {
-  const documented = tableOf('docs/credentials.md', '| scope |').flatMap(([scope]) => codeIn(scope));
-  assert.deepEqual(sorted(documented), sorted(SCOPES));
-});
-
-it('docs/debug-lines.md has every reason for which calls are dropped', () => {
-  const documented = tableOf('docs/debug-lines.md', '| `rdcp.reason` |').flatMap(([reason]) => codeIn(reason));
-  assert.deepEqual(sorted(documented), sorted(DROP_REASONS));
-});
+for (const [document, heading, all] of [
+  ['audit.md', 'action', AUDIT_ACTIONS],
+  ['credentials.md', 'scope', SCOPES],
+  ['debug-lines.md', '`rdcp.reason`', DROP_REASONS],
+] as const) {
+  it(`docs/${document} has every ${heading}`, () => {
+    const documented = tableOf(`docs/${document}`, `| ${heading} |`).flatMap(([names]) => codeIn(names));
+    assert.deepEqual(sorted(documented), sorted(all));
+  });
+}
 
 it('docs/notifications.md has every event', () => {
   const outcomes = ['success', 'failed', 'denied'] as const;

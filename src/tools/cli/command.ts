@@ -48,11 +48,16 @@ export interface Group {
   readonly commands: Commands;
   /** Headings of the help, by the command that each stands above. @default one for all commands */
   readonly headings?: Readonly<Record<string, string>>;
+  /** What to do first, shown where no command is named. */
+  readonly start?: readonly string[];
   readonly notes?: readonly string[];
 }
 
 /** Exit codes of every command. */
 export const EXIT = { done: 0, refused: 1, usage: 2, partial: 3, unreachable: 4 } as const;
+
+/** Said of a command that needs categories, and was given none. */
+export const WHICH_CATEGORY = "which category? 'rdcp list' shows them";
 
 /** A usage error: one line on stderr and exit code 2. */
 export class UsageError extends Error {}

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import type { Command, Commands, Completion, Group, Terminal, Values } from './command.ts';
-import { accessOf, clientOf } from './connection.ts';
+import { type Access, accessOf, clientOf } from './connection.ts';
 import { readProfiles } from './profiles.ts';
 import { chosenServices, serviceNames, servicesLast } from './services.ts';
 
@@ -38,12 +38,14 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
   const [, name = '', started = ''] = /^--([\w-]+)=(.*)$/.exec(current) ?? [];
   const option = open ?? (ended ? undefined : entry.options[name]);
   if (option !== undefined) {
-    const found = await offered(option.completes ?? (option.value === 'FILE' ? 'files' : undefined), {
-      terminal,
-      values,
-      current: open === undefined ? started : current,
-    });
-    return found === 'files' ? [FILES] : lines(prefixed(found, open === undefined ? `--${name}=` : ''), current);
+    const completion = option.completes ?? (option.value === 'FILE' ? 'files' : undefined);
+    const [prefix, typed] = open === undefined ? [`--${name}=`, started] : ['', current];
+    const found = await offered(completion, { terminal, values, current: typed });
+    if (found === 'files') return [FILES];
+    return lines(
+      found.map(({ text, help }) => ({ text: prefix + text, help })),
+      current,
+    );
   }
   if (current.startsWith('-') && !ended) return lines(optionsOf(entry), current);
   const found = await offered(entry.completes, { terminal, values, current });
@@ -102,62 +104,53 @@ function optionsOf({ options }: Command): Candidate[] {
   return [...own, { text: '--help', help: 'show its use' }];
 }
 
-interface Asked {
+interface Word {
   readonly terminal: Terminal;
   readonly values: Values;
   readonly current: string;
 }
 
-async function offered(completion: Completion | undefined, asked: Asked): Promise<Candidate[] | 'files'> {
+/** Names of the service are offered only in their form: a shell runs what it is given. */
+async function offered(
+  completion: Completion | undefined,
+  { terminal, values, current }: Word,
+): Promise<Candidate[] | 'files'> {
   if (completion === undefined) return [];
   if (completion === 'files') return 'files';
-  if (completion === 'categories') return categories(asked);
-  if (completion === 'tenants') return tenants(asked);
-  if (completion === 'processes') return processes(asked);
-  if (completion === 'services') return services(asked);
-  const words = completion === 'profiles' ? [...readProfiles(asked.terminal).keys()] : completion;
-  return words.map((text) => ({ text, help: '' }));
-}
-
-/** Categories of the service that the other words name. Invalid names are left out: the shell would run them. */
-async function categories({ terminal, values, current }: Asked): Promise<Candidate[]> {
-  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
-  const answer = await client.discovery({ signal: AbortSignal.timeout(PATIENCE_MS) });
-  const known = answer.categories.filter(({ name }) => isCategoryName(name));
-  const lower = current !== '' && current === current.toLowerCase();
-  return known.map(({ name, description }) => ({ text: lower ? name.toLowerCase() : name, help: description }));
-}
-
-/** Tenants of the service, to a credential that may list them. */
-async function tenants({ terminal, values }: Asked): Promise<Candidate[]> {
-  const first = await firstOf(terminal, { ...values, tenant: undefined });
-  const client = clientOf(terminal, { ...accessOf(terminal, first), tenantId: undefined });
-  const answer = await client.tenants({ signal: AbortSignal.timeout(PATIENCE_MS) });
-  return answer.tenants.filter(({ id }) => isIdentifier(id)).map(({ id, name = '' }) => ({ text: id, help: name }));
-}
-
-/** Processes of the fleet whose host can be typed as it is. */
-async function processes({ terminal, values }: Asked): Promise<Candidate[]> {
-  const client = clientOf(terminal, accessOf(terminal, await firstOf(terminal, values)));
-  const answer = await client.fleet({ signal: AbortSignal.timeout(PATIENCE_MS) });
-  const known = answer.instances.filter(({ host }) => isIdentifier(host));
-  return known.map(({ host, pid, service }) => ({ text: `${host}:${pid}`, help: service }));
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  if (completion === 'categories') {
+    const { categories } = await clientOf(terminal, await accessOfFirst(terminal, values)).discovery({ signal });
+    const lower = current !== '' && current === current.toLowerCase();
+    return categories
+      .filter(({ name }) => isCategoryName(name))
+      .map(({ name, description }) => ({ text: lower ? name.toLowerCase() : name, help: description }));
+  }
+  if (completion === 'tenants') {
+    const access = await accessOfFirst(terminal, { ...values, tenant: undefined });
+    const { tenants } = await clientOf(terminal, { ...access, tenantId: undefined }).tenants({ signal });
+    return tenants.filter(({ id }) => isIdentifier(id)).map(({ id, name = '' }) => ({ text: id, help: name }));
+  }
+  if (completion === 'processes') {
+    const { instances } = await clientOf(terminal, await accessOfFirst(terminal, values)).fleet({ signal });
+    return instances
+      .filter(({ host }) => isIdentifier(host))
+      .map(({ host, pid, service }) => ({ text: `${host}:${pid}`, help: service }));
+  }
+  // Of a list of services the last name is being typed.
+  const before = completion === 'services' ? current.slice(0, current.lastIndexOf(',') + 1) : '';
+  const words =
+    completion === 'services'
+      ? serviceNames(terminal)
+      : completion === 'profiles'
+        ? [...readProfiles(terminal).keys()]
+        : completion;
+  return words.map((text) => ({ text: before + text, help: '' }));
 }
 
 /** Of several services the first is asked for what can be typed. */
-async function firstOf(terminal: Terminal, values: Values): Promise<Values> {
+async function accessOfFirst(terminal: Terminal, values: Values): Promise<Access> {
   const chosen = await chosenServices(terminal, values);
-  return 'only' in chosen ? chosen.only : (chosen.each[0]?.values ?? {});
-}
-
-/** The last name of a list. */
-function services({ terminal, current }: Asked): Candidate[] {
-  const before = current.slice(0, current.lastIndexOf(',') + 1);
-  return serviceNames(terminal).map((text) => ({ text: before + text, help: '' }));
-}
-
-function prefixed(found: readonly Candidate[], prefix: string): Candidate[] {
-  return found.map(({ text, help }) => ({ text: prefix + text, help }));
+  return accessOf(terminal, 'only' in chosen ? chosen.only : (chosen.each[0]?.values ?? {}));
 }
 
 function lines(found: readonly Candidate[], current: string): string[] {

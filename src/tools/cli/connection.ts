@@ -7,7 +7,7 @@ import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
-import { identifier } from './option-values.ts';
+import { given, identifier } from './option-values.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
 import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
 import { readText } from './read-text.ts';
@@ -114,8 +114,7 @@ function placeOf(terminal: Terminal, values: Values): Place {
   const named = text(values, 'profile') === undefined ? undefined : profile;
   const from = (url: string | undefined, origin: string | undefined) =>
     url === undefined ? undefined : { url, origin };
-  const { url, origin } = from(text(values, 'url'), undefined) ??
-    from(named?.url, undefined) ??
+  const { url, origin } = from(text(values, 'url') ?? named?.url, undefined) ??
     from(setting(terminal, 'RDCP_URL'), 'RDCP_URL') ??
     from(portUrl(terminal), 'RDCP_PORT') ??
     from(profile?.url, `profile ${profile?.name}`) ?? { url: DEFAULT_URL, origin: undefined };
@@ -164,23 +163,19 @@ export function isSameService(url: string, other: string): boolean {
 
 export function tlsFilesOf({ caFile, certFile, certKeyFile }: Omit<Profile, 'url'>): TlsFiles | undefined {
   if (caFile === undefined && certFile === undefined) return undefined;
-  return {
-    ...(caFile !== undefined && { ca: readPem(caFile, '--ca', 'certificate') }),
-    ...(certFile !== undefined && { cert: readPem(certFile, '--cert', 'certificate') }),
-    ...(certKeyFile !== undefined && { key: readPem(certKeyFile, '--cert-key', 'private key') }),
-  };
+  return given({
+    ca: readPem(caFile, '--ca', 'certificate'),
+    cert: readPem(certFile, '--cert', 'certificate'),
+    key: readPem(certKeyFile, '--cert-key', 'private key'),
+  });
 }
 
 /** OpenSSL ignores what it does not know, and then trusts no server at all. */
-function readPem(file: string, option: string, what: 'certificate' | 'private key'): string {
+function readPem(file: string | undefined, option: string, what: string): string | undefined {
+  if (file === undefined) return undefined;
   const content = readText(file, option);
-  if (
-    content
-      .toLowerCase()
-      .match(/^-----begin [^-\n]*-----/gm)
-      ?.some((line) => line.includes(what))
-  )
-    return content;
+  const begins = content.toLowerCase().match(/^-----begin [^-\n]*-----/gm) ?? [];
+  if (begins.some((line) => line.includes(what))) return content;
   throw new UsageError(`${option}: ${file} holds no ${what} in PEM form`);
 }
 
@@ -217,21 +212,22 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
   if (keyFile !== undefined) {
     return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile), origin: '--key-file' };
   }
-  const profile = `profile ${own?.name}`;
-  if (own !== undefined && named) return credentialOf(own, profile);
+  const found = own && credentialOf(own);
+  if (own !== undefined && named) return found;
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) {
-    const before = own !== undefined && credentialOf(own, profile) !== undefined ? `, before that of ${profile}` : '';
+    const before = found === undefined ? '' : `, before that of ${found.origin}`;
     return { apiKey: checkedKey(variable, 'RDCP_API_KEY'), origin: `RDCP_API_KEY${before}` };
   }
-  if (own !== undefined) return credentialOf(own, profile);
+  if (own !== undefined) return found;
   // A service that takes this key answers on loopback alone.
   const devKey = isLoopback(URL.parse(url)?.hostname ?? '') ? findDevKey(terminal.cwd) : undefined;
   return devKey && { apiKey: devKey.key, origin: devKey.file };
 }
 
 /** A profile with a client certificate may have none. */
-function credentialOf({ apiKey, token }: Omit<Profile, 'url'>, origin: string): Found | undefined {
+function credentialOf({ name, apiKey, token }: NamedProfile): Found | undefined {
+  const origin = `profile ${name}`;
   if (apiKey !== undefined) return { apiKey, origin };
   return token === undefined ? undefined : { token, origin };
 }

@@ -1,14 +1,36 @@
 import { HEADERS } from '../../wire/constants.ts';
 import { isOutcomeUnknown, isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { messageOf } from '../../wire/thrown.ts';
+import { FIELDS, type Field } from '../client/fields.ts';
 import { RdcpResponseError } from '../client/response-error.ts';
 import { EXIT, type Terminal, UsageError } from './command.ts';
 
 /** What a command says of an error, and its exit code. */
 export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
-  if (isRdcpError(error)) return { text: explain(error, sources), code: exitCodeOf(error) };
+  if (isRdcpError(error)) return { text: inOptions(explain(error, sources), error), code: exitCodeOf(error) };
   const text = messageOf(error);
   return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
+}
+
+/** Options of the command, by the field of a request that they fill. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ...Object.values(FIELDS).flatMap((fields) =>
+    Object.entries<Field>(fields).map(([name, { at, option = name }]): [string, string] => [at, option]),
+  ),
+  ['duration', 'for'],
+  ...['reason', 'level', 'rate', 'lines', 'since', 'until', 'limit', 'client', 'cursor'].map(
+    (name): [string, string] => [name, name],
+  ),
+]);
+
+/** Names the option where the service names the field: `--where` for `options.otelrdcp_filter.where`. */
+function inOptions(text: string, { details }: RdcpError): string {
+  const field = String(details?.field ?? '');
+  const path = field.replace(/^options\./, '').replaceAll('otelrdcp_', '');
+  const [, option] = [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`)) ?? [];
+  if (option === undefined) return text;
+  const named = text.replace(`: Query parameter ${field} `, `: ${field} `).replace(`: ${field} `, `: --${option} `);
+  return named.replace(` (field: ${field})`, '').replace(`field: ${field}; `, '').replace(`; field: ${field}`, '');
 }
 
 /** Formats an error as one line for the operator: the server's message and details, and what to do next. */
@@ -16,6 +38,7 @@ export function explain(error: RdcpError, sources: Sources = {}): string {
   if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
   const details: string[] = Object.entries(error.details ?? {})
     .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
+    .filter(([name, value]) => name !== 'maximum' || !error.message.includes(String(value)))
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);

@@ -1,20 +1,5 @@
+import { duplicateMember } from '../../wire/json-text.ts';
 import { UsageError } from './command.ts';
-
-const TOKEN = /("(?:[^"\\]|\\.)*")\s*(:?)|[{}[\]]/g;
-
-/** The first name that one object has twice: `JSON.parse` takes the last of them, without a word. */
-export function repeatedName(json: string): string | undefined {
-  const open: Set<string>[] = [];
-  for (const [token, text, colon] of json.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') open.push(new Set());
-    else if (token === '}' || token === ']') open.pop();
-    if (text === undefined || colon === '') continue;
-    const name = String(JSON.parse(text));
-    if (open.at(-1)?.has(name)) return name;
-    open.at(-1)?.add(name);
-  }
-  return undefined;
-}
 
 /**
  * The object in a file that people edit.
@@ -28,7 +13,7 @@ export function parseObject(content: string, file: string, otherwise: string): R
   } catch {
     throw new UsageError(`${file} is not JSON: ${otherwise}`);
   }
-  const twice = repeatedName(content);
+  const twice = duplicateMember(content, value);
   if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
   return Object(value);
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import '../../otel/loading/ends-on-old-node.ts';
 import { rdcp } from './rdcp.ts';
-import type { Suspension } from './terminal.ts';
 
 // A reader such as `head` closes the pipe early; that is not an error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -21,7 +20,6 @@ const host = {
   },
   browse: async (url: string) => (await import('./browser.ts')).openInBrowser(url, env),
   interruption,
-  suspension,
   interrupt: () => process.kill(process.pid, 'SIGINT'),
 };
 void rdcp(process.argv.slice(2), host).then((code) => {
@@ -33,14 +31,4 @@ function interruption(): AbortSignal {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   return interrupted.signal;
-}
-
-/** The listener takes the place of the system's, so the process stops itself. */
-function suspension({ stopped, resumed }: Suspension): () => void {
-  const stop = () => {
-    stopped();
-    process.kill(process.pid, 'SIGSTOP');
-  };
-  process.on('SIGTSTP', stop).on('SIGCONT', resumed);
-  return () => void process.off('SIGTSTP', stop).off('SIGCONT', resumed);
 }

@@ -18,7 +18,7 @@ interface Table {
 }
 
 /** What a command shows of one service. */
-interface Shown {
+interface Output {
   answer?: object;
   readonly tables: Table[];
   readonly lines: string[];
@@ -27,20 +27,21 @@ interface Shown {
 /** Collects what a command shows of each service, and shows it together once all are done. */
 export class MergedOutput {
   readonly #terminal: Terminal;
-  readonly #shown = new Map<string, Shown>();
-  readonly #questions: JointQuestions;
+  readonly #outputs = new Map<string, Output>();
+  /** Services that neither have ended nor wait for an answer of the person. */
+  #running: number;
+  readonly #waiting = new Map<string, { readonly question: string; readonly resolve: (answer: string) => void }>();
 
   constructor(terminal: Terminal, services: readonly Service[]) {
     this.#terminal = terminal;
-    const asked = services.filter(({ problem }) => problem === undefined);
-    this.#questions = new JointQuestions(terminal, asked.length);
+    this.#running = services.filter(({ problem }) => problem === undefined).length;
   }
 
   /** The terminal of the command, for one service. */
   terminalOf(service: Service): Terminal {
-    const shown: Shown = { tables: [], lines: [] };
-    this.#shown.set(service.name, shown);
-    const show = (text: string) => shown.lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
+    const output: Output = { tables: [], lines: [] };
+    this.#outputs.set(service.name, output);
+    const show = (text: string) => output.lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
     const { screen } = this.#terminal;
     return {
       ...this.#terminal,
@@ -49,41 +50,56 @@ export class MergedOutput {
       note: noteOf(this.#terminal, service),
       show,
       out: (text) => show(paintedLines(this.#terminal, text)),
-      table: (header, rows, options = {}) => shown.tables.push({ header, rows, options }),
+      table: (header, rows, options = {}) => output.tables.push({ header, rows, options }),
       json: (value) => {
-        shown.answer = value;
+        output.answer = value;
       },
-      ask: (question) => this.#questions.ask(service.name, question),
+      ask: (question) =>
+        new Promise((resolve) => {
+          this.#waiting.set(service.name, { question, resolve });
+          this.end();
+        }),
       // The table of all has no share of the screen for each.
       screen: { write: (text) => screen.write(text), isTTY: screen.isTTY, columns: screen.columns },
     };
   }
 
-  /** Called when the command has ended for a service. */
+  /** Called when the command has ended for a service. The person is asked once for all, when every other one waits. */
   end(): void {
-    this.#questions.oneLess();
+    this.#running -= 1;
+    if (this.#running > 0 || this.#waiting.size === 0) return;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#running = waiting.length;
+    const services = Map.groupBy(waiting, ([, { question }]) => question);
+    const questions = [...services].map(([question, all]) => `${all.map(([name]) => name).join(', ')}: ${question}`);
+    void this.#terminal.ask(questions.join(' ')).then((answer) => {
+      for (const [, { resolve }] of waiting) resolve(answer);
+    });
   }
 
   show(outcomes: readonly Outcome[], format: Format): void {
     const { out, paint, show, table, json } = this.#terminal;
-    const services = outcomes.map((outcome) => ({ outcome, shown: this.#shown.get(outcome.service) }));
+    const all = outcomes.map((outcome) => {
+      const { answer, tables = [], lines = [] } = this.#outputs.get(outcome.service) ?? {};
+      return { outcome, answer, tables, lines };
+    });
     if (format === 'json') {
-      json({ services: services.map(({ outcome, shown }) => ({ ...outcome, answer: shown?.answer })) }, 2);
+      json({ services: all.map(({ outcome, answer }) => ({ ...outcome, answer })) }, 2);
       return;
     }
-    const most = Math.max(...services.map(({ shown }) => shown?.tables.length ?? 0));
+    const most = Math.max(...all.map(({ tables }) => tables.length));
     for (let at = 0; at < most; at++) {
-      const tables = services.flatMap(({ outcome, shown }) => {
-        const found = shown?.tables[at];
-        return found === undefined ? [] : [{ service: outcome.service, ...found }];
-      });
+      const tables = all.flatMap(({ outcome: { service }, tables }) =>
+        tables.slice(at, at + 1).map((each) => ({ service, ...each })),
+      );
       if (at > 0) out('');
       const { header, rows, options } = merged(tables);
       table(header, rows, options);
     }
-    if (most > 0 && services.some(({ shown }) => shown?.lines.length)) out('');
-    for (const { outcome, shown } of services) {
-      for (const line of shown?.lines ?? []) show(`${paint(`${outcome.service}:`, 'bold')} ${line}`);
+    if (most > 0 && all.some(({ lines }) => lines.length > 0)) out('');
+    for (const { outcome, lines } of all) {
+      for (const line of lines) show(`${paint(`${outcome.service}:`, 'bold')} ${line}`);
     }
   }
 }
@@ -157,40 +173,4 @@ function newestFirst(rows: readonly Cell[][]): Cell[][] {
   }
   const timeOf = ([, time]: Cell[]) => textOf(time);
   return [...byEntry.values()].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
-}
-
-/** Asks the person once for all services, when each of them has a question or has ended. */
-class JointQuestions {
-  readonly #terminal: Terminal;
-  readonly #waiting = new Map<string, { readonly question: string; readonly answer: (text: string) => void }>();
-  #running: number;
-
-  constructor(terminal: Terminal, services: number) {
-    this.#terminal = terminal;
-    this.#running = services;
-  }
-
-  ask(service: string, question: string): Promise<string> {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    this.#waiting.set(service, { question, answer: resolve });
-    this.oneLess();
-    return promise;
-  }
-
-  /** A service has ended, or waits for its answer. */
-  oneLess(): void {
-    this.#running -= 1;
-    if (this.#running === 0 && this.#waiting.size > 0) void this.#askPerson();
-  }
-
-  async #askPerson(): Promise<void> {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    this.#running = waiting.length;
-    const services = new Map<string, string[]>();
-    for (const [service, { question }] of waiting) services.set(question, [...(services.get(question) ?? []), service]);
-    const questions = [...services].map(([question, names]) => `${names.join(', ')}: ${question}`);
-    const answer = await this.#terminal.ask(questions.join(' '));
-    for (const [, { answer: resolve }] of waiting) resolve(answer);
-  }
 }

@@ -44,17 +44,16 @@ export async function findMissingLines(words: readonly string[], options: Missin
   const { target, filter, when } = part;
   const selected = { ...(target && { target }), ...(filter && { filter }), ...(when && { when }) };
   const duration = `${COUNTED_SECONDS}s`;
+  const measure = () => client.forecast(known, { ...request, duration, ...selected });
   const measured =
     known.length === 0
       ? undefined
-      : await whileCounting(() => client.forecast(known, { ...request, duration, ...selected })).catch((error) => {
+      : await whileCounting(measure).catch((error) => {
           if (!isRdcpError(error)) throw error;
           return describeError(error);
         });
-  const enabled = await client.status(request).then(
-    (answer) => answer.enabled,
-    () => true,
-  );
+  // A credential that may not see the status measures all the same.
+  const { enabled } = await client.status(request).catch(() => ({ enabled: true }));
   return {
     service: [
       ...(enabled ? [] : ['The whole instrumentation is switched off in this service.']),
@@ -74,17 +73,11 @@ export async function findMissingLines(words: readonly string[], options: Missin
 }
 
 function reasonsFor(
-  {
-    name,
-    enabled,
-    metrics,
-    otelrdcp_instances: instances,
-    otelrdcp_level: level,
-    otelrdcp_recorded: recorded,
-  }: DiscoveredCategory,
+  category: DiscoveredCategory,
   measured: ForecastResponse | undefined,
   { part, reader }: Pick<MissingLinesOptions, 'part' | 'reader'>,
 ): string[] {
+  const { name, enabled, metrics, otelrdcp_level: level, otelrdcp_instances: instances } = category;
   const reasons: string[] = [];
   if (instances !== undefined) {
     reasons.push(`${instances.having} of ${instances.of} processes have it: the others have not loaded its code.`);
@@ -109,7 +102,9 @@ function reasonsFor(
   if (enabled && level !== undefined)
     reasons.push(`It is ${settingText({ enabled, level })}: other lines of it are not written.`);
   if (!enabled) {
-    const state = recorded ? 'only recorded: its lines are kept in memory, and' : 'off for those that are asked about:';
+    const state = category.otelrdcp_recorded
+      ? 'only recorded: its lines are kept in memory, and'
+      : 'off for those that are asked about:';
     reasons.push(`It is ${state} the logs of the service have no line of it.`);
   }
   return reasons;

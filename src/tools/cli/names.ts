@@ -3,8 +3,8 @@ import { isRdcpError, RdcpError } from '../../wire/errors.ts';
 import { isCategoryName, patternMatcher } from '../../wire/names.ts';
 import { escapeUnprintable, nameSome } from '../../wire/printable.ts';
 import type { RdcpClient } from '../client/client.ts';
-import { type Terminal, UsageError } from './command.ts';
-import { type Access, clientOf } from './connection.ts';
+import { type Terminal, UsageError, type Values } from './command.ts';
+import { type Access, accessOf, clientOf } from './connection.ts';
 
 /** Category names and patterns as an operator writes them. */
 export interface Selection {
@@ -73,6 +73,13 @@ export async function namesOf(
   const matched = resolve({ names: [], patterns }, await categoryNames(client));
   terminal.note(`${patterns.join(', ')} ${patterns.length === 1 ? 'matches' : 'match'} ${matched.join(', ')}.`);
   return [...new Set([...names, ...matched])];
+}
+
+/** The service of a command, and the categories that its operands name there. */
+export async function selected(terminal: Terminal, values: Values, selection: Selection) {
+  const access = accessOf(terminal, values);
+  const client = clientOf(terminal, access);
+  return { access, client, names: await namesOf(terminal, client, selection) };
 }
 
 /** Adds the nearest categories to an error about an unknown one. */

@@ -1,7 +1,11 @@
-import type { FleetCalls, FleetResponse } from '../../wire/messages.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRdcpError } from '../../wire/errors.ts';
+import type { FleetCalls, FleetMember, FleetResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import { silentText } from '../../wire/words/change.ts';
 import type { RdcpClient } from '../client/client.ts';
+import { isPassing } from '../client/passing.ts';
+import { RdcpResponseError } from '../client/response-error.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -32,4 +36,79 @@ export async function fleetOf(
   const fleet = await client.fleet().catch(() => undefined);
   // Ids are unique, and the same for all that ask.
   return fleet?.instances.map(({ id }) => id).sort()[0];
+}
+
+/** How often a fleet is listed, in milliseconds. */
+const REFRESH_MS = 10_000;
+/** How often, and in which interval in milliseconds, the fleet is asked for a process that it does not list yet. */
+const LISTED_TRIES = 25;
+const LISTED_MS = 200;
+
+/** The processes of a tail as people know them, `host:pid`, where the service lists its fleet. */
+export class ProcessNames {
+  readonly #client: Pick<RdcpClient, 'fleet'>;
+  readonly #signal: AbortSignal;
+  readonly #members = new Map<string, FleetMember>();
+  #askedAt = Number.POSITIVE_INFINITY;
+  #asks = true;
+  #isOne = false;
+
+  constructor(client: Pick<RdcpClient, 'fleet'>, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  /** Whether the service shares its state with no other process, so that all lines come from one. */
+  get isOne(): boolean {
+    return this.#isOne;
+  }
+
+  /** Whether the service lists its fleet. */
+  get areListed(): boolean {
+    return this.#asks;
+  }
+
+  isDue(now: number): boolean {
+    return this.#asks && now - this.#askedAt >= REFRESH_MS;
+  }
+
+  has(id: string): boolean {
+    return this.#members.has(id);
+  }
+
+  nameOf(id: string): string {
+    const member = this.#members.get(id);
+    return member === undefined ? id.slice(0, 8) : `${member.host}:${member.pid}`;
+  }
+
+  /** `undefined` where the service does not list its fleet, or the process not yet. */
+  serviceOf(id: string): string | undefined {
+    return this.#members.get(id)?.service;
+  }
+
+  /** Waits five seconds at most for a process that has just started to be listed, so that its service is known. */
+  async listed(id: string): Promise<void> {
+    for (let tries = 0; tries < LISTED_TRIES && this.#asks && !this.has(id); tries += 1) {
+      await sleep(LISTED_MS, undefined, { signal: this.#signal });
+      await this.refresh();
+    }
+  }
+
+  /** @returns whether the service cannot reach its store, so that lines of other processes are missing */
+  async refresh(): Promise<boolean> {
+    if (!this.#asks) return false;
+    this.#askedAt = Date.now();
+    try {
+      const { instances } = await this.#client.fleet({ signal: this.#signal });
+      for (const member of instances) this.#members.set(member.id, member);
+      return false;
+    } catch (error) {
+      if (this.#signal.aborted) return false;
+      const isOutage = error instanceof RdcpResponseError && error.code === 'RDCP_UNAVAILABLE';
+      // Without a shared store there is no list, and the credential may not be allowed to see it.
+      this.#asks = isPassing(error);
+      this.#isOne = isRdcpError(error) && error.code === 'RDCP_NOT_FOUND';
+      return isOutage;
+    }
+  }
 }

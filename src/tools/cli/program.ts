@@ -3,12 +3,14 @@ import { inspectApiKey } from '../../access/api-key.ts';
 import {
   type Command,
   type Commands,
+  type Completion,
   EXIT,
   type Group,
   type Option,
   type Terminal,
   UsageError,
   type Values,
+  WHICH_CATEGORY,
 } from './command.ts';
 import { folded } from './fold.ts';
 import { formatOf } from './output.ts';
@@ -32,12 +34,11 @@ export async function run(name: string, root: Group, args: readonly string[], te
   assertNoKey(args);
   // `help enable` is `enable --help`.
   const words = servicesLast(args[0] === 'help' ? [...args.slice(1), '--help'] : args);
-  if (words[0] === 'conformance') {
-    throw new UsageError(
-      'conformance is a separate tool, rdcp-conformance in test/conformance of the repository, with the same options except --profile',
-    );
+  if (words.length === 0) {
+    terminal.note(`Usage: ${name} <command> [options]\n\n${root.start?.join('\n')}\n\nAll commands: ${name} --help`);
+    return EXIT.usage;
   }
-  const outcome = { code: EXIT.done as number };
+  const outcome: Outcome = { code: EXIT.done };
   const parser = await parserOf({ name, entry: root, words, terminal, outcome });
   try {
     await parser.parseAsync([...words], { from: 'user' });
@@ -47,6 +48,8 @@ export async function run(name: string, root: Group, args: readonly string[], te
     // The help without a command is an error, on stderr; with `--help` it is what was asked for.
     if (error.code === 'commander.help') return EXIT.usage;
     if (error.code === 'commander.helpDisplayed') return EXIT.done;
+    if (error.code === 'commander.missingArgument' && outcome.lacks === 'categories')
+      throw new UsageError(WHICH_CATEGORY);
     throw new UsageError(`${oneLine(error.message)}; see '${named(parser, words).join(' ')} --help'`);
   }
 }
@@ -57,7 +60,13 @@ interface Parsing {
   /** The arguments after the names. */
   readonly words: readonly string[];
   readonly terminal: Terminal;
-  readonly outcome: { code: number };
+  readonly outcome: Outcome;
+}
+
+interface Outcome {
+  code: number;
+  /** What the operands of the command are, if it may lack them. */
+  lacks?: Completion | undefined;
 }
 
 async function parserOf(parsing: Parsing): Promise<Parser> {
@@ -104,6 +113,7 @@ function loaded(found: Commands[string]): Group | Promise<Command> | Command {
 
 function addAction(parser: Parser, command: Command, { terminal, outcome }: Parsing): void {
   if (command.operands !== undefined) parser.arguments(command.operands);
+  outcome.lacks = command.completes;
   const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
   for (const [, option] of options) parser.addOption(option);
   parser.allowExcessArguments(false).action(async () => {

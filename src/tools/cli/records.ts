@@ -13,7 +13,9 @@ export async function readRecords(terminal: Terminal, file: string, service?: st
   const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
   let number = 0;
   let unread: number | undefined;
-  for await (const line of createInterface({ input: openFile(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  assertReadable(file, '--records');
+  const input = createReadStream(file, 'utf8');
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1;
     if (line.trim() === '') continue;
     if (unread !== undefined) return wholeDocument(file, unread, service);
@@ -24,11 +26,6 @@ export async function readRecords(terminal: Terminal, file: string, service?: st
   if (unread === 1) return wholeDocument(file, unread, service);
   if (unread !== undefined) terminal.note(`--records: line ${unread} of ${file} is incomplete and was skipped`);
   return records;
-}
-
-function openFile(file: string) {
-  assertReadable(file, '--records');
-  return createReadStream(file, 'utf8');
 }
 
 function wholeDocument(file: string, line: number, service: string | undefined): ExportedRecords {

@@ -141,23 +141,19 @@ async function expanded(
   if (within.includes(word)) throw new UsageError(`groups in a circle: ${[...within, word].join(' > ')}`);
   if (word.startsWith('@')) {
     const members = catalogue.groups.get(word.slice(1));
-    if (members === undefined)
-      throw unknown(
-        'group',
-        word,
-        [...catalogue.groups.keys()].map((name) => `@${name}`),
-      );
+    if (members === undefined) throw unknown('group', word, catalogue);
     const found = members.map((member) => expanded(terminal, catalogue, member, [...within, word]));
     return (await Promise.all(found)).flat();
   }
   if (/^_[^.]+\._tcp\../.test(word)) return discovered(terminal, word);
   const found = catalogue.services.get(word);
-  if (found === undefined) throw unknown('service', word, [...catalogue.services.keys()]);
+  if (found === undefined) throw unknown('service', word, catalogue);
   return found;
 }
 
-function unknown(what: 'service' | 'group', word: string, known: readonly string[]): UsageError {
-  const there = known.length === 0 ? 'there is none yet' : `there are ${nameSome([...known].sort())}`;
+function unknown(what: 'service' | 'group', word: string, { services, groups }: Catalogue): UsageError {
+  const known = what === 'service' ? [...services.keys()] : [...groups.keys()].map((name) => `@${name}`);
+  const there = known.length === 0 ? 'there is none yet' : `there are ${nameSome(known.sort())}`;
   const how =
     what === 'service' ? "'rdcp login' with --profile adds one" : "the file of profiles has them, in 'groups'";
   return new UsageError(`there is no ${what} '${word}' (${there}): ${how}`);
@@ -169,24 +165,22 @@ function unknown(what: 'service' | 'group', word: string, known: readonly string
  */
 async function discovered(terminal: Terminal, srv: string): Promise<readonly Known[]> {
   const isPlain = srv.startsWith('_http.');
+  const missing = (message: string, cause?: unknown): Known => {
+    const problem = new RdcpError('RDCP_UNAVAILABLE', message, { cause });
+    return { name: srv, url: srv, selecting: {}, problem };
+  };
   let targets: Awaited<ReturnType<Terminal['resolveSrv']>>;
   try {
     targets = await terminal.resolveSrv(srv);
   } catch (cause) {
-    const problem = new RdcpError('RDCP_UNAVAILABLE', `DNS has no SRV records of ${srv}${failureCode(cause)}`, {
-      cause,
-    });
-    return [{ name: srv, url: srv, selecting: {}, problem }];
+    return [missing(`DNS has no SRV records of ${srv}${failureCode(cause)}`, cause)];
   }
   const hosts = targets.map(({ name, port }) => ({ host: name.replace(/\.$/, '').toLowerCase(), port }));
   const firsts = hosts.map(({ host }) => host.split('.', 1)[0] ?? host);
   return hosts.map(({ host, port }, at): Known => {
-    const name = new Set(firsts).size === hosts.length ? (firsts[at] ?? host) : `${host}:${port}`;
     // RFC 2782: this target means that the service is not there.
-    if (!/^[\w-]+(?:\.[\w-]+)*$/.test(host)) {
-      const problem = new RdcpError('RDCP_UNAVAILABLE', `DNS names no host for ${srv}`);
-      return { name: srv, url: srv, selecting: {}, problem };
-    }
+    if (!/^[\w-]+(?:\.[\w-]+)*$/.test(host)) return missing(`DNS names no host for ${srv}`);
+    const name = new Set(firsts).size === hosts.length ? (firsts[at] ?? host) : `${host}:${port}`;
     const url = `${isPlain || isLoopback(host) ? 'http' : 'https'}://${host}:${port}`;
     return { name, url, selecting: { url } };
   });
@@ -219,26 +213,21 @@ function distinct(found: readonly Known[], tenant: string | undefined): readonly
  * @throws the problem, where every service has one
  */
 function checked(terminal: Terminal, values: Values, found: readonly Known[]): readonly Service[] {
-  const services = found.map(({ name, url, selecting, problem: known }): Service => {
+  const services = found.map(({ name, url, selecting, problem }): Service => {
     const service = { name, url, values: { ...values, ...selecting, ...tenantOf(values) }, sources: {} };
-    const problem = known ?? problemOf({ ...terminal, sources: {} }, service.values);
-    return problem === undefined ? service : { ...service, problem };
+    try {
+      if (problem !== undefined) throw problem;
+      assertAddress(accessOf({ ...terminal, sources: {} }, service.values).url);
+      return service;
+    } catch (error) {
+      return { ...service, problem: error };
+    }
   });
-  const [first] = services;
-  if (services.every(({ problem }) => problem !== undefined)) throw first?.problem;
+  if (services.every(({ problem }) => problem !== undefined)) throw services[0]?.problem;
   return services;
 }
 
 /** The option `--tenant` comes before the tenant of a service. */
 function tenantOf({ tenant }: Values): Values {
   return tenant === undefined ? {} : { tenant };
-}
-
-function problemOf(terminal: Terminal, values: Values): unknown {
-  try {
-    assertAddress(accessOf(terminal, values).url);
-    return undefined;
-  } catch (error) {
-    return error;
-  }
 }

@@ -14,7 +14,7 @@ const DROPPED_MS = 10_000;
 /** Ends that were asked for. */
 const COMPLETE: ReadonlySet<string> = new Set(['expired', 'budget', 'past']);
 
-interface Saying {
+interface TailNotesOptions {
   readonly note: (text: string) => void;
   /** Formats the time at which the tail ends. */
   readonly clock: (open: TailOpen) => string;
@@ -33,36 +33,34 @@ interface Saying {
  */
 export class TailNotes {
   endedEarly = false;
-  readonly #saying: Saying;
+  /** Whether the service has ended the tail because it stops, as in a rolling deployment. */
+  interruptedByService = false;
+  /** Lines so far. */
+  lines = 0;
+  readonly #options: TailNotesOptions;
   #open: TailOpen | undefined;
   #openedAt = 0;
   #counts: TailCounts | undefined;
   #endsAt: number | undefined;
-  #lines = 0;
   #dropped = 0;
-  #droppedSaid = 0;
-  #droppedSaidAt = Number.NEGATIVE_INFINITY;
+  #droppedNoted = 0;
+  #droppedNotedAt = Number.NEGATIVE_INFINITY;
   #isLost = false;
   #isOutage = false;
-  #shutDown = false;
   #gathered = false;
+  /** Whether it is still to be said that no line comes. */
   #quiet = true;
   readonly #joined = new Set<string>();
   readonly #speaking = new Set<string>();
 
-  constructor(saying: Saying) {
-    this.#saying = saying;
-  }
-
-  /** Lines so far. */
-  get lines(): number {
-    return this.#lines;
+  constructor(options: TailNotesOptions) {
+    this.#options = options;
   }
 
   /** Until the tail was to end at first; `undefined` before it began. */
   get secondsLeft(): number | undefined {
     if (this.#endsAt === undefined) return undefined;
-    return Math.max(0, Math.round((this.#endsAt - this.#saying.now()) / 1000));
+    return Math.max(0, Math.round((this.#endsAt - this.#options.now()) / 1000));
   }
 
   /** Whether the tail began, and has time left. */
@@ -70,120 +68,110 @@ export class TailNotes {
     return (this.secondsLeft ?? 0) >= 1;
   }
 
-  /** Whether the service has ended the tail because it stops, as in a rolling deployment. */
-  get interruptedByService(): boolean {
-    return this.#shutDown;
-  }
-
   /** The connection is gone, or the service; the tail is asked for again. */
   lost(why: string): void {
-    if (!this.#isLost) this.#saying.note(`${why}; asking again until it answers.`);
+    if (!this.#isLost) this.#options.note(`${why}; asking again until it answers.`);
     this.#isLost = true;
     this.endedEarly = true;
     this.#joined.clear();
   }
 
   outage(isOutage: boolean): void {
-    if (isOutage !== this.#isOutage) {
-      this.#saying.note(
-        isOutage
-          ? 'The service cannot reach its store: lines of other processes are missing.'
-          : 'The service reaches its store again.',
-      );
-    }
+    if (isOutage === this.#isOutage) return;
     this.#isOutage = isOutage;
+    const missing = 'The service cannot reach its store: lines of other processes are missing.';
+    this.#options.note(isOutage ? missing : 'The service reaches its store again.');
   }
 
   take({ event, data }: TailEvent): void {
-    const { note, clock, now } = this.#saying;
-    if (event === 'start') {
-      this.#endsAt ??= Date.parse(data.expiresAt);
-      this.#gathered = false;
-      this.#shutDown = false;
-      this.#isLost = false;
-      this.endedEarly = false;
-      this.#open = data;
-      this.#counts = undefined;
-      this.#openedAt = now();
-      note(
-        `Tailing ${nameSome(data.categories)} in ${processesText(data.instances)} until ${clock(data)}; Ctrl-C ends it.`,
-      );
-    } else if (event === 'line') {
-      this.#lines += 1;
+    const { note } = this.#options;
+    if (event === 'start') this.#start(data);
+    else if (event === 'line') {
+      this.lines += 1;
       this.#speaking.add(data.instance);
     } else if (event === 'dropped') {
       if (this.#dropped === 0)
         note('Lines over the rate (--rate N), read too slowly, or lost while the store was away, are dropped.');
       this.#dropped += data.count;
-      this.#sayDropped();
+      this.#noteDropped();
     } else if (event === 'instance') this.#instance(data.id, data.state);
     else if (event === 'counts') this.#counts = data;
     else if (event === 'now') this.#pastOver(data);
     else {
       this.#dropped = Math.max(this.#dropped, data.dropped);
       this.endedEarly = !COMPLETE.has(data.reason);
-      this.#shutDown = data.reason === 'shutdown';
-      if (this.#shutDown && this.isUnfinished) this.lost('The service shuts down');
+      this.interruptedByService = data.reason === 'shutdown';
+      if (this.interruptedByService && this.isUnfinished) this.lost('The service shuts down');
       else note(`Ended: ${tailEndText(data.reason)}.`);
     }
   }
 
   /** Called about once a second or more often: says what the passing of time shows. */
   tick(): void {
-    const { note, now } = this.#saying;
+    const { note, now } = this.#options;
     if (this.#open === undefined) return;
-    this.#sayDropped();
+    this.#noteDropped();
     const waited = now() - this.#openedAt;
-    const missing = this.#open.instances - this.#joined.size;
+    const { instances } = this.#open;
     if (!this.#gathered && waited >= JOINING_MS) {
       this.#gathered = true;
-      if (missing > 0) note(`${this.#joined.size} of ${processesText(this.#open.instances)} take part so far.`);
+      if (this.#joined.size < instances) note(`${this.#joined.size} of ${processesText(instances)} take part so far.`);
     }
     if (this.#quiet && waited >= QUIET_MS) {
       this.#quiet = false;
-      if (this.#isSilent) note(`No line for ${QUIET_MS / 1000}s: ${this.#silence()}.`);
+      if (this.#isSilent) note(`No line for ${QUIET_MS / 1000}s: ${this.#silence(this.#open)}.`);
     }
   }
 
   /** `undefined` where the tail did not begin. */
   summary(): string | undefined {
     if (this.#open === undefined) return undefined;
-    if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence()}.`;
-    return `${counted(this.#lines, 'line')} from ${processesText(this.#speaking.size)}, ${this.#dropped} dropped.`;
+    if (this.#isSilent && this.#joined.size > 0) return `No line: ${this.#silence(this.#open)}.`;
+    return `${counted(this.lines, 'line')} from ${processesText(this.#speaking.size)}, ${this.#dropped} dropped.`;
+  }
+
+  #start(open: TailOpen): void {
+    const { note, clock, now } = this.#options;
+    this.#endsAt ??= Date.parse(open.expiresAt);
+    this.#gathered = false;
+    this.interruptedByService = false;
+    this.#isLost = false;
+    this.endedEarly = false;
+    this.#open = open;
+    this.#counts = undefined;
+    this.#openedAt = now();
+    const where = processesText(open.instances);
+    note(`Tailing ${nameSome(open.categories)} in ${where} until ${clock(open)}; Ctrl-C ends it.`);
   }
 
   #pastOver({ instances: { asked, answered } }: TailNow): void {
-    const { note } = this.#saying;
+    const { note, now } = this.#options;
     if (answered < asked) note(`Recorded lines of ${answered} of ${processesText(asked)}.`);
-    if (this.#lines === 0) note('No recorded line matches.');
+    if (this.lines === 0) note('No recorded line matches.');
     this.#quiet = true;
-    this.#openedAt = this.#saying.now();
+    this.#openedAt = now();
   }
 
-  #sayDropped(): void {
-    const { note, now } = this.#saying;
-    const count = this.#dropped - this.#droppedSaid;
-    if (count === 0 || now() - this.#droppedSaidAt < DROPPED_MS) return;
-    this.#droppedSaid = this.#dropped;
-    this.#droppedSaidAt = now();
+  #noteDropped(): void {
+    const { note, now } = this.#options;
+    const count = this.#dropped - this.#droppedNoted;
+    if (count === 0 || now() - this.#droppedNotedAt < DROPPED_MS) return;
+    this.#droppedNoted = this.#dropped;
+    this.#droppedNotedAt = now();
     note(`${counted(count, 'line was', 'lines were')} dropped.`);
   }
 
   get #isSilent(): boolean {
-    return this.#lines === 0 && this.#dropped === 0;
+    return this.lines === 0 && this.#dropped === 0;
   }
 
   /** Processes of the beginning are counted; of a large fleet their names would fill the screen. */
   #instance(id: string, state: 'joined' | 'left'): void {
-    const { note, nameOf, chooses } = this.#saying;
-    if (state === 'left') {
-      this.#joined.delete(id);
-      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} left.`);
-      return;
-    }
-    this.#joined.add(id);
-    if (this.#gathered) {
-      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} joined.`);
+    const { note, nameOf, chooses } = this.#options;
+    if (state === 'left') this.#joined.delete(id);
+    else this.#joined.add(id);
+    if (state === 'left' || this.#gathered) {
+      if (nameOf(id) !== undefined) note(`Process ${nameOf(id)} ${state}.`);
       return;
     }
     const asked = this.#open?.instances ?? 0;
@@ -193,11 +181,10 @@ export class TailNotes {
     else if (asked > 1) note(`All ${processesText(asked)} take part.`);
   }
 
-  #silence(): string {
-    const { categories = [], instances = 0 } = this.#open ?? {};
+  #silence({ categories, instances }: TailOpen): string {
     const { instances: counted = 0, categories: counts = {} } = this.#counts ?? {};
-    const seconds = (this.#saying.now() - this.#openedAt) / 1000;
+    const seconds = (this.#options.now() - this.#openedAt) / 1000;
     const asked = Math.max(instances, counted);
-    return describeCalls({ ...this.#saying.part, categories, counts, seconds, counted, asked });
+    return describeCalls({ ...this.#options.part, categories, counts, seconds, counted, asked });
   }
 }

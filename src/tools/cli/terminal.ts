@@ -4,32 +4,19 @@ import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '
 import { type Canvas, type Rows, type Style, type TableOptions, table } from './table.ts';
 
 /** The parts of the process that the command uses. */
-export interface Host {
+export interface Host
+  extends Pick<Terminal, 'env' | 'cwd'>,
+    Partial<Pick<Terminal, 'browse' | 'resolveSrv' | 'interruption'>> {
   readonly stdout: Screen;
   readonly stderr: Pick<Screen, 'write' | 'isTTY'>;
   /** @default not interactive, and the standard input is empty */
   readonly stdin?: Input;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  /** Opens an address in a browser; resolves to false where there is none. @default false */
-  readonly browse?: (url: string) => Promise<boolean>;
-  /** Asks DNS for the records of an SRV name. @default the system's resolver */
-  readonly resolveSrv?: (name: string) => Promise<readonly Target[]>;
-  /** Called by commands that run until they are interrupted. @default never interrupted */
-  readonly interruption?: () => AbortSignal;
-  /** Subscribes to Ctrl-Z and fg. Returns a function that unsubscribes. @default never called */
-  readonly suspension?: (listener: Suspension) => () => void;
   /** Ends the process as Ctrl-C does. @default Ctrl-C gives an empty answer */
   readonly interrupt?: () => void;
 }
 
 /** Where a service answers, by an SRV record (RFC 2782). */
 export type Target = Pick<SrvRecord, 'name' | 'port'>;
-
-export interface Suspension {
-  stopped(): void;
-  resumed(): void;
-}
 
 export type Input = NodeJS.ReadableStream & {
   readonly isTTY?: boolean | undefined;
@@ -80,11 +67,12 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   ask(question: string): Promise<string>;
   /** Like `ask`, without showing what is typed. Without a person, the first line of the standard input. */
   askSecret(question: string): Promise<string>;
-  /** Opens an address in the person's browser. Resolves to false where there is none. */
-  browse(url: string): Promise<boolean>;
-  resolveSrv(name: string): Promise<readonly Target[]>;
-  interruption(): AbortSignal;
-  suspension(listener: Suspension): () => void;
+  /** Opens an address in the person's browser. Resolves to false where there is none. @default none */
+  readonly browse: (url: string) => Promise<boolean>;
+  /** Asks DNS for the records of an SRV name. @default the system's resolver */
+  readonly resolveSrv: (name: string) => Promise<readonly Target[]>;
+  /** Called by commands that run until they are interrupted. @default never interrupted */
+  readonly interruption: () => AbortSignal;
   /** Where the address and the credential were found, if that was not an option. Errors name them. */
   readonly sources: {
     address?: string | undefined;
@@ -92,13 +80,13 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
     /** The profiles of which one should have been named. */
     profiles?: readonly string[];
   };
-  readonly env: Host['env'];
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly now: () => number;
 }
 
 export function createTerminal(host: Host): Terminal {
-  const { stdout, stderr, env, cwd, interruption, interrupt = () => {} } = host;
+  const { stdout, stderr, env, cwd, interrupt = () => {} } = host;
   const colours = showsColours(env, stdout);
   const readable = speaksUtf8(env) ? (text: string) => text : escapeBeyondAscii;
   // A pipe or a file gets UTF-8 whatever the terminal has.
@@ -145,8 +133,7 @@ export function createTerminal(host: Host): Terminal {
     askSecret: (question) => ask(question, true),
     browse: host.browse ?? (async () => false),
     resolveSrv: host.resolveSrv ?? (async (name) => (await import('node:dns/promises')).resolveSrv(name)),
-    interruption: interruption ?? (() => new AbortController().signal),
-    suspension: host.suspension ?? (() => () => {}),
+    interruption: host.interruption ?? (() => new AbortController().signal),
     sources: {},
     env,
     cwd,

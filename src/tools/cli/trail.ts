@@ -30,32 +30,29 @@ async function* paged(ask: (request: { limit: number; cursor?: string }) => Prom
 export function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
   let empty = 0;
   return paged(async (request) => {
-    const page = await patiently(() => client.audit(request));
-    if (page.tenant?.scope === 'tenant-isolated' || page.otelrdcp_tenants !== undefined) {
+    const { entries, tenant, otelrdcp_tenants, otelrdcp_next: next } = await patiently(() => client.audit(request));
+    if (tenant?.scope === 'tenant-isolated' || otelrdcp_tenants !== undefined) {
       throw new UsageError('this credential shows the trail of some tenants only: use a credential without a tenant');
     }
-    empty = page.entries.length === 0 ? empty + 1 : 0;
+    empty = entries.length === 0 ? empty + 1 : 0;
     if (empty === MOST_EMPTY_PAGES) throw new Error(`the server answered ${empty} empty pages in a row`);
-    return { entries: page.entries, next: page.otelrdcp_next };
+    return { entries, next };
   });
 }
 
 /** The whole trail of a store, newest entry first, read directly. */
 export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, void, undefined> {
-  assertStore(url);
+  if (!/^(rediss?|postgres|postgresql):/.test(url)) {
+    if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or postgres://HOST');
+    // SQLite would create a missing file.
+    if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store: the file does not exist');
+  }
   const store = openStore(url);
   try {
     yield* paged((request) => store.queryAudit(request));
   } finally {
     await store.close();
   }
-}
-
-/** SQLite would create a missing file. */
-function assertStore(url: string): void {
-  if (/^(rediss?|postgres|postgresql):/.test(url)) return;
-  if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or postgres://HOST');
-  if (!existsSync(url.slice('sqlite:'.length))) throw new UsageError('--store: the file does not exist');
 }
 
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../../wire/audit-messages.ts';
 import { PATHS } from '../../wire/constants.ts';
-import { type Timestamp, timestamp } from '../../wire/time.ts';
+import type { Timestamp } from '../../wire/time.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
 /** Filters of the audit trail. An entry must match all of them. */
@@ -24,7 +24,7 @@ export interface AuditFilter {
 }
 
 export function fetchAudit(send: Transport, filter: AuditFilter, options?: RequestOptions): Promise<AuditResponse> {
-  return send<AuditResponse>({ path: PATHS.audit, query: queryOf(filter) }, options);
+  return send<AuditResponse>({ path: PATHS.audit, query: filter }, options);
 }
 
 /** Every entry that matches, newest first, page by page. */
@@ -39,12 +39,4 @@ export async function* auditEntries(
     page = await fetchAudit(send, { ...filter, cursor: page.otelrdcp_next }, options);
     yield* page.entries;
   }
-}
-
-function queryOf(filter: AuditFilter): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) {
-    if (value !== undefined) query.set(name, value instanceof Date ? timestamp(value.getTime()) : String(value));
-  }
-  return query;
 }

@@ -161,11 +161,7 @@ function commandOf(
   categories: CategorySelection | undefined,
   options: ControlOptions | undefined,
 ): ControlCommand {
-  return {
-    action,
-    ...(categories === undefined ? {} : { categories }),
-    ...(options === undefined ? {} : { options }),
-  };
+  return { action, ...(categories !== undefined && { categories }), ...(options && { options }) };
 }
 
 /** The retry is safe because the server deduplicates by request id (RDCP 1.0, Limits: deduplication window). */
@@ -175,7 +171,7 @@ async function sendControl(
   { requestId = randomId(), signal }: RequestOptions = {},
 ): Promise<ControlResponse> {
   const call = { path: PATHS.control, body: command };
-  const options = { requestId, ...(signal === undefined ? {} : { signal }) };
+  const options = { requestId, signal };
   try {
     return await send<ControlResponse>(call, options);
   } catch (error) {

@@ -30,15 +30,12 @@ export class RdcpResponseError extends RdcpError {
 
   constructor({ base, status, requestId, body, retryAfter, oauth = false }: ResponseFacts) {
     const { code, message, method, details } = (oauth ? oauthError(body) : undefined) ?? envelope(body);
-    super(
-      knownCode(code, status),
-      message ?? `The server${base === undefined ? '' : ` at ${base}`} answered ${status} without an RDCP error`,
-      {
-        ...(details === undefined ? {} : { details }),
-        ...(method === undefined ? {} : { method }),
-        ...(retryAfter === null ? {} : { headers: { 'Retry-After': retryAfter } }),
-      },
-    );
+    const server = `The server${base === undefined ? '' : ` at ${base}`}`;
+    super(knownCode(code, status), message ?? `${server} answered ${status} without an RDCP error`, {
+      ...(details && { details }),
+      ...(method !== undefined && { method }),
+      ...(retryAfter !== null && { headers: { 'Retry-After': retryAfter } }),
+    });
     this.serverCode = code;
     this.requestId = requestId;
     this.#status = status;
@@ -51,21 +48,18 @@ export class RdcpResponseError extends RdcpError {
 }
 
 interface Envelope {
-  readonly code?: string;
-  readonly message?: string;
-  readonly method?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+  readonly method?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The fields of the error envelope; a field of the wrong type is ignored. */
 function envelope(body: unknown): Envelope {
-  const error = isRecord(body) && isRecord(body.error) ? body.error : {};
-  return {
-    ...(typeof error.code === 'string' ? { code: error.code } : {}),
-    ...(typeof error.message === 'string' ? { message: error.message } : {}),
-    ...(typeof error.method === 'string' ? { method: error.method } : {}),
-    ...(isRecord(error.details) ? { details: error.details } : {}),
-  };
+  const { code, message, method, details }: Record<string, unknown> =
+    isRecord(body) && isRecord(body.error) ? body.error : {};
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return { code: text(code), message: text(message), method: text(method), ...(isRecord(details) && { details }) };
 }
 
 /** An error of an OAuth endpoint (RFC 6749, section 5.2). */
@@ -81,17 +75,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The code that an error response stands for. The server's text comes first, its HTTP status last. */
-function knownCode(code: string | undefined, status: number): ErrorCode {
-  if (code !== undefined && isErrorCode(code)) return code;
-  const meant = code === undefined ? undefined : CODE_OF_OAUTH_ERROR.get(code);
-  if (meant !== undefined) return meant;
-  const exact = CODE_OF_STATUS.get(status);
-  if (exact !== undefined) return exact;
-  return status >= 500 ? 'RDCP_SERVER_ERROR' : 'RDCP_MALFORMED_REQUEST';
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_STATUS, code);
+function knownCode(code = '', status: number): ErrorCode {
+  if (Object.hasOwn(ERROR_STATUS, code)) return code as ErrorCode;
+  const known = CODE_OF_OAUTH_ERROR.get(code) ?? CODE_OF_STATUS.get(status);
+  return known ?? (status >= 500 ? 'RDCP_SERVER_ERROR' : 'RDCP_MALFORMED_REQUEST');
 }
 
 /** OAuth error codes that are more specific than the HTTP status. */

@@ -1,5 +1,4 @@
 import { FAILURES_MS, PATHS } from '../../wire/constants.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type {
   FailuresRequest,
   FailuresResponse,
@@ -29,7 +28,7 @@ export function forecast(
   categories: string | readonly string[],
   { duration, target, filter, when, ...options }: RequestOptions & Omit<ForecastRequest, 'categories'> = {},
 ): Promise<ForecastResponse> {
-  const body: ForecastRequest = { categories, ...(duration !== undefined && { duration }), target, filter, when };
+  const body = { categories, duration, target, filter, when };
   const seconds = parseDuration(duration) ?? FORECAST_SECONDS;
   return send<ForecastResponse>({ path: PATHS.forecast, body, extraMs: seconds * 1000 }, options);
 }
@@ -38,7 +37,7 @@ export function failures(
   send: Transport,
   { categories, since, target, when, limit, ...options }: RequestOptions & FailuresRequest = {},
 ): Promise<FailuresResponse> {
-  const body: FailuresRequest = { categories, since, target, when, limit };
+  const body = { categories, since, target, when, limit };
   return send<FailuresResponse>({ path: PATHS.failures, body, extraMs: FAILURES_MS }, options);
 }
 
@@ -47,40 +46,22 @@ export async function* tail(
   categories: string | readonly string[],
   { signal, requestId, ...given }: TailRequest = {},
 ): AsyncGenerator<TailEvent, void, undefined> {
-  const call = { path: PATHS.tail, ends: 'end', ...parameters({ categories, ...given }) };
-  for await (const { event, data } of open(call, request(signal, requestId))) {
+  const { target, filter, when } = given;
+  // A tail without target, filter and outcome is asked for as releases before them understand it.
+  const call =
+    (target ?? filter ?? when) === undefined
+      ? { query: { categories: [categories].flat().join(','), ...given } }
+      : { body: { categories, ...given } };
+  for await (const event of open({ path: PATHS.tail, ends: 'end', ...call }, { signal, requestId })) {
     // The first name of `start`, which goes with 1.0.
-    if (event !== 'open') yield { event, data: parsed(data, requestId) } as TailEvent;
+    if (event.event !== 'open') yield event as TailEvent;
   }
-}
-
-/** A tail without target, filter and outcome is asked for as releases before them understand it. */
-function parameters({ categories, target, filter, when, ...given }: TailBody) {
-  if ((target ?? filter ?? when) !== undefined) return { body: { categories, target, filter, when, ...given } };
-  const query = new URLSearchParams({ categories: [categories].flat().join(',') });
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, String(value));
-  return { query };
 }
 
 export async function* events(
   open: StreamTransport,
   { signal, requestId, lastEventId }: EventsRequest = {},
 ): AsyncGenerator<StateEvent, void, undefined> {
-  const headers: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
-  for await (const { event, data, id } of open({ path: PATHS.events, headers }, request(signal, requestId))) {
-    yield { event, data: parsed(data, requestId), ...(id !== undefined && { id }) } as StateEvent;
-  }
-}
-
-function parsed(data: string, requestId: string | undefined): unknown {
-  try {
-    return JSON.parse(data);
-  } catch (cause) {
-    const details = requestId === undefined ? {} : { requestId };
-    throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details, cause });
-  }
-}
-
-function request(signal: AbortSignal | undefined, requestId: string | undefined): RequestOptions {
-  return { ...(signal && { signal }), ...(requestId !== undefined && { requestId }) };
+  const received = open({ path: PATHS.events, lastEventId }, { signal, requestId });
+  for await (const event of received) yield event as StateEvent;
 }

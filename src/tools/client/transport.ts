@@ -1,5 +1,6 @@
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { timestamp } from '../../wire/time.ts';
 import { randomId } from './random-id.ts';
 import { isRecord, RdcpResponseError } from './response-error.ts';
 import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
@@ -38,9 +39,13 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Call {
+/** {@link RequestOptions} that other options may leave open. */
+type Request = { readonly [Name in keyof RequestOptions]: RequestOptions[Name] | undefined };
+
+interface Call {
   readonly path: string;
-  readonly query?: URLSearchParams;
+  /** Fields of the query string. What is undefined is left out. */
+  readonly query?: object;
   /** JSON body. Makes the request a POST. */
   readonly body?: unknown;
   /** Form body. Makes the request a POST without a credential header: the form holds the credential. */
@@ -51,26 +56,22 @@ export interface Call {
   readonly extraMs?: number;
 }
 
-export interface StreamCall extends Pick<Call, 'path' | 'query' | 'body'> {
-  /** Further headers of this request. @default {} */
-  readonly headers?: Readonly<Record<string, string>>;
+interface StreamCall extends Pick<Call, 'path' | 'query' | 'body'> {
+  readonly lastEventId?: string | undefined;
   /** The name of the event that ends the stream. @default the stream lasts until it is aborted */
   readonly ends?: string;
 }
 
-function initOf(headers: Headers, json: unknown, form?: URLSearchParams): RequestInit {
-  const body = form?.toString() ?? (json === undefined ? undefined : JSON.stringify(json));
-  return body === undefined ? { method: 'GET', headers } : { method: 'POST', headers, body };
+/** An event of a stream, its data parsed. */
+interface ParsedEvent extends Omit<ServerSentEvent, 'data'> {
+  readonly data: unknown;
 }
 
 /** Sends one request and resolves with the parsed response. */
-export type Transport = <T>(call: Call, options?: RequestOptions) => Promise<T>;
+export type Transport = <T>(call: Call, options?: Request) => Promise<T>;
 
 /** Sends one request and yields the events of the response. Leaving the loop closes the connection. */
-export type StreamTransport = (
-  call: StreamCall,
-  options?: RequestOptions,
-) => AsyncGenerator<ServerSentEvent, void, undefined>;
+export type StreamTransport = (call: StreamCall, options?: Request) => AsyncGenerator<ParsedEvent, void, undefined>;
 
 /** A version of the protocol that is not ours. */
 const PROTOCOL_FORM = /^rdcp\/[\d.]{1,7}$/;
@@ -91,10 +92,12 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
   const timeoutMs = options.timeoutMs ?? 30_000;
 
   /** Sends the request. Whatever fails from here on is translated by {@link failureOf}. */
-  async function request(call: Pick<Call, 'path' | 'query'>, init: RequestInit, attempt: Attempt): Promise<Response> {
+  async function respond(call: Call, headers: Headers, attempt: Attempt): Promise<Response> {
     const { timeout, signal } = attempt;
-    const response = await fetch(urlOf(base, call), {
-      ...init,
+    const body = call.form?.toString() ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    const response = await fetch(`${base}${call.path}${queryOf(call.query)}`, {
+      headers,
+      ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       // Redirects are not followed: to another origin fetch drops Authorization, but would forward the API key.
       redirect: 'manual',
       cache: 'no-store',
@@ -108,54 +111,53 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     signal?.throwIfAborted();
     const timeout = AbortSignal.timeout(timeoutMs + (call.extraMs ?? 0));
     const headers = await headersOf(options, requestId, call);
-    const attempt: Attempt = { requestId, signal, timeout, sentAt: performance.now(), answered: false };
+    const attempt: Attempt = { base, requestId, signal, timeout, sentAt: performance.now(), answered: false };
     try {
-      const response = await request(call, initOf(headers, call.body, call.form), attempt);
-      return answerOf(base, response, await textOf(base, response, requestId), requestId, call);
+      return await answerOf(attempt, await respond(call, headers, attempt), call);
     } catch (cause) {
-      throw failureOf(cause, base, attempt);
+      throw failureOf(attempt, cause);
     }
   };
 
-  async function* stream(
-    call: StreamCall,
-    { requestId = randomId(), signal }: RequestOptions = {},
-  ): AsyncGenerator<ServerSentEvent, void, undefined> {
+  const stream: StreamTransport = async function* (call, { requestId = randomId(), signal } = {}) {
     signal?.throwIfAborted();
     const headers = await headersOf(options, requestId, call);
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
-    for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+    if (call.lastEventId !== undefined) headers.set('Last-Event-ID', call.lastEventId);
     const silence = new Silence(timeoutMs);
-    const attempt: Attempt = {
-      requestId,
-      signal,
-      timeout: silence.signal,
-      sentAt: performance.now(),
-      answered: false,
-    };
+    const timeout = silence.signal;
+    const attempt: Attempt = { base, requestId, signal, timeout, sentAt: performance.now(), answered: false };
     try {
-      const response = await request(call, initOf(headers, call.body), attempt);
-      if (!response.ok || !isEventStream(response)) {
-        answerOf(base, response, await textOf(base, response, requestId), requestId, {});
-        throw notRdcp(base, response, requestId);
+      const response = await respond(call, headers, attempt);
+      if (!response.ok || response.headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE) !== true) {
+        await answerOf(attempt, response, {});
+        throw notRdcp(attempt, response);
       }
-      for await (const event of eventsOf(response, silence)) {
-        yield event;
-        if (event.event === call.ends) return;
+      const parser = new ServerSentEventParser();
+      const decoder = new TextDecoder();
+      for await (const piece of piecesOf(response, silence)) {
+        for (const event of parser.read(decoder.decode(piece, { stream: true }))) {
+          yield { ...event, data: parsedData(attempt, event) };
+          if (event.event === call.ends) return;
+        }
       }
     } catch (cause) {
-      throw failureOf(cause, base, attempt);
+      throw failureOf(attempt, cause);
     } finally {
       silence.end();
     }
-    throw closedBy(base, requestId);
-  }
+    throw unreachable(attempt, 'closed the connection');
+  };
 
   return { send, stream };
 }
 
-function urlOf(base: string, { path, query }: Pick<Call, 'path' | 'query'>): string {
-  return `${base}${path}${query === undefined || query.size === 0 ? '' : `?${query}`}`;
+function queryOf(fields: object = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) query.set(name, value instanceof Date ? timestamp(value.getTime()) : String(value));
+  }
+  return query.size === 0 ? '' : `?${query}`;
 }
 
 /** Time to read what has arrived while this process was stopped (Ctrl-Z, a laptop that slept), in milliseconds. */
@@ -164,14 +166,11 @@ const CATCH_UP_MS = 1000;
 /** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
 class Silence {
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(milliseconds: number) {
     this.allow(milliseconds);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Restarts the time. */
@@ -187,49 +186,35 @@ class Silence {
   }
 }
 
-function isEventStream({ headers }: Response): boolean {
-  return headers.get('Content-Type')?.startsWith(EVENT_STREAM_MEDIA_TYPE) === true;
+/** The body as it arrives. Closes the connection when the caller leaves its loop. */
+async function* piecesOf({ body }: Response, silence?: Silence): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      silence?.allow(SILENCE_MS);
+      const { done, value } = await reader.read();
+      silence?.end();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }
 
-/** Reads an answer as text, and closes the connection if it is too large: `response.text()` would read on without end. */
-async function textOf(base: string, { body }: Response, requestId: string): Promise<string> {
-  const reader = body?.getReader();
-  if (reader === undefined) return '';
+/** The answer as text; `response.text()` would read one without an end into memory. */
+async function textOf(attempt: Attempt, response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return text + decoder.decode();
-      bytes += value.byteLength;
-      if (bytes > MAX_ANSWER_BYTES) {
-        throw unreachable(`The answer of the server at ${base} has more than 16 MiB, which is not read`, requestId);
-      }
-      text += decoder.decode(value, { stream: true });
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
+  for await (const piece of piecesOf(response)) {
+    bytes += piece.byteLength;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw unreachable(attempt, 'sent an answer that has more than 16 MiB, which is not read');
+    text += decoder.decode(piece, { stream: true });
   }
-}
-
-async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
-  const decoder = new TextDecoder();
-  const parser = new ServerSentEventParser();
-  try {
-    for (;;) {
-      silence.allow(SILENCE_MS);
-      const { done, value } = await reader.read();
-      silence.end();
-      if (done) return;
-      yield* parser.read(decoder.decode(value, { stream: true }));
-    }
-  } finally {
-    // Closes the connection when the caller leaves its loop.
-    await reader.cancel().catch(() => undefined);
-  }
+  return text + decoder.decode();
 }
 
 function baseOf(baseUrl: string): string {
@@ -271,51 +256,43 @@ function sendable(credential: string, name: string): string {
   return credential;
 }
 
-function answerOf<T>(
-  base: string,
+async function answerOf<T>(
+  attempt: Attempt,
   response: Response,
-  text: string,
-  requestId: string,
   { answers = [], form }: Pick<Call, 'answers' | 'form'>,
-): T {
-  const elsewhere = answeredByTlsPort(base, response.status, text) ?? redirected(base, response);
-  if (elsewhere !== undefined) throw unreachable(elsewhere, requestId);
-  const body = parse(text);
+): Promise<T> {
+  const { base, requestId } = attempt;
+  const { status } = response;
+  const text = await textOf(attempt, response);
+  const elsewhere = answeredByTlsPort(base, status, text) ?? redirected(base, response);
+  if (elsewhere !== undefined) throw unreachable(attempt, elsewhere);
+  const body = parsed(text);
   const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
-  const answered = response.ok || (answers.includes(response.status) && speaksRdcp && !('error' in body));
-  if (!answered) {
+  if (!response.ok && !(answers.includes(status) && speaksRdcp && !('error' in body))) {
     const retryAfter = response.headers.get('Retry-After');
-    throw new RdcpResponseError({
-      base,
-      status: response.status,
-      requestId,
-      body,
-      retryAfter,
-      oauth: form !== undefined,
-    });
+    throw new RdcpResponseError({ base, status, requestId, body, retryAfter, oauth: form !== undefined });
   }
-  if (!speaksRdcp) throw notRdcp(base, response, requestId, isRecord(body) ? body.protocol : undefined);
+  if (!speaksRdcp) throw notRdcp(attempt, response, isRecord(body) ? body.protocol : undefined);
   return body as T;
 }
 
-/** An error message for a redirect. On a web page its target is hidden. */
+/** What is said of a redirect. On a web page its target is hidden. */
 function redirected(base: string, { status, type, headers }: Response): string | undefined {
   if (type !== 'opaqueredirect' && Math.floor(status / 100) !== 3) return undefined;
   const target = URL.parse(headers.get('Location') ?? '', base);
-  return `The server at ${base} redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
+  return `redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
 }
 
-function notRdcp(base: string, { status, headers }: Response, requestId: string, protocol?: unknown): RdcpError {
+function notRdcp({ base, requestId }: Attempt, { status, headers }: Response, protocol?: unknown): RdcpError {
   const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
   const what = PROTOCOL_FORM.test(String(protocol))
     ? `speaks ${protocol}, not`
     : `answered ${status} with ${type}, which is not`;
-  return new RdcpError('RDCP_VERSION_UNSUPPORTED', `The server at ${base} ${what} ${PROTOCOL}`, {
-    details: { requestId },
-  });
+  const message = `The server at ${base} ${what} ${PROTOCOL}`;
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 
-function parse(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -323,8 +300,16 @@ function parse(text: string): unknown {
   }
 }
 
+function parsedData({ requestId }: Attempt, { data }: ServerSentEvent): unknown {
+  const value = parsed(data);
+  if (value !== undefined) return value;
+  const details = { requestId };
+  throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details });
+}
+
 /** A request that was sent. */
 interface Attempt {
+  readonly base: string;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
   readonly timeout: AbortSignal;
@@ -334,22 +319,18 @@ interface Attempt {
 }
 
 /** The error to throw for a request that failed: the caller's own reason, or an error of this package. */
-function failureOf(cause: unknown, base: string, { requestId, signal, timeout, sentAt, answered }: Attempt): unknown {
+function failureOf(attempt: Attempt, cause: unknown): unknown {
+  const { base, requestId, signal, timeout, sentAt, answered } = attempt;
   if (isRdcpError(cause)) return cause;
   if (signal?.aborted) return signal.reason;
   if (timeout.aborted) {
     const message = `The server at ${base} did not respond in time`;
     return new RdcpError('RDCP_TIMEOUT', message, { details: { requestId }, cause });
   }
-  if (answered) return closedBy(base, requestId, cause);
-  const reason = failedByScheme(base, cause, performance.now() - sentAt);
-  return unreachable(reason ?? `The server at ${base} cannot be reached`, requestId, cause);
+  if (answered) return unreachable(attempt, 'closed the connection', cause);
+  return unreachable(attempt, failedByScheme(base, cause, performance.now() - sentAt) ?? 'cannot be reached', cause);
 }
 
-function closedBy(base: string, requestId: string, cause?: unknown): RdcpError {
-  return unreachable(`The server at ${base} closed the connection`, requestId, cause);
-}
-
-function unreachable(message: string, requestId: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_UNAVAILABLE', message, { details: { requestId }, cause });
+function unreachable({ base, requestId }: Attempt, what: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_UNAVAILABLE', `The server at ${base} ${what}`, { details: { requestId }, cause });
 }

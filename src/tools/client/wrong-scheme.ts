@@ -8,13 +8,13 @@ const NEEDS_TLS =
 /** A server that keeps a plain request for longer has understood it: it did not expect TLS. */
 const UNDERSTOOD_MS = 1000;
 
-/** An error message if the response says that the port expects TLS, else `undefined`. */
+/** What is said of the server if its response says that the port expects TLS, else `undefined`. */
 export function answeredByTlsPort(base: string, status: number, text: string): string | undefined {
   return isPlain(base) && status === 400 && NEEDS_TLS.test(text) ? speaksTls(base) : undefined;
 }
 
 /**
- * An error message if the request failed, or may have failed, because the URL has the wrong scheme; else `undefined`.
+ * What is said of the server if the request failed, or may have failed, because the URL has the wrong scheme; else `undefined`.
  * @param error from `fetch`; its cause has the reason, if the platform gives one
  * @param waitedMs between the request and the error, in milliseconds
  */
@@ -22,17 +22,16 @@ export function failedByScheme(base: string, error: unknown, waitedMs: number): 
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return undefined;
   const code = String(Reflect.get(cause, 'code'));
-  const at = `The server at ${base}`;
   if (!isPlain(base)) {
-    if (NO_TLS.has(code)) return `${at} speaks plain HTTP: use ${other(base)}`;
+    if (NO_TLS.has(code)) return `speaks plain HTTP: use ${other(base)}`;
     return code === 'ECONNRESET' && cause.message.includes('before secure TLS connection')
-      ? `${at} ended the TLS handshake: if it speaks plain HTTP, use ${other(base)}`
+      ? `ended the TLS handshake: if it speaks plain HTTP, use ${other(base)}`
       : undefined;
   }
   // The HTTP parser's input is the start of a TLS alert (RFC 8446, section 5.1).
   if (String(Reflect.get(cause, 'data')).startsWith('\x15\x03')) return speaksTls(base);
   if (code !== 'ECONNRESET' && code !== 'UND_ERR_SOCKET') return undefined;
-  const closed = `${at} closed the connection without a response`;
+  const closed = 'closed the connection without a response';
   return waitedMs > UNDERSTOOD_MS ? closed : `${closed}: if it speaks HTTPS, use ${other(base)}`;
 }
 
@@ -41,7 +40,7 @@ function isPlain(base: string): boolean {
 }
 
 function speaksTls(base: string): string {
-  return `The server at ${base} speaks HTTPS: use ${other(base)}`;
+  return `speaks HTTPS: use ${other(base)}`;
 }
 
 function other(base: string): string {

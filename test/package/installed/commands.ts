@@ -87,7 +87,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['tail ORDERS --on-error --lines 1', /^GET \/13 500 .*:\n\S+Z ORDERS order placed customer=13/m],
     ['tail ORDERS --slower-than 100ms --lines 1', /^GET \/14 200 .*:\n\S+Z ORDERS order placed customer=14/m],
     ['tail ORDERS -s shop,cart --lines 1', /^cart \S+Z ORDERS order placed/m],
-    ['fleet', /^(?<PROCESS>[\w-]{36}) /m],
+    ['fleet -o wide', /^\S+ +(?<PROCESS>[\w-]{36}) /m],
     ['tail ORDERS --instance $PROCESS --version 1.4.2 --one --lines 1', /^\S+Z ORDERS order placed/m],
     ['tail ORDERS --percent 50 --lines 1', /^\S+Z ORDERS order placed/m],
     ['forecast ORDERS --instance $PROCESS --for 1s', /^ORDERS +[1-9]/m],

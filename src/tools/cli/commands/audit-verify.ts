@@ -7,7 +7,7 @@ import { counted, processesText } from '../../../wire/words/count.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { formatOf } from '../output.ts';
+import { present } from '../output.ts';
 import { readText } from '../read-text.ts';
 import { readRecords } from '../records.ts';
 import { trailOfServer, trailOfStore } from '../trail.ts';
@@ -57,11 +57,10 @@ export const auditVerify: Command = {
     const found = verifier.finish();
     const whole = found.faults === 0 && found.cut.length === 0 && found.lost.length === 0;
     const unchecked = uncheckedOf({ evidence: checkpoints.length > 0, signed: keys !== undefined });
-    if (formatOf(values) === 'json') terminal.out(JSON.stringify({ whole, ...found, unchecked }, undefined, 2));
-    else {
-      printVerification(terminal, found, whole);
-      if (whole) for (const line of unchecked) terminal.note(`Not checked: ${line}.`);
-    }
+    present(terminal, values, { whole, ...found, unchecked }, () => {
+      showVerification(terminal, found, whole);
+      if (whole) terminal.note(`Not checked: ${unchecked[0]}.`);
+    });
     const saved = text(values, 'save-checkpoints');
     if (whole && saved !== undefined) writeCheckpoints(saved, found.heads);
     return whole ? 0 : 1;
@@ -106,48 +105,35 @@ function givenInstant(values: Values, name: string): number | undefined {
   return instant;
 }
 
-function printVerification(
-  terminal: Terminal,
-  { entries, heads, faults, first, cut, lost, pruned }: Verification,
-  whole: boolean,
-): void {
+function showVerification(terminal: Terminal, found: Verification, whole: boolean): void {
+  const { entries, heads, faults, first, cut, lost, pruned } = found;
   const count = `${counted(entries, 'entry', 'entries')} of ${processesText(heads.length)}`;
-  if (whole) {
-    terminal.out(
-      `The trail is whole: ${count}${pruned ? '; older entries were dropped when their retention ended' : ''}.`,
-    );
-    return;
-  }
-  terminal.out(`The trail is NOT whole: ${count}.`);
+  const dropped = pruned ? '; older entries were dropped when their retention ended' : '';
+  terminal.out(whole ? `The trail is whole: ${count}${dropped}.` : `The trail is NOT whole: ${count}.`);
+  const show = (line: string) => terminal.out(escapeUnprintable(line));
   if (first !== undefined) {
     const { id, timestamp, compliance } = first.entry;
     const where = `entry ${compliance.sequence} of process ${compliance.instanceId} (${id}, ${timestamp})`;
-    terminal.out(escapeUnprintable(`First fault: ${where}: ${first.message}.`));
-    if (faults > 1) terminal.out(`${faults} faults in total.`);
+    show(`First fault: ${where}: ${first.message}.`);
+    if (faults > 1) show(`${faults} faults in total.`);
   }
-  const newest = new Map(heads.map((head) => [head.instanceId, head.sequence]));
   for (const { instanceId, sequence } of cut) {
-    const left = newest.get(instanceId);
-    const line =
-      left === undefined
-        ? `Deleted: all entries of process ${instanceId}; it had written up to entry ${sequence}.`
-        : left < sequence
-          ? `Deleted: entries of process ${instanceId} after entry ${left}; it had written up to entry ${sequence}.`
-          : `Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`;
-    terminal.out(escapeUnprintable(line));
+    const left = heads.find((head) => head.instanceId === instanceId)?.sequence;
+    const had = `it had written up to entry ${sequence}`;
+    if (left === undefined) show(`Deleted: all entries of process ${instanceId}; ${had}.`);
+    else if (left < sequence) show(`Deleted: entries of process ${instanceId} after entry ${left}; ${had}.`);
+    else show(`Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`);
   }
-  for (const id of lost) {
-    terminal.out(escapeUnprintable(`Missing: entry ${id}; its log record was exported before the entry was stored.`));
-  }
+  for (const id of lost) show(`Missing: entry ${id}; its log record was exported before the entry was stored.`);
 }
 
 /** Manipulations that this run cannot detect. */
 function uncheckedOf({ evidence, signed }: { readonly evidence: boolean; readonly signed: boolean }): string[] {
-  const manipulated = signed ? 'deleted' : 'deleted, added or rewritten';
+  const atTheEnd = `entries ${signed ? 'deleted' : 'deleted, added or rewritten'} at the end of a process's chain`;
   return [
     evidence
-      ? `entries ${manipulated} at the end of a process's chain, after its last checkpoint or record`
-      : `entries ${manipulated} at the end of a process's chain, and processes whose entries were all deleted: ` +
+      ? `${atTheEnd}, after its last checkpoint or record`
+      : `${atTheEnd}, and processes whose entries were all deleted: ` +
         'this needs checkpoints or records that are stored elsewhere (--checkpoints, --records)',
   ];
 }

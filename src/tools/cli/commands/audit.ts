@@ -10,7 +10,8 @@ import type { RdcpClient } from '../../client/client.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { oneOf, wholeNumber } from '../option-values.ts';
+import { localTime } from '../local-time.ts';
+import { given, oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import { type Cell, type Column, rowsOf } from '../table.ts';
 
@@ -73,16 +74,17 @@ async function page(
 type LimitedFilter = AuditFilter & { readonly limit: number };
 
 function filterOf(terminal: Terminal, values: Values): LimitedFilter {
-  const limit = wholeNumber(values, 'limit', 1000) ?? 20;
-  const given = {
-    since: instant(terminal, values, 'since'),
-    until: instant(terminal, values, 'until'),
-    outcome: oneOf(AUDIT_OUTCOMES, values, 'outcome'),
-    category: text(values, 'category')?.toUpperCase(),
-    client: text(values, 'client'),
-    cursor: text(values, 'cursor'),
+  return {
+    limit: wholeNumber(values, 'limit', 1000) ?? 20,
+    ...given({
+      since: instant(terminal, values, 'since'),
+      until: instant(terminal, values, 'until'),
+      outcome: oneOf(AUDIT_OUTCOMES, values, 'outcome'),
+      category: text(values, 'category')?.toUpperCase(),
+      client: text(values, 'client'),
+      cursor: text(values, 'cursor'),
+    }),
   };
-  return { limit, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
 }
 
 function instant(terminal: Terminal, values: Values, name: string): Timestamp | undefined {
@@ -96,7 +98,7 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
 
 function columnsOf(wide: boolean): Column<AuditEntry>[] {
   return [
-    ['TIME', ({ timestamp }) => timestamp],
+    ['TIME', ({ timestamp }) => localTime(timestamp)],
     ['WHO', ({ identity, tenant }) => `${whoText(identity) ?? '-'}${tenant === undefined ? '' : ` (${tenant.id})`}`],
     [
       'ACTION',

@@ -1,11 +1,11 @@
 import { shellWords } from '../../../wire/shell-words.ts';
 import { statesOf } from '../../../wire/words/state.ts';
 import { type Command, EXIT } from '../command.ts';
-import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
-import { explain as describeError } from '../explain.ts';
+import { CONNECTION_OPTIONS } from '../connection.ts';
+import { failureOf } from '../explain.ts';
 import { whileMeasuring } from '../forecast-table.ts';
 import { COUNTED_SECONDS, findMissingLines } from '../missing-lines.ts';
-import { namesOf, parseSelection } from '../names.ts';
+import { parseSelection, selected } from '../names.ts';
 import { present } from '../output.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 
@@ -17,13 +17,12 @@ export const explain: Command = {
   notes: [`It looks at their state and counts their calls for ${COUNTED_SECONDS} s. Nothing is switched.`],
   examples: ['rdcp explain ORDERS', 'rdcp explain ORDERS -m user.id=42'],
   run: async (terminal, values, operands) => {
-    const access = accessOf(terminal, values);
-    const client = clientOf(terminal, access);
-    const answer = await findMissingLines(await namesOf(terminal, client, parseSelection(operands)), {
+    const { access, client, names } = await selected(terminal, values, parseSelection(operands));
+    const answer = await findMissingLines(names, {
       client,
       part: { tenant: access.tenantId, ...selectionOf(values) },
       whileCounting: (count) => whileMeasuring(terminal, `${COUNTED_SECONDS}s`, count),
-      describeError,
+      describeError: (error) => failureOf(error).text,
       reader: (name) => shellWords('rdcp', 'tail', name),
     });
     present(terminal, values, answer, () => {

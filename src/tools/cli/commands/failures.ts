@@ -1,18 +1,20 @@
 import { MAX_FAILURES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
+import type { Timestamp } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { clockTime, remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
-import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
+import { localTime } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
-import { duration, wholeNumber } from '../option-values.ts';
+import { duration, given, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
+import { readLines } from '../read-lines.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import type { Cell } from '../table.ts';
+import { type Column, rowsOf } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
-import { readLines } from './tail.ts';
 
 export const failures: Command = ofServices({
   summary:
@@ -39,9 +41,7 @@ export const failures: Command = ofServices({
     const access = accessOf(terminal, values);
     const client = clientOf(terminal, access);
     const names = operands.length === 0 ? undefined : await namesOf(terminal, client, parseSelection(operands));
-    const answer = await suggesting(client, () =>
-      client.failures({ ...request, ...(names !== undefined && { categories: names }) }),
-    );
+    const answer = await suggesting(client, () => client.failures({ ...request, ...given({ categories: names }) }));
     const { asked, answered } = answer.instances;
     if (answered < asked)
       terminal.note(`${answered} of ${asked} processes answered: failures of the others are missing.`);
@@ -64,39 +64,32 @@ export const failures: Command = ofServices({
 
 /** @throws {UsageError} */
 function requestOf(values: Values) {
-  const since = duration(values, 'since');
-  const limit = wholeNumber(values, 'limit', MAX_FAILURES);
   const { target, when } = selectionOf({ ...values, where: undefined, text: undefined, sample: undefined });
-  return {
-    ...(since !== undefined && { since }),
-    ...(limit !== undefined && { limit }),
-    ...(target !== undefined && { target }),
-    ...(when !== undefined && { when: { ...when, failed: true as const } }),
-  };
+  return given({
+    since: duration(values, 'since'),
+    limit: wholeNumber(values, 'limit', MAX_FAILURES),
+    target,
+    when: when && { ...when, failed: true as const },
+  });
 }
 
 function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wide: boolean): void {
-  const more = wide ? ['ID', 'PROCESS'] : [];
+  const { merges = false } = terminal;
   // Those of several services are put in the order of their times, and have the names that the command knows them by.
-  const header = terminal.merges
-    ? ['TIME', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE']
-    : ['#', 'WHEN', 'AGO', 'SERVICE', ...more, 'WHAT', 'WHO', 'LINES', 'TRACE'];
-  const rows = failures.map((work, at): Cell[] => [
-    ...(terminal.merges
-      ? [work.timestamp]
-      : [
-          String(at + 1),
-          clockTime(work.timestamp, terminal.now()),
-          remaining(timestamp, Date.parse(work.timestamp)),
-          work.service,
-        ]),
-    ...(wide ? [work.id, work.instance] : []),
-    work.outcome,
-    whoOf(work),
-    linesOf(work, wide),
-    work.traceId ?? '-',
-  ]);
-  terminal.table(header, rows, { newestFirst: true });
+  const columns: Column<FailedWork>[] = [
+    merges && ['TIME', (work) => localTime(work.timestamp)],
+    !merges && ['#', (work) => String(failures.indexOf(work) + 1)],
+    !merges && ['WHEN', (work) => clockTime(work.timestamp, terminal.now())],
+    !merges && ['AGO', (work) => remaining(timestamp, Date.parse(work.timestamp))],
+    !merges && ['SERVICE', ({ service }) => service],
+    wide && ['ID', ({ id }) => id],
+    wide && ['PROCESS', ({ instance }) => instance],
+    ['WHAT', ({ outcome }) => outcome],
+    ['WHO', whoOf],
+    ['LINES', (work) => linesOf(work, wide)],
+    wide && ['TRACE', ({ traceId }) => traceId ?? '-'],
+  ];
+  terminal.table(...rowsOf(failures, columns), { newestFirst: true });
 }
 
 function whoOf({ tenant, attributes }: FailedWork): string {
@@ -117,16 +110,15 @@ function silence({ recorder: { reachesBack, categories } }: FailuresResponse): s
   return `No work has failed. What is kept of ${nameSome(categories)} reaches ${reachesBack} back.`;
 }
 
-/** Shows the lines of one piece of work. @param now the time of the service */
-function open(
-  terminal: Terminal,
-  values: Values,
-  {
-    work,
-    now,
-    access,
-  }: { readonly work: FailedWork; readonly now: string; readonly access: ReturnType<typeof accessOf> },
-): Promise<number> {
+interface Opening {
+  readonly work: FailedWork;
+  /** Of the service. */
+  readonly now: Timestamp;
+  readonly access: Access;
+}
+
+/** Shows the lines of one piece of work. */
+function open(terminal: Terminal, values: Values, { work, now, access }: Opening): Promise<number> {
   const { id, instance, outcome, lines } = work;
   const seconds = (Date.parse(now) - Date.parse(work.timestamp) + work.milliseconds) / 1000;
   const wanted = {
@@ -136,7 +128,6 @@ function open(
       target: { instances: { ids: [instance] } },
       filter: { where: `attributes["rdcp.work.id"] == ${JSON.stringify(id)}` },
     },
-    lines: undefined,
     format: formatOf(values),
   };
   if (wanted.format !== 'json') terminal.show(terminal.paint(`${outcome}:`, 'bold'));

@@ -11,15 +11,15 @@ export const fleet: Command = ofServices({
   options: CONNECTION_OPTIONS,
   notes: [
     'BEHIND says silent for a process that is not heard of and did not shut down: it may be cut off, and go on as it was.',
-    '-o wide adds the categories that not all processes have.',
+    '-o wide adds their ids, and the categories that not all processes have.',
   ],
   examples: ['rdcp fleet'],
   run: async (terminal, values) => {
     const answer = await connect(terminal, values).fleet();
     present(terminal, values, answer, (wide) => {
       const { lost = [] } = answer;
-      const columns = columnsOf(answer, (member) => lost.includes(member));
-      terminal.table(...rowsOf([...answer.instances, ...lost], [...columns, wide && ['NOT ALL HAVE', ownOf]]));
+      const columns = columnsOf(answer, wide, (member) => lost.includes(member));
+      terminal.table(...rowsOf([...answer.instances, ...lost], columns));
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
       const length = instances.length + lost.length;
@@ -36,6 +36,7 @@ function ownOf({ categories }: FleetMember): string {
 
 function columnsOf(
   { revision, timestamp }: FleetResponse,
+  wide: boolean,
   isLost: (member: FleetMember) => boolean,
 ): Column<FleetMember>[] {
   const behind = (member: FleetMember) => {
@@ -46,13 +47,13 @@ function columnsOf(
   };
   const silent = (at: string) => Math.max(0, Date.parse(timestamp) - Date.parse(at)) / 1000;
   return [
-    ['ID', ({ id }) => id],
-    ['HOST', ({ host }) => host],
-    ['PID', ({ pid }) => String(pid)],
+    ['PROCESS', ({ host, pid }) => `${host}:${pid}`],
+    wide && ['ID', ({ id }) => id],
     ['SERVICE', ({ service }) => service],
     ['VERSION', ({ version }) => version ?? '-'],
     ['APPLIED', ({ applied }) => String(applied ?? '-')],
     ['BEHIND', behind],
     ['LAST SEEN', ({ lastSeenAt }) => `${silent(lastSeenAt).toFixed(1)} s ago`],
+    wide && ['NOT ALL HAVE', ownOf],
   ];
 }

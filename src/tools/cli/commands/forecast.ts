@@ -2,10 +2,10 @@ import { MAX_FORECAST_SECONDS } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { type Command, EXIT, type Option, UsageError, type Values } from '../command.ts';
-import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { CONNECTION_OPTIONS } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { noteGaps, noteSilence, showForecast, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
-import { namesOf, noteUnknownTenant, parseSelection, suggesting } from '../names.ts';
+import { noteUnknownTenant, parseSelection, selected, suggesting } from '../names.ts';
 import { duration } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
@@ -30,19 +30,17 @@ export const forecast: Command = ofServices({
   run: async (terminal, values, operands) => {
     const selection = parseSelection(operands);
     const time = timeOf(values);
-    const selected = selectionOf(values);
-    const access = accessOf(terminal, values);
-    const client = clientOf(terminal, access);
-    const names = await namesOf(terminal, client, selection);
+    const part = selectionOf(values);
+    const { access, client, names } = await selected(terminal, values, selection);
     const answer = await whileMeasuring(terminal, time, () =>
-      suggesting(client, () => client.forecast(names, { duration: time, ...selected })),
+      suggesting(client, () => client.forecast(names, { duration: time, ...part })),
     );
     const chosen = await processNames(client, answer.chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
       showForecast(terminal, answer);
       if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
     });
-    noteSilence(terminal, answer, { tenant: access.tenantId, ...selected });
+    noteSilence(terminal, answer, { tenant: access.tenantId, ...part });
     noteGaps(terminal, answer);
     if (answer.tenantKnown === false) await noteUnknownTenant(terminal, access);
     return answer.instances.answered < answer.instances.asked ? EXIT.partial : EXIT.done;

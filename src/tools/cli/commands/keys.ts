@@ -8,7 +8,8 @@ import { ALLOWED_ACTIONS, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../../wir
 import { firstIssue } from '../../../wire/issues.ts';
 import { formatDuration, parseDuration, timestamp } from '../../../wire/time.ts';
 import { type Command, type Option, required, text, UsageError, type Values } from '../command.ts';
-import { duration, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
+import { localTime } from '../local-time.ts';
+import { duration, given, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { updateFile } from '../private-file.ts';
 import { readText } from '../read-text.ts';
@@ -68,7 +69,8 @@ export const keysList: Command = {
   options: { file: { value: 'FILE', help: 'the keys file' }, ...OUTPUT_OPTIONS },
   examples: ['rdcp keys list --file keys.json'],
   run: async (terminal, values) => {
-    const keys = readKeys(required(values, 'file', 'FILE')).map(({ hash: _, ...record }) => ({
+    const file = required(values, 'file', 'FILE');
+    const keys = parseKeysFile(readText(file, '--file'), file).map(({ hash: _, ...record }) => ({
       ...record,
       state: stateOf(record, terminal.now()),
     }));
@@ -80,7 +82,7 @@ export const keysList: Command = {
           ['CLIENT', ({ clientId }) => clientId],
           ['SCOPES', ({ scopes }) => scopes.join(',')],
           ['TENANT', ({ tenantId, tenants }) => tenantId ?? tenants?.join(',') ?? '-'],
-          ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
+          ['EXPIRES', ({ expiresAt }) => (expiresAt === undefined ? 'never' : localTime(expiresAt))],
           ['STATE', ({ state }) => state],
           limited && ['ALLOWED', ({ allow }) => (allow === undefined ? 'all' : allowText(allow))],
         ]),
@@ -96,7 +98,7 @@ export const keysRevoke: Command = {
   examples: ['rdcp keys revoke --file keys.json key-0f6c5b2d9e41'],
   run: async (terminal, values, [id = '']) => {
     const file = required(values, 'file', 'FILE');
-    readKeys(file);
+    parseKeysFile(readText(file, '--file'), file);
     await updateKeys(file, (records) => {
       const kept = records.filter((record) => record.id !== id);
       if (kept.length === records.length) throw new Error(`${file} has no key with the ID ${id}`);
@@ -105,11 +107,6 @@ export const keysRevoke: Command = {
     terminal.note(`Revoked ${id}.`);
   },
 };
-
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file is invalid */
-function readKeys(file: string): ApiKeyRecord[] {
-  return parseKeysFile(readText(file, '--file'), file);
-}
 
 /** Changes the records of a keys file, and creates the file if it does not exist. */
 function updateKeys(
@@ -139,20 +136,19 @@ function makeKey(env: string | undefined): string {
 function recordOf(key: string, values: Values, expiresAt: number | undefined): ApiKeyRecord {
   const hash = hashApiKey(key);
   const clientId = identifier(values, 'client') ?? required(values, 'client', 'ID');
-  const userId = identifier(values, 'user');
-  const tenantId = identifier(values, 'tenant');
-  const tenants = text(values, 'tenants')?.split(',');
   required(values, 'scopes', 'A,B');
   return {
     id: `key-${hash.slice('sha256:'.length, 'sha256:'.length + 12)}`,
     hash,
     clientId,
-    ...(userId === undefined ? {} : { userId }),
-    ...(tenantId === undefined ? {} : { tenantId }),
-    ...(tenants === undefined ? {} : { tenants }),
+    ...given({
+      userId: identifier(values, 'user'),
+      tenantId: identifier(values, 'tenant'),
+      tenants: text(values, 'tenants')?.split(','),
+    }),
     scopes: scopes(values) ?? [],
     ...limitsOf(values),
-    ...(expiresAt === undefined ? {} : { expiresAt: timestamp(expiresAt) }),
+    ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
   };
 }
 
@@ -164,17 +160,16 @@ function limitsOf(values: Values): Pick<ApiKeyRecord, 'allow' | 'approval'> {
     if (given !== undefined) throw new UsageError(`--${given} needs --allow`);
     return {};
   }
-  const maxDuration = duration(values, 'allow-for');
-  const maxBudget = {
+  const maxBudget = given({
     callsPerSecond: wholeNumber(values, 'allow-rate', MAX_BUDGET_RATE),
     calls: wholeNumber(values, 'allow-calls', MAX_BUDGET_TOTAL),
     bytes: wholeNumber(values, 'allow-bytes', MAX_BUDGET_TOTAL),
-  };
+  });
   const result = allowSchema.safeParse({
     categories: categories.toUpperCase().split(','),
     actions: text(values, 'allow-actions')?.split(','),
-    ...(maxDuration !== undefined && { maxDuration }),
-    ...(Object.values(maxBudget).some((value) => value !== undefined) && { maxBudget }),
+    ...given({ maxDuration: duration(values, 'allow-for') }),
+    ...(Object.keys(maxBudget).length > 0 && { maxBudget }),
     ...(values['redact-tail'] === true && { tail: 'redacted' }),
     tenants: text(values, 'allow-tenants')?.split(','),
   });

@@ -74,18 +74,23 @@ export const list: Command = ofServices({
 /** @throws where a selected category does not exist */
 function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
   const { categories } = answer;
-  assertKnown(
-    selection,
-    categories.map(({ name }) => name),
-  );
+  const names = categories.map(({ name }) => name);
+  assertKnown(selection, names);
   const isWanted = (category: DiscoveredCategory) => isSelected(selection, category.name) && (!on || isOn(category));
   return { ...answer, categories: categories.filter(isWanted) };
 }
 
 /** The application's first; unless all are wanted or there are no others, without those of Node.js and libraries that are off. */
 function listedOf(categories: readonly DiscoveredCategory[], all: boolean): DiscoveredCategory[] {
-  const [own = [], others = []] = partition(categories);
+  const own = categories.filter(isOwn);
+  const others = categories.filter((category) => !isOwn(category));
   return [...own, ...(all || own.length === 0 ? others : others.filter(isSwitched))];
+}
+
+function isOwn({ otelrdcp_source: source }: DiscoveredCategory): boolean {
+  return (
+    source === undefined || (source.kind !== 'channel' && source.name !== 'otel:diag' && source.package === undefined)
+  );
 }
 
 function onFirst(categories: readonly DiscoveredCategory[]): DiscoveredCategory[] {
@@ -112,13 +117,6 @@ function startOf(groups: readonly Cell[][][], room: number): readonly Cell[][][]
     return taken > room;
   });
   return end === -1 ? groups : groups.slice(0, Math.max(1, end));
-}
-
-/** The application's categories, and those of Node.js and libraries. */
-function partition(categories: readonly DiscoveredCategory[]): DiscoveredCategory[][] {
-  const isOwn = ({ otelrdcp_source: source }: DiscoveredCategory) =>
-    source === undefined || (source.kind !== 'channel' && source.name !== 'otel:diag' && source.package === undefined);
-  return [categories.filter(isOwn), categories.filter((category) => !isOwn(category))];
 }
 
 /** Whether it is on, also by itself, or was switched off. */
@@ -182,11 +180,11 @@ function budget(
   if (given === false) return 'none';
   const { callsPerSecond, callsLeft, bytesLeft } = given;
   const parts = [
-    callsPerSecond === undefined ? [] : `${callsPerSecond}/s`,
-    callsLeft === undefined ? [] : `${callsLeft} calls left`,
-    bytesLeft === undefined ? [] : `${bytesLeft} bytes left`,
+    callsPerSecond !== undefined && `${callsPerSecond}/s`,
+    callsLeft !== undefined && `${callsLeft} calls left`,
+    bytesLeft !== undefined && `${bytesLeft} bytes left`,
   ];
-  return parts.flat().join(', ');
+  return parts.filter(Boolean).join(', ');
 }
 
 /** The library that made the statements, such as `pino db 10.4.0`, and how many loggers share the category. */

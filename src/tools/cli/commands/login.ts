@@ -6,7 +6,7 @@ import type { SessionResponse } from '../../../wire/messages.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
-import { identifier } from '../option-values.ts';
+import { given, identifier } from '../option-values.ts';
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
 import { readText } from '../read-text.ts';
 
@@ -27,9 +27,8 @@ export const login: Command = {
     ...TLS_OPTIONS,
   },
   notes: [
-    'It asks for the credential and does not show it, or reads the first line of the standard input, or --key-file. With a client',
-    'certificate it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable by you alone, and',
-    'sent to its own address only. Without a name the profile "default" is used, or the only one.',
+    'It asks for the credential and does not show it, or reads the first line of the standard input. With a client certificate',
+    'it may be empty. It is tried, then stored in $XDG_CONFIG_HOME/rdcp/profiles.json (else ~/.config), readable only by you.',
   ],
   examples: [
     'rdcp login --url https://shop.example:9465',
@@ -64,20 +63,17 @@ export const login: Command = {
 };
 
 async function profileOf(terminal: Terminal, values: Values): Promise<Profile> {
-  const tenant = identifier(values, 'tenant');
-  const { ca, cert, 'cert-key': certKey } = values;
-  if ((cert === undefined) !== (certKey === undefined)) throw new UsageError('--cert and --cert-key come together');
-  const file = (name: string, value: typeof ca) =>
-    typeof value === 'string' ? { [name]: resolve(terminal.cwd, value) } : {};
-  const url = await addressOf(terminal, values);
-  return {
-    url,
-    ...(await credentialOf(terminal, values)),
-    ...(tenant !== undefined && { tenant }),
-    ...file('caFile', ca),
-    ...file('certFile', cert),
-    ...file('certKeyFile', certKey),
+  const file = (name: keyof typeof TLS_OPTIONS) => {
+    const path = text(values, name);
+    return path && resolve(terminal.cwd, path);
   };
+  const tls = { caFile: file('ca'), certFile: file('cert'), certKeyFile: file('cert-key') };
+  if ((tls.certFile === undefined) !== (tls.certKeyFile === undefined)) {
+    throw new UsageError('--cert and --cert-key come together');
+  }
+  const tenant = identifier(values, 'tenant');
+  const url = await addressOf(terminal, values);
+  return { url, ...(await credentialOf(terminal, values)), ...given({ tenant, ...tls }) };
 }
 
 async function addressOf(terminal: Terminal, values: Values): Promise<string> {

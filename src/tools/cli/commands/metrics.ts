@@ -1,6 +1,7 @@
 import type { MetricValue } from '../../../wire/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
+import { localTime } from '../local-time.ts';
 import { present } from '../output.ts';
 import { table } from '../table.ts';
 
@@ -24,7 +25,7 @@ export const metrics: Command = {
 };
 
 function rowOf(name: string, metric: MetricValue, wide: boolean): string[] {
-  return [name, formatted(metric), ...(wide ? [metric.timestamp] : [])];
+  return [name, formatted(metric), ...(wide ? [localTime(metric.timestamp)] : [])];
 }
 
 const UNITS: Readonly<Record<string, string>> = { percent: ' %', milliseconds: ' ms', per_second: '/s', count: '' };

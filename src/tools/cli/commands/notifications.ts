@@ -1,6 +1,7 @@
 import type { NotificationReceiver } from '../../../wire/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { localTime } from '../local-time.ts';
 import { present } from '../output.ts';
 import { rowsOf } from '../table.ts';
 
@@ -10,19 +11,19 @@ export const notifications: Command = {
   examples: ['rdcp notifications'],
   run: async (terminal, values) => {
     const answer = await connect(terminal, values).notifications();
-    present(terminal, values, answer, () => {
+    present(terminal, values, answer, (wide) => {
       if (answer.receivers.length === 0) terminal.note('this service sends no notifications (notify.webhook)');
       for (const receiver of answer.receivers) {
         terminal.out(lineOf(receiver));
         if (receiver.deliveries.length === 0) continue;
         terminal.table(
           ...rowsOf(receiver.deliveries, [
-            ['LAST ATTEMPT', ({ timestamp }) => timestamp],
+            ['LAST ATTEMPT', ({ timestamp }) => localTime(timestamp)],
             ['EVENT', ({ event }) => event],
             ['OUTCOME', ({ outcome }) => outcome],
             ['ATTEMPTS', ({ attempts }) => String(attempts)],
             ['ANSWER', ({ problem, status }) => problem ?? String(status ?? '-')],
-            ['ID', ({ id }) => id],
+            wide && ['ID', ({ id }) => id],
           ]),
         );
       }
@@ -34,9 +35,9 @@ function lineOf({ receiver, status, waiting, dropped, problem, nextAttemptAt }: 
   const parts = [
     `${receiver}: ${status}`,
     `${waiting} waiting`,
-    ...(dropped > 0 ? [`${dropped} dropped`] : []),
-    ...(problem === undefined ? [] : [problem]),
-    ...(nextAttemptAt === undefined ? [] : [`next attempt at ${nextAttemptAt}`]),
+    dropped > 0 && `${dropped} dropped`,
+    problem,
+    nextAttemptAt && `next attempt at ${localTime(nextAttemptAt)}`,
   ];
-  return parts.join(', ');
+  return parts.filter(Boolean).join(', ');
 }

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts';
 import { PROFILE_OPTION } from '../connection.ts';
+import { given } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { type Profile, profileName, readProfiles, readProfilesFile, updateProfiles } from '../profiles.ts';
 
@@ -13,7 +14,7 @@ export const profiles: Command = {
     const shown = known.map(([name, profile]) => ({
       name,
       url: profile.url,
-      ...(profile.tenant !== undefined && { tenant: profile.tenant }),
+      ...given({ tenant: profile.tenant }),
       credential: credentialsOf(profile),
     }));
     const answer = { profiles: shown, ...(groups.size > 0 && { groups: Object.fromEntries(groups) }) };
@@ -45,9 +46,5 @@ export const logout: Command = {
 };
 
 function credentialsOf({ apiKey, token, certFile }: Profile): string[] {
-  return [
-    ...(apiKey === undefined ? [] : ['API key']),
-    ...(token === undefined ? [] : ['token']),
-    ...(certFile === undefined ? [] : ['certificate']),
-  ];
+  return [apiKey && 'API key', token && 'token', certFile && 'certificate'].filter((each) => each !== undefined);
 }

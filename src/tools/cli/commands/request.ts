@@ -7,16 +7,17 @@ import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
-import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
+import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
-import { categoryNames, namesOf, parseSelection, resolve, type Selection, suggesting } from '../names.ts';
-import { duration } from '../option-values.ts';
+import { categoryNames, parseSelection, resolve, type Selection, selected, suggesting } from '../names.ts';
+import { duration, given } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
+import { readLines, type Source, type StartTail } from '../read-lines.ts';
 import { filledOf, INSTANCE_OPTIONS } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
 import { TraceGroups } from '../trace-groups.ts';
-import { readLines, type Source, type StartTail, wantedOf } from './tail.ts';
+import { linesRequestOf } from './tail.ts';
 
 const USUAL = '15m';
 
@@ -40,12 +41,10 @@ export const request: Command = {
     ...SERVICE_OPTIONS,
   },
   notes: [
-    'Send the printed header with a request: the categories are on for it alone, in every service that it passes. Services',
-    'pass it on with their baggage, as OpenTelemetry instrumentations do; those without the same store must trust the',
-    'issuer (security.tickets). The header is a credential until it ends: with its time, with --tail at Ctrl-C, or by',
-    "'rdcp end' with the names; services that do not share the store accept it for its whole time. --also uses the",
-    'credential of the profile; for an address RDCP_API_KEY, or the development key. Of',
-    'several services (-s) the one that has most of the categories makes the ticket, and --tail reads those that can be read.',
+    'Send the printed header with a request: the categories are on only for it, in every service that passes it on with its',
+    'baggage; those without the same store must trust the issuer (security.tickets). The header is a credential until it ends:',
+    "with its time, with --tail at Ctrl-C, or by 'rdcp end'; services without the store accept it for its whole time. Of",
+    'several services (-s) the one that has most of the categories makes the ticket.',
   ],
   examples: [
     'rdcp request DATABASE HTTP_CLIENT --for 10m',
@@ -56,7 +55,6 @@ export const request: Command = {
   run: async (terminal, values, operands) => {
     const selection = parseSelection(operands);
     const lasting = duration(values, 'for') ?? USUAL;
-    const reason = text(values, 'reason');
     const { target: processes } = filledOf(values, Object.keys(FIELDS.processes) as FieldName[]);
     if (values.tail === true && (values.one === true || values.percent !== undefined)) {
       throw new UsageError(
@@ -82,34 +80,28 @@ export const request: Command = {
       : await withOthers(terminal, chosen.only, selection, others);
     const { access, names } = reading.first;
     const client = clientOf(terminal, access);
-    const answer = await suggesting(client, () =>
-      client.control({
-        action: 'enable',
-        categories: names,
-        options: {
-          duration: lasting,
-          otelrdcp_target: { request: true, ...processes },
-          ...(reason !== undefined && { reason }),
-        },
-      }),
-    );
+    const options = {
+      duration: lasting,
+      otelrdcp_target: { request: true as const, ...processes },
+      ...given({ reason: text(values, 'reason') }),
+    };
+    const answer = await suggesting(client, () => client.control({ action: 'enable', categories: names, options }));
     const ticket = answer.otelrdcp_request;
     if (ticket === undefined) throw new Error('the service returned no ticket');
-    const header = `baggage: ${ticket.baggage}`;
     const running = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
-      terminal.out(shellWords('curl', '-H', header, 'URL'));
-      terminal.note(
-        `${nameSome(names)} ${names.length === 1 ? 'is' : 'are'} on for requests with this header, until ${clockTime(ticket.expiresAt, terminal.now())}.`,
-      );
+      terminal.out(shellWords('curl', '-H', `baggage: ${ticket.baggage}`, 'URL'));
+      const are = names.length === 1 ? 'is' : 'are';
+      const until = clockTime(ticket.expiresAt, terminal.now());
+      terminal.note(`${nameSome(names)} ${are} on for requests with this header, until ${until}.`);
       if (running.length > 0) terminal.note(`Chosen: ${nameSome(running)}.`);
     });
     if (values.tail !== true) return EXIT.done;
     const hash = createHash('sha256').update(carriedIn(ticket)).digest('base64url');
-    const wanted = wantedOf({ ...values, for: lasting, match: [`${TICKET_ATTRIBUTE}=${hash}`] });
+    const wanted = linesRequestOf({ ...values, for: lasting, match: [`${TICKET_ATTRIBUTE}=${hash}`] });
     const shared = { order: new TraceGroups(), ...(several && { services: chosen.each }) };
     try {
-      return await readLines(terminal, wanted, shared, (start, interrupted) => reading.tails(start, interrupted));
+      return await readLines(terminal, wanted, shared, reading.tails);
     } finally {
       await endTicket(terminal, client, answer);
     }
@@ -151,32 +143,37 @@ async function withOthers(
   selection: Selection,
   others: readonly string[],
 ): Promise<Reading> {
-  const accesses = others.map((service) => [service, accessOfOther(terminal, values, service)] as const);
-  const access = accessOf(terminal, values);
-  const names = await namesOf(terminal, clientOf(terminal, access), selection);
+  const { tenant } = values;
+  // No credential goes to them that an option named for the first service.
+  const accesses = others.map((label) => {
+    const place = label.includes('://') ? { tenant, url: label } : { tenant, profile: label };
+    return { label, access: accessOf(terminal, place) };
+  });
+  const { access, names } = await selected(terminal, values, selection);
   const first: Source = { access, names };
   const sources = [first];
-  for (const [label, other] of accesses) sources.push(await otherSource(terminal, other, { label, names }));
-  return { first, tails: (start, interrupted) => allOf(terminal, sources, start, interrupted) };
-}
-
-/** Ends the tails of all when that of one fails. */
-async function allOf(
-  terminal: Terminal,
-  sources: readonly Source[],
-  start: StartTail,
-  interrupted: AbortSignal,
-): Promise<number> {
-  const failed = new AbortController();
-  const signal = AbortSignal.any([interrupted, failed.signal]);
-  const codes = sources.map((source) =>
-    start(source, signal).catch((error) => {
-      failed.abort();
-      if (source.label !== undefined) terminal.note(`${source.label} cannot be read:`);
-      throw error;
-    }),
-  );
-  return Math.max(...(await Promise.all(codes)));
+  const noteUnreadable = (label: string) => (error: unknown) => {
+    terminal.note(`${label} cannot be read:`);
+    throw error;
+  };
+  for (const { label, access } of accesses) {
+    const known = await categoryNames(clientOf(terminal, access)).catch(noteUnreadable(label));
+    sources.push({ access, label, names: sharedOf(names, known, `${label} has none of these categories`) });
+  }
+  const tails: Reading['tails'] = async (start, interrupted) => {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([interrupted, failed.signal]);
+    // The tails of all end when that of one fails.
+    const codes = sources.map((source) =>
+      start(source, signal).catch((error) => {
+        failed.abort();
+        if (source.label === undefined) throw error;
+        return noteUnreadable(source.label)(error);
+      }),
+    );
+    return Math.max(...(await Promise.all(codes)));
+  };
+  return { first, tails };
 }
 
 /** Those of several services that answer. The one that has most of the categories makes the ticket. @throws where there is none */
@@ -185,22 +182,18 @@ async function readable(terminal: Terminal, services: readonly Service[], select
   const outcomes = await askEach(terminal, services, async ({ name, values, sources }) => {
     const access = accessOf({ ...terminal, sources }, values);
     const known = await categoryNames(clientOf(terminal, access));
-    const names = resolve(selection, known).filter((each) => known.includes(each));
-    if (names.length === 0) throw new Error(`it has none of these categories: ${selection.names.join(', ')}`);
+    const names = sharedOf(resolve(selection, known), known, 'it has none of these categories');
     found.set(name, { access, names, label: name });
     return EXIT.done;
   });
-  const [first] = services
-    .flatMap(({ name }) => found.get(name) ?? [])
-    .sort((one, other) => other.names.length - one.names.length);
+  const [first] = [...found.values()].sort((one, other) => other.names.length - one.names.length);
   if (first === undefined) throw new Error('there is no ticket: none of the services can be read');
   const failed = outcomes.filter(({ exitCode }) => exitCode !== EXIT.done);
   const tails: Reading['tails'] = async (start, interrupted) => {
     const answering = services.filter(({ name }) => found.has(name));
     const ended = await askEach(terminal, answering, ({ name }) => {
       const source = found.get(name) ?? first;
-      const names = source.names.filter((each) => first.names.includes(each));
-      if (names.length === 0) throw new Error(`it has none of the ticket's categories: ${first.names.join(', ')}`);
+      const names = sharedOf(first.names, source.names, "it has none of the ticket's categories");
       return start({ ...source, names }, interrupted);
     });
     return conclude(terminal, [...failed, ...ended]);
@@ -208,22 +201,9 @@ async function readable(terminal: Terminal, services: readonly Service[], select
   return { first, tails };
 }
 
-/** @param service a profile, or the address of a service, to which no credential goes that an option named for the first one */
-function accessOfOther(terminal: Terminal, { tenant }: Values, service: string): Access {
-  return accessOf(terminal, service.includes('://') ? { tenant, url: service } : { tenant, profile: service });
-}
-
-/** The categories of a ticket that another service has. */
-async function otherSource(
-  terminal: Terminal,
-  access: Access,
-  { label, names }: Required<Pick<Source, 'label' | 'names'>>,
-): Promise<Source> {
-  const known = await categoryNames(clientOf(terminal, access)).catch((error) => {
-    terminal.note(`${label} cannot be read:`);
-    throw error;
-  });
+/** The names that a service knows. @throws where it knows none */
+function sharedOf(names: readonly string[], known: readonly string[], otherwise: string): string[] {
   const shared = names.filter((name) => known.includes(name));
-  if (shared.length === 0) throw new Error(`${label} has none of these categories: ${names.join(', ')}`);
-  return { access, label, names: shared };
+  if (shared.length === 0) throw new Error(`${otherwise}: ${names.join(', ')}`);
+  return shared;
 }

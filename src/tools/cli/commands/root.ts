@@ -63,6 +63,11 @@ export const root: Group = {
     },
   },
   headings: { list: 'Look', enable: 'Switch', audit: 'Check', login: 'Set up' },
+  start: [
+    '  rdcp login      once for each service, but for one of this folder',
+    '  rdcp list       what can be switched, what is on, how often it is called',
+    '  rdcp tail NAME  its debug lines, only to you; nothing is switched',
+  ],
   notes: [
     ...SOURCES,
     'To check a server of any maker against RDCP 1.0: rdcp-conformance, in test/conformance of the repository.',

@@ -3,7 +3,6 @@ import {
   type ControlCommand,
   type ControlOptions,
   LETTING_LEVELS,
-  OPTION_RULES,
   QUIET_LEVELS,
 } from '../../../wire/control-options.ts';
 import type { ChangeRecord, ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
@@ -16,12 +15,22 @@ import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
 import { between, clockTime, remaining } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { controlOptionsOf } from '../../client/fields.ts';
-import { type Command, EXIT, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
+import {
+  type Command,
+  EXIT,
+  type Option,
+  type Terminal,
+  text,
+  UsageError,
+  type Values,
+  WHICH_CATEGORY,
+} from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
+import { localTime } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, oneOf } from '../option-values.ts';
+import { duration, given, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import {
@@ -33,10 +42,16 @@ import {
 } from '../selection-options.ts';
 import { type Column, rowsOf, state } from '../table.ts';
 
-/** Default duration of `enable` and `toggle`, so that no category stays on by mistake. */
+/** Default duration of what switches on, so that no category stays on by mistake. */
 const LEASE = '15m';
 /** Of `record`, which writes nothing. */
 const RECORDING_LEASE = '1d';
+const LEASES: Readonly<Partial<Record<Verb, string>>> = {
+  enable: LEASE,
+  toggle: LEASE,
+  quieten: LEASE,
+  record: RECORDING_LEASE,
+};
 
 const LASTING = {
   for: { value: '5m', help: `duration, after which the change ends (default: ${LEASE})` },
@@ -49,7 +64,6 @@ const BUDGET = {
 const LEVEL = {
   level: { value: 'info', help: 'only lines from this level up, of loggers with levels: silly, trace, debug or info' },
 } as const satisfies Record<string, Option>;
-const FOR: Option = { value: '5m', help: 'duration, after which the change ends (default: permanent)' };
 const ALL: Option = { help: 'every category' };
 const COMMON = {
   reason: { value: 'TEXT', help: 'reason, for the audit trail' },
@@ -59,91 +73,79 @@ const COMMON = {
 
 const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
 
-export const enable = ofServices(
-  switching('enable', {
-    summary: `switch categories on, for ${LEASE} unless another time is given`,
-    options: {
-      ...LASTING,
-      ...BUDGET,
-      ...SELECTION_OPTIONS,
-      ...OUTCOME_OPTIONS,
-      ...LEVEL,
-      forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
-      print: { help: 'switch nothing: print a signed document, for jobs and functions that follow one (pull)' },
-    },
-    examples: [
-      "rdcp enable DATABASE --for 5m --reason 'slow checkout'",
-      'rdcp enable DATABASE -m user.id=42',
-      'rdcp enable DATABASE --one',
-      'rdcp enable DATABASE --on-error --for 24h',
-      'rdcp enable DATABASE --level info',
-      "rdcp enable 'DB_*' --rate 20 --calls 5000",
-      'rdcp enable IMPORT --for 1h --print > controls.jwt',
-    ],
-  }),
-);
-export const record = ofServices(
-  switching('record', {
-    summary: 'keep the calls of categories in memory, and write none: for tail --since and failures',
-    options: {
-      for: { value: '7d', help: `duration, after which it ends (default: ${RECORDING_LEASE})` },
-      permanent: { help: 'until it is ended (needs admin)' },
-      ...SELECTION_OPTIONS,
-      ...LEVEL,
-    },
-    notes: ["It ends with 'rdcp end' or 'rdcp disable'. What recorder.categories of the service records has no end."],
-    examples: ["rdcp record ORDERS 'DB_*' --for 7d", 'rdcp record ORDERS -m user.id=42', 'rdcp end ORDERS'],
-  }),
-);
-export const disable = ofServices(
-  switching('disable', {
-    summary: 'switch categories off',
-    options: { for: FOR },
-    notes: [
-      "To undo an enable, use 'rdcp end'. disable makes a setting of its own, which stays until it is reset; with --tenant",
-      'the category then stays off for that tenant when it is switched on for everybody.',
-    ],
-    examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
-  }),
-);
-export const quieten = ofServices(
-  switching('quieten', {
-    summary: `hold back lines of loggers that write too much, for ${LEASE} unless another time is given`,
-    options: {
-      above: { value: 'warn', help: 'the least urgent level that still comes out: warn or error (default: warn)' },
-      for: { value: '1h', help: `duration, after which the loggers write as before (default: ${LEASE})` },
-    },
-    notes: [
-      'Errors always come out. It is for loggers with levels (pino, winston, Nest, OpenTelemetry scopes, those given to adopt()),',
-      "is never permanent, and ends with 'rdcp end'. To hold back what is below info: 'rdcp disable'.",
-    ],
-    examples: ["rdcp quieten NOISY --above warn --for 1h --reason 'fills the disk'", 'rdcp end NOISY'],
-  }),
-);
+export const enable = switching('enable', {
+  summary: `switch categories on, for ${LEASE} unless another time is given`,
+  options: {
+    ...LASTING,
+    ...BUDGET,
+    ...SELECTION_OPTIONS,
+    ...OUTCOME_OPTIONS,
+    ...LEVEL,
+    forecast: { help: 'measure for 10s what it would emit, show the figures, and ask on a terminal' },
+    print: { help: 'switch nothing: print a signed document, for jobs and functions that follow one (pull)' },
+  },
+  examples: [
+    "rdcp enable DATABASE --for 5m --reason 'slow checkout'",
+    'rdcp enable DATABASE -m user.id=42',
+    'rdcp enable DATABASE --one',
+    'rdcp enable DATABASE --on-error --for 24h',
+    'rdcp enable DATABASE --level info',
+    "rdcp enable 'DB_*' --rate 20 --calls 5000",
+    'rdcp enable IMPORT --for 1h --print > controls.jwt',
+  ],
+});
+export const record = switching('record', {
+  summary: 'keep the calls of categories in memory, and write none: for tail --since and failures',
+  options: {
+    for: { value: '7d', help: `duration, after which it ends (default: ${RECORDING_LEASE})` },
+    permanent: { help: 'until it is ended (needs admin)' },
+    ...SELECTION_OPTIONS,
+    ...LEVEL,
+  },
+  notes: ["It ends with 'rdcp end' or 'rdcp disable'. What recorder.categories of the service records has no end."],
+  examples: ["rdcp record ORDERS 'DB_*' --for 7d", 'rdcp record ORDERS -m user.id=42', 'rdcp end ORDERS'],
+});
+export const disable = switching('disable', {
+  summary: 'switch categories off',
+  options: { for: { value: '5m', help: 'duration, after which the change ends (default: permanent)' } },
+  notes: [
+    "To undo an enable, use 'rdcp end'. disable makes a setting of its own, which stays until it is reset; with --tenant",
+    'the category then stays off for that tenant when it is switched on for everybody.',
+  ],
+  examples: ['rdcp disable DATABASE', "rdcp disable 'DB_*' --for 1h --yes"],
+});
+export const quieten = switching('quieten', {
+  summary: `hold back lines of loggers that write too much, for ${LEASE} unless another time is given`,
+  options: {
+    above: { value: 'warn', help: 'the least urgent level that still comes out: warn or error (default: warn)' },
+    for: { value: '1h', help: `duration, after which the loggers write as before (default: ${LEASE})` },
+  },
+  notes: [
+    'Errors always come out. It is for loggers with levels (pino, winston, Nest, OpenTelemetry scopes, those given to adopt()),',
+    "is never permanent, and ends with 'rdcp end'. To hold back what is below info: 'rdcp disable'.",
+  ],
+  examples: ["rdcp quieten NOISY --above warn --for 1h --reason 'fills the disk'", 'rdcp end NOISY'],
+});
 export const toggle = switching('toggle', {
   summary: `switch each category to its opposite state, for ${LEASE} unless another time is given`,
   options: { ...LASTING, ...BUDGET },
   examples: ['rdcp toggle DATABASE', 'rdcp toggle DATABASE --permanent'],
 });
-export const reset = ofServices(
-  switching('reset', {
-    summary: 'remove settings: categories return to the state that they inherit',
-    options: { all: ALL },
-    examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
-  }),
-);
-export const end = ofServices(
-  switching('end', {
-    summary: 'end what was switched for a while; permanent settings stay',
-    options: { all: ALL, id: { value: 'ID', help: 'only the activation with this id' } },
-    examples: [
-      'rdcp end DATABASE',
-      'rdcp end DATABASE --tenant acme',
-      'rdcp end --id 1f0c2e9ab34d',
-      "rdcp end --all --reason 'incident over'",
-    ],
-  }),
-);
+export const reset = switching('reset', {
+  summary: 'remove settings: categories return to the state that they inherit',
+  options: { all: ALL },
+  examples: ['rdcp reset DATABASE', "rdcp reset --all --reason 'incident over'"],
+});
+export const end = switching('end', {
+  summary: 'end what was switched for a while; permanent settings stay',
+  options: { all: ALL, id: { value: 'ID', help: 'only the activation with this id' } },
+  examples: [
+    'rdcp end DATABASE',
+    'rdcp end DATABASE --tenant acme',
+    'rdcp end --id 1f0c2e9ab34d',
+    "rdcp end --all --reason 'incident over'",
+  ],
+});
 
 /** `end` is a reset of temporary settings alone; `quieten` an enable with a level that takes lines away; `record` one that writes none. */
 type Verb = Exclude<ControlAction, 'status'> | 'end' | 'quieten' | 'record';
@@ -154,7 +156,7 @@ function switching(
   verb: Verb,
   { summary, options, notes = [], examples }: Pick<Command, 'summary' | 'options' | 'notes' | 'examples'>,
 ): Command {
-  return {
+  const command: Command = {
     summary,
     operands: 'all' in options ? '[name...]' : '<name...>',
     completes: 'categories',
@@ -162,7 +164,7 @@ function switching(
     notes: [...notes, NAMES],
     examples,
     run: async (terminal, values, operands) => {
-      const selection = selectionOf(verb, values, operands);
+      const selection = selectionOf(values, operands);
       const settings = settingsOf(verb, values);
       const access = accessOf(terminal, values);
       const client = clientOf(terminal, access);
@@ -192,6 +194,8 @@ function switching(
       return EXIT.partial;
     },
   };
+  // Of two services that share a store, the second would undo what the first has toggled.
+  return verb === 'toggle' ? command : ofServices(command);
 }
 
 /** Prints the document alone, so that it can go into a file; what it does goes to stderr. */
@@ -207,11 +211,8 @@ async function printed(
   // The processes that follow it may have other categories than the service that signs.
   if (patterns.length > 0) throw new UsageError(`--print needs names, not a pattern (${patterns.join(', ')})`);
   await assertKnowsOptions(client, 'signs no documents');
-  const answer = await client.control({
-    action: 'enable',
-    categories: names,
-    options: { ...settings, otelrdcp_sign: true },
-  });
+  const options = { ...settings, otelrdcp_sign: true as const };
+  const answer = await client.control({ action: 'enable', categories: names, options });
   const { otelrdcp_document: document } = answer;
   if (document === undefined) throw new Error('this service signed no document');
   present(terminal, values, answer, () => terminal.out(document.value));
@@ -221,9 +222,9 @@ async function printed(
 }
 
 /** `undefined` for every category. */
-function selectionOf(verb: Verb, values: Values, words: readonly string[]): Selection | undefined {
+function selectionOf(values: Values, words: readonly string[]): Selection | undefined {
   if (values.all !== true && values.id === undefined) {
-    if (words.length === 0) throw new UsageError(`${verb} needs at least one category name; see 'rdcp list'`);
+    if (words.length === 0) throw new UsageError(WHICH_CATEGORY);
     return parseSelection(words);
   }
   if (words.length > 0) {
@@ -234,42 +235,33 @@ function selectionOf(verb: Verb, values: Values, words: readonly string[]): Sele
 }
 
 function settingsOf(verb: Verb, values: Values): ControlOptions {
-  const reason = text(values, 'reason');
-  const budget = budgetOf(values);
-  const given = duration(values, 'for');
-  const { target, filter, when } = partOf(values);
-  const id = text(values, 'id');
   const records = verb === 'record';
+  const isPermanent = values.permanent === true;
+  if (isPermanent) assertMayLast(values, records);
+  const lasting = duration(values, 'for') ?? (isPermanent ? undefined : LEASES[verb]);
+  const budget = budgetOf(values);
+  const id = text(values, 'id');
   const level =
     verb === 'quieten' ? (oneOf(QUIET_LEVELS, values, 'above') ?? 'warn') : oneOf(LETTING_LEVELS, values, 'level');
-  const leased = verb === 'enable' || verb === 'toggle' || verb === 'quieten';
-  const usual = records ? RECORDING_LEASE : leased ? LEASE : undefined;
-  const lasting = given ?? (values.permanent === true ? undefined : usual);
-  const settings: ControlOptions = {
-    ...(lasting === undefined ? {} : { temporary: true, duration: lasting }),
-    ...(reason === undefined ? {} : { reason }),
-    ...controlOptionsOf({ target, filter, when, ...(budget && { budget }) }),
-    ...(budget === false && { otelrdcp_budget: false }),
-    ...(records && { otelrdcp_record: true as const }),
-    ...(records && values.permanent === true && { otelrdcp_permanent: true as const }),
-    ...(level !== undefined && { otelrdcp_level: level }),
-    ...(id !== undefined && { otelrdcp_id: id }),
+  return {
+    ...(lasting !== undefined && { temporary: true, duration: lasting }),
+    ...controlOptionsOf(partOf(values)),
+    ...given({ reason: text(values, 'reason'), otelrdcp_budget: budget, otelrdcp_level: level, otelrdcp_id: id }),
+    ...(records && { otelrdcp_record: true, ...(isPermanent && { otelrdcp_permanent: true }) }),
     ...(verb === 'end' && id === undefined && { otelrdcp_only: 'temporary' }),
     ...(values['dry-run'] === true && { otelrdcp_dryRun: true }),
   };
-  const needsEnd = OPTION_RULES.find(({ option, values, lasting }) => {
-    const value = settings[option];
-    const isAsked = value !== undefined && values?.includes(value) !== false;
-    return lasting !== undefined && isAsked && (!records || option === 'duration');
-  });
-  if (values.permanent === true && needsEnd !== undefined) {
-    const isTimeOrBudget = needsEnd.option === 'duration' || needsEnd.option === 'otelrdcp_budget';
-    const what = isTimeOrBudget
-      ? '--for, --rate, --calls, --bytes or --unlimited'
-      : 'what selects work, lines or processes';
-    throw new UsageError(`--permanent cannot be combined with ${what}`);
+}
+
+/** @throws {UsageError} for what needs an end. A recording may be of a part of the work, because it writes nothing. */
+function assertMayLast(values: Values, records: boolean): void {
+  const isGiven = (names: readonly string[]) => names.some((name) => values[name] !== undefined);
+  if (isGiven(['for', ...Object.keys(BUDGET)])) {
+    throw new UsageError('--permanent cannot be combined with --for, --rate, --calls, --bytes or --unlimited');
   }
-  return settings;
+  if (!records && isGiven(Object.keys({ ...SELECTION_OPTIONS, ...OUTCOME_OPTIONS }))) {
+    throw new UsageError('--permanent cannot be combined with what selects work, lines or processes');
+  }
 }
 
 function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
@@ -344,7 +336,7 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
     const changes = endedActivations(answer)
       ? answer.changes.filter(({ previousState, newState }) => previousState || newState)
       : answer.changes;
-    if (changes.length > 0) showChanges(terminal, changes, { wide, now });
+    if (changes.length > 0) terminal.table(...rowsOf(changes, columnsOf(wide, now)));
     for (const line of [...endings(answer, now), ...activationLines(answer, now)])
       terminal.show(terminal.paint(line, 'bold'));
     if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
@@ -362,19 +354,14 @@ function show(terminal: Terminal, values: Values, answer: ControlResponse, { pen
   if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
 
-function showChanges(
-  terminal: Terminal,
-  changes: ControlResponse['changes'],
-  { wide, now }: { readonly wide: boolean; readonly now: number },
-): void {
-  const columns = [
+function columnsOf(wide: boolean, now: number): Column<ChangeRecord>[] {
+  return [
     ['CATEGORY', ({ category }) => category],
     ['WAS', ({ previousState }) => state(stateOf({ enabled: previousState }))],
     ['NOW', ({ newState, otelrdcp_level: level }) => state(stateOf({ enabled: newState, level }))],
     ['FOR', ({ expiresAt }) => (expiresAt === undefined ? '-' : remaining(expiresAt, now))],
-    wide && ['UNTIL', ({ expiresAt }) => expiresAt ?? '-'],
-  ] satisfies Column<ChangeRecord>[];
-  terminal.table(...rowsOf(changes, columns));
+    wide && ['UNTIL', ({ expiresAt }) => (expiresAt === undefined ? '-' : localTime(expiresAt))],
+  ];
 }
 
 /** Sources whose loggers have levels. */

@@ -39,55 +39,43 @@ export const watch: Command = ofServicesUntilInterrupted({
           : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
     if (terminal.interactive && !terminal.repaints)
       terminal.note('Watching: one line for each change; Ctrl-C ends it.');
-    const actors = new Actors(client);
+    const actors = actorsOf(client);
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
     try {
       for await (const { categories: all, instances } of states) {
         // Once: a service that has restarted may register them later.
-        if (!known) {
-          assertKnown(
-            selection,
-            all.map(({ name }) => name),
-          );
-        }
+        const names = all.map(({ name }) => name);
+        if (!known) assertKnown(selection, names);
         known = true;
         const categories = all.filter(({ name }) => isSelected(selection, name));
-        view.show(categories, await actors.of(categories), partOfFleet(instances));
+        view.show(categories, await actors(categories), partOfFleet(instances));
       }
       return EXIT.done;
     } catch (error) {
       if (!interrupted.aborted) throw await withNearest(client, error);
       return EXIT.done;
-    } finally {
-      view.end();
     }
   },
 });
 
 /** The identity that switched each category, from the trail, which is read again after each change. */
-class Actors {
-  readonly #client: RdcpClient;
-  #known: ReadonlyMap<string, string> = new Map();
-  #seen = '';
-  #allowed = true;
-
-  constructor(client: RdcpClient) {
-    this.#client = client;
-  }
-
-  async of(categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> {
-    const seen = JSON.stringify(categories.map(mark));
-    if (!this.#allowed || seen === this.#seen) return this.#known;
-    this.#seen = seen;
+function actorsOf(client: RdcpClient) {
+  let known: ReadonlyMap<string, string> = new Map();
+  let seen = '';
+  let isAllowed = true;
+  return async (categories: readonly DiscoveredCategory[]): Promise<ReadonlyMap<string, string>> => {
+    const marks = categories.map(mark).join();
+    if (!isAllowed || marks === seen) return known;
+    seen = marks;
     try {
-      this.#known = whoSwitched((await this.#client.audit({ limit: 200 })).entries);
+      known = whoSwitched((await client.audit({ limit: 200 })).entries);
     } catch (error) {
       if (!isRdcpError(error)) throw error;
-      this.#allowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
+      isAllowed = error.code !== 'RDCP_FORBIDDEN' && error.code !== 'RDCP_NOT_FOUND';
     }
-    return this.#known;
-  }
+    return known;
+  };
 }
 
 function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
@@ -107,7 +95,6 @@ interface View {
   show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
   /** Called while the service does not answer. */
   lost(error: RdcpError): void;
-  end(): void;
 }
 
 interface Change {
@@ -143,7 +130,6 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
       if (!lost) terminal.note(`${message}; asking again until it answers.`);
       lost = true;
     },
-    end: () => undefined,
   };
 }
 
@@ -158,28 +144,17 @@ function sentence({ category, who }: Change, now: number): string {
 
 const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
 
-// ECMA-48: cursor up, erase below; DEC: hide and show the cursor, no line wrap.
-const HIDE = '\u001b[?25l\u001b[?7l';
-const SHOW = '\u001b[?25h\u001b[?7h';
-
 /** Paints over the lines before. Categories that are on come first; rows without room are counted. */
 function painting(terminal: Terminal, named: boolean): View {
   const { screen } = terminal;
   let painted: readonly string[] = [];
   let last: readonly string[] = [];
   const paint = (rows: readonly string[]) => {
-    const up = painted.length === 0 ? HIDE : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
-    screen.write(`${up}${rows.map((row) => `${row}\n`).join('')}`);
+    // ECMA-48: cursor up, erase below.
+    const over = painted.length === 0 ? '' : `\u001b[${height(painted, screen.columns)}A\r\u001b[J`;
+    screen.write(`${over}${rows.map((row) => `${row}\n`).join('')}`);
     painted = rows;
   };
-  const unsubscribe = terminal.suspension({
-    // The shell needs its cursor, and writes below the table.
-    stopped: () => screen.write(SHOW),
-    resumed: () => {
-      painted = [];
-      paint(last);
-    },
-  });
   return {
     show: (categories, who, counted) => {
       const room = Math.max(2, (screen.rows || 24) - 3 - Number(counted !== undefined));
@@ -197,13 +172,8 @@ function painting(terminal: Terminal, named: boolean): View {
       paint(last);
     },
     lost: ({ message }) => {
-      // The terminal does not wrap lines meanwhile, because each must be one row.
       const problem = folded(`${message}; asking again until it answers.`, screen.columns || 80);
       paint([...last, ...problem.map((line) => terminal.paint(line, 'red'))]);
-    },
-    end: () => {
-      unsubscribe();
-      if (painted.length > 0) screen.write(SHOW);
     },
   };
 }
