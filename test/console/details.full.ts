@@ -4,6 +4,7 @@ import { until } from '../support/until.ts';
 import { go, rowOf, signIn, waitForState } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
+import { talk } from './views.ts';
 
 browserTest('the list says who switched a category on for good, and why', async (t, browser) => {
   const service = await startService(t);
@@ -102,8 +103,7 @@ browserTest(
 browserTest('a forecast of several categories has a row for each', async (t, browser) => {
   const service = await startService(t);
   const cache = service.rdcp.category('CACHE');
-  const timer = setInterval(() => cache.debug('hit'), 20);
-  t.after(() => clearInterval(timer));
+  talk(t, 20, () => cache.debug('hit'));
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.admin);
   for (const name of ['CACHE', 'ORDERS']) await page.getByLabel(`Select ${name}`).check();

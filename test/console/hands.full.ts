@@ -131,7 +131,7 @@ browserTest('a change keeps its row in place and can be shown, tailed and undone
   await dialog.getByLabel('Work slower than').fill('2s');
   await dialog.getByLabel('Only work that fails').check();
   await assertAccessible(page, 'the fields for failures');
-  await dialog.getByRole('button', { name: /^Enable/ }).click();
+  await dialog.getByRole('button', { name: 'Record failures and work slower than 2s for 15 min' }).click();
   await rowOf(page, 'CACHE').getByText('only failures, work slower than 2s').waitFor();
   const activation = (await client.discovery()).categories.find(({ name }) => name === 'CACHE')?.otelrdcp_activations;
   assert.deepEqual(activation?.[0]?.when, { failed: true, slowerThan: '2s' });

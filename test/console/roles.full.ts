@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { talk } from './views.ts';
 
 // What each part of the page is to a reader of the screen, and what it says.
 
@@ -50,11 +51,10 @@ browserTest('the heads of columns sort, and say so', async (t, browser) => {
   const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
   await client.enable('ORDERS', { duration: '5m' });
   await client.enable('CACHE', { duration: '1h' });
-  const timer = setInterval(() => {
+  talk(t, 50, () => {
     for (let call = 0; call < 5; call += 1) orders.debug('an order');
     cache.debug('hit');
-  }, 50);
-  t.after(() => clearInterval(timer));
+  });
   const { page } = await openPage(t, browser, service.console);
   await signIn(page, KEYS.admin);
   const sortOf = (name: string) => page.getByRole('columnheader', { name }).getAttribute('aria-sort');

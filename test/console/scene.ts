@@ -7,7 +7,7 @@ import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { PROTOCOL, type Scope } from '../../src/wire/constants.ts';
 import { storeWithFleet } from '../support/made-up-fleet.ts';
-import { signIn, typeCredential } from './drive.ts';
+import { go, signIn, typeCredential } from './drive.ts';
 
 // A shop in an incident, for pictures of the console and for tests of how each of its states looks.
 
@@ -138,12 +138,6 @@ export interface State {
 }
 
 const asAlice = (page: Page) => signIn(page, keyOf('alice'));
-
-async function go(page: Page, hash: string): Promise<void> {
-  await page.evaluate((target) => {
-    location.hash = target;
-  }, hash);
-}
 
 async function toView(page: Page, hash: string, shows: string): Promise<void> {
   await asAlice(page);

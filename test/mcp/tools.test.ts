@@ -54,34 +54,6 @@ describe('tools for agents', () => {
     }
   });
 
-  it('lead from the question to the three lines, for one tenant and one user', async (t) => {
-    for (const mode of MODES) {
-      const client = await agentOf(t, shop, { mode });
-      const { categories } = await ask(client, 'list_categories', { pattern: 'ord*' });
-      assert.deepEqual(
-        categories.map((each: Record<string, unknown>) => [each.name, each.description, each.callsPerSecond]),
-        [['ORDERS', 'what becomes of an order', undefined]],
-      );
-      const { lines, ended } = await ask(client, 'collect_lines', {
-        categories: ['ORDERS'],
-        tenant: 'acme',
-        target: { match: { 'user.id': '42' } },
-        max_lines: 3,
-      });
-      assert.deepEqual(
-        lines.map((line: { message: string; tenant: string }) => [line.message, line.tenant]),
-        [
-          ['asked for', 'acme'],
-          ['over the credit limit', 'acme'],
-          ['refused', 'acme'],
-        ],
-      );
-      assert.equal(ended, 'max_lines');
-      const { on, scopes } = await ask(client, 'status');
-      assert.deepEqual([on, scopes], [[], ['admin']], 'nothing was switched');
-    }
-  });
-
   it('measure, with progress', async (t) => {
     const client = await agentOf(t, shop);
     const seen: number[] = [];

@@ -1,3 +1,4 @@
+import type { JSX } from 'preact';
 import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
@@ -5,6 +6,7 @@ import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
+import { SelectField, TextField } from '../parts/fields.tsx';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
@@ -58,7 +60,7 @@ export function AuditView() {
       {isIdle && !isComplete && (
         <>
           <div class="bar">
-            <Button onClick={() => void pages.more()}>Load older entries</Button>
+            <Button onClick={() => pages.more()}>Load older entries</Button>
             <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
           </div>
           <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
@@ -91,33 +93,27 @@ function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
 function AuditForm({ wanted }: { readonly wanted: Wanted }) {
   const id = useId();
   const onChange = (change: Wanted) => replaceQuery('audit', { ...wanted, ...change });
-  const field = (name: keyof Wanted, label: string, rest: Readonly<Record<string, unknown>> = {}) => (
-    <label>
-      {label}
-      <input
-        {...rest}
-        value={wanted[name] ?? ''}
-        autocomplete="off"
-        spellcheck={false}
-        onChange={(event) => onChange({ [name]: event.currentTarget.value })}
-      />
-    </label>
+  const field = (name: keyof Wanted, label: string, input: JSX.IntrinsicElements['input'] = {}) => (
+    <TextField
+      input={input}
+      label={label}
+      value={wanted[name] ?? ''}
+      tells="when left"
+      onText={(text) => onChange({ [name]: text })}
+    />
   );
   const choice = (name: 'action' | 'outcome', label: string, values: readonly string[]) => (
-    <label>
-      {label}
-      <select value={wanted[name] ?? ''} onChange={(event) => onChange({ [name]: event.currentTarget.value })}>
-        <option value="">any</option>
-        {values.map((value) => (
-          <option key={value}>{value}</option>
-        ))}
-      </select>
-    </label>
+    <SelectField
+      label={label}
+      value={wanted[name] ?? ''}
+      options={[['', 'any'], ...values.map((value) => [value, value] as const)]}
+      onChoose={(value) => onChange({ [name]: value })}
+    />
   );
   return (
     <search class="audit-form">
-      {field('category', 'Category', { list: `${id}-categories` })}
-      <datalist id={`${id}-categories`}>
+      {field('category', 'Category', { list: id })}
+      <datalist id={id}>
         {[...(state.categories.value?.keys() ?? [])].map((name) => (
           <option key={name} value={name} />
         ))}

@@ -1,11 +1,8 @@
-import { useState } from 'preact/hooks';
-import type { ControlCommand } from '../../../client.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { randomId } from '../../client/random-id.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { wholeNumber } from '../parts/format.ts';
@@ -15,8 +12,7 @@ import { Fields, Table } from '../parts/tables.tsx';
 import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { receiptOf } from '../state/change.ts';
-import { isForEverybody } from '../state/intents.ts';
+import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
 import { EntryTable } from './audit/entry-table.tsx';
@@ -36,10 +32,7 @@ export function CategoryView({ name }: { readonly name: string }) {
   const intents = category === undefined ? [] : connection.offers(category);
   useShortcuts({
     ...Object.fromEntries(
-      intents.map(([intent]) => [
-        intent === 'enable' || intent === 'extend' ? 'e' : 'd',
-        () => connection.ask(intent, [name]),
-      ]),
+      intents.map(([intent]) => [isEnding(intent) ? 'd' : 'e', () => connection.ask(intent, [name])]),
     ),
     ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
     Escape: () => location.assign(href('categories')),
@@ -145,17 +138,16 @@ function Parts({ category }: { readonly category: DiscoveredCategory }) {
     <section aria-label="On for">
       <h2>On for</h2>
       <Table
-        caption="Tenants and work that it is on or recorded for"
-        head={['For whom', 'Time left', 'Who and why', 'Action']}
-        rows={parts.map((part) => [
-          part.activation ?? part.whom,
-          [
-            part.expiresAt === undefined ? 'permanent' : <TimeLeft until={part.expiresAt} />,
-            <Who control={part.control} />,
+        label="Tenants and work that it is on or recorded for"
+        items={parts}
+        keyOf={({ activation, whom }) => activation ?? whom}
+        columns={{
+          'For whom': ({ whom }) => <Text value={whom} />,
+          'Time left': ({ expiresAt }) => (expiresAt === undefined ? 'permanent' : <TimeLeft until={expiresAt} />),
+          'Who and why': ({ control }) => <Who control={control} />,
+          Action: (part) =>
             connection.mayChange('end', category.name) && <EndButton category={category.name} part={part} />,
-          ],
-        ])}
-        nameOf={(key) => <Text value={parts.find((part) => (part.activation ?? part.whom) === key)?.whom ?? key} />}
+        }}
       />
       {more > 0 && <p class="muted">and {counted(more, 'more tenant', 'more tenants')}</p>}
     </section>
@@ -163,35 +155,14 @@ function Parts({ category }: { readonly category: DiscoveredCategory }) {
 }
 
 /** Ends an activation, in all its categories, at once. A tenant's setting asks first, as for everybody. */
-function EndButton({
-  category,
-  part: { whom, tenant, activation, expiresAt },
-}: {
-  readonly category: string;
-  readonly part: Part;
-}) {
-  const [busy, setBusy] = useState(false);
-  const end = async (id: string) => {
-    setBusy(true);
-    try {
-      const command: ControlCommand = { action: 'disable', categories: [category], options: { otelrdcp_id: id } };
-      const answer = await connection.change(command, tenant, randomId());
-      connection.showReceipt(receiptOf(answer, '', (id) => connection.processName(id)));
-    } catch (error) {
-      connection.showProblem(error);
-      setBusy(false);
-    }
-  };
+function EndButton({ category, part }: { readonly category: string; readonly part: Part }) {
+  const { whom, tenant, activation, expiresAt } = part;
+  const end = () =>
+    activation === undefined
+      ? connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant)
+      : connection.make({ action: 'disable', categories: [category], options: { otelrdcp_id: activation } }, tenant);
   return (
-    <Button
-      kind="danger"
-      aria-label={`End for ${whom}`}
-      busy={busy}
-      onClick={() => {
-        if (activation === undefined) connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant);
-        else if (!busy) void end(activation);
-      }}
-    >
+    <Button kind="danger" aria-label={`End for ${whom}`} onClick={end}>
       {activation === undefined ? 'End…' : 'End'}
     </Button>
   );
@@ -205,30 +176,26 @@ const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> =
 };
 
 function Actions({ category }: { readonly category: DiscoveredCategory }) {
-  const { name } = category;
-  const tenant = connection.shownTenant;
-  const isOwn =
-    category.otelrdcp_origin !== 'default' &&
-    !category.temporary &&
-    (tenant === undefined || !isForEverybody(category, tenant));
+  const { name, otelrdcp_origin: origin, temporary } = category;
+  const offers = connection.offers(category);
+  const isSet = origin !== 'default' && !temporary && isOwn(category, connection.shownTenant);
+  const removing: Intent = offers.some(([intent]) => intent === 'off') ? 'disable' : 'reset';
+  const others: readonly Intent[] = isSet ? ['toggle', removing] : ['toggle'];
+  const more = others.filter((intent) => connection.mayChange(intent, name));
+  const why = connection.whyNot(name);
   return (
     <div class="bar">
-      {connection.offers(category).map(([intent, text], at) => (
+      {[...offers, ...more.map((intent) => [intent, `${VERBS[intent]}…`] as const)].map(([intent, text], at) => (
         <Button
           key={intent}
-          kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          kind={isEnding(intent) ? 'danger' : at === 0 ? 'primary' : 'plain'}
           onClick={() => connection.ask(intent, [name])}
         >
           {text}
         </Button>
       ))}
-      {connection.mayChange('toggle', name) && (
-        <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
-      )}
-      {isOwn && connection.mayChange('reset', name) && (
-        <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
-      )}
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
+      {why !== undefined && <span class="muted">{why}</span>}
     </div>
   );
 }

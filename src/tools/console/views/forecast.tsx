@@ -112,12 +112,15 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
     <>
       {forecasts.length > 1 && (
         <Table
-          caption="Forecast by category"
-          head={['Category', 'Lines/s', 'Text/s', 'Dropped/s']}
-          rows={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => [
-            name,
-            [shortNumber(callsPerSecond.value), shortBytes(bytesPerSecond.value), shortNumber(droppedByBudget.value)],
-          ])}
+          label="Forecast by category"
+          items={Object.entries(categories)}
+          keyOf={([name]) => name}
+          columns={{
+            Category: ([name]) => name,
+            'Lines/s': ([, { callsPerSecond }]) => shortNumber(callsPerSecond.value),
+            'Text/s': ([, { bytesPerSecond }]) => shortBytes(bytesPerSecond.value),
+            'Dropped/s': ([, { droppedByBudget }]) => shortNumber(droppedByBudget.value),
+          }}
         />
       )}
       <Fields

@@ -5,7 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { roughSpan } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Text } from '../parts/text.tsx';
-import { Time } from '../parts/time.tsx';
+import { Ago, Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 
 const REFRESH_MS = 5000;
@@ -44,9 +44,7 @@ export function HealthView() {
         <Button busy={isLoading} onClick={refresh}>
           Check now
         </Button>
-        {at !== undefined && (
-          <span class="muted">{now.value - at < 1500 ? 'just now' : `${roughSpan(now.value - at)} ago`}</span>
-        )}
+        <span class="muted">{at !== undefined && <Ago at={at} />}</span>
       </header>
       {problem && <Notice problem={problem} onRetry={refresh} />}
       {checks.length === 0 ? (

@@ -6,8 +6,6 @@ import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';
 
 /** Entries of one page. */
 const PAGE = 200;
-/** Pages that are read in a row while the page's own filters find nothing new. */
-const MAX_SEARCHED_PAGES = 10;
 
 interface AuditPagesParts {
   readonly fetch: (filter: AuditFilter, signal: AbortSignal) => Promise<AuditResponse>;
@@ -21,7 +19,6 @@ interface AuditPagesParts {
 export class AuditPages {
   readonly #parts: AuditPagesParts;
   readonly #wanted: Wanted;
-  readonly #isWanted: (entry: AuditEntry) => boolean;
   readonly #check: ChainCheck | undefined;
   readonly #controller = new AbortController();
   /** Everything that was loaded, newest first, also what the page's own filters leave out. */
@@ -38,7 +35,6 @@ export class AuditPages {
 
   constructor(wanted: Wanted, parts: AuditPagesParts) {
     this.#wanted = wanted;
-    this.#isWanted = isWanted(wanted);
     this.#parts = parts;
     this.#check = parts.digest && new ChainCheck(parts.digest);
   }
@@ -52,29 +48,23 @@ export class AuditPages {
     this.#controller.abort();
   }
 
-  /** Loads the next page, and further ones until the page's own filters have found something. */
+  /** Loads the next older page. */
   async more(): Promise<void> {
-    if (this.isLoading || this.isComplete) return;
-    const before = this.entries.length;
-    await this.#load(async () => {
-      for (let pages = 0; pages < MAX_SEARCHED_PAGES && !this.isComplete; pages++) {
-        const page = await this.#page(this.#next);
-        this.#end(page);
-        this.#take(merged(this.#loaded, page.entries, 'after'));
-        this.#hasPage = true;
-        this.add(this.#live);
-        if (this.entries.length > before) return;
-      }
+    if (this.isComplete) return;
+    await this.#load(this.#next, (page) => {
+      this.#hasPage = true;
+      this.#end(page);
+      this.#take(merged(this.#loaded, page.entries));
+      this.add(this.#live);
     });
   }
 
   /** Loads newer entries after a lost connection, whose events are not sent again. */
   async refresh(): Promise<void> {
-    if (this.isLoading) return;
-    await this.#load(async () => {
-      const page = await this.#page(undefined);
-      if (this.#loaded.length > 0 && overlaps(this.#loaded, page.entries)) {
-        this.#take(merged(this.#loaded, page.entries, 'before'));
+    await this.#load(undefined, (page) => {
+      const known = new Set(this.#loaded.map(({ id }) => id));
+      if (page.entries.some(({ id }) => known.has(id))) {
+        this.#take(merged(page.entries, this.#loaded));
         return;
       }
       this.#end(page);
@@ -88,13 +78,7 @@ export class AuditPages {
     // They come before the newest page, which may have them already.
     if (!this.#hasPage) return;
     const { who: _, text: __, ...asked } = this.#wanted;
-    const all = merged(this.#loaded, live.filter(isWanted(asked)), 'before');
-    if (all !== this.#loaded) this.#take(all);
-  }
-
-  #page(cursor: string | undefined): Promise<AuditResponse> {
-    const filter = { ...serverFilter(this.#wanted), limit: PAGE, ...(cursor !== undefined && { cursor }) };
-    return this.#parts.fetch(filter, this.#controller.signal);
+    this.#take(merged(live.filter(isWanted(asked)), this.#loaded));
   }
 
   /** Notes where the next older page begins. */
@@ -104,8 +88,9 @@ export class AuditPages {
   }
 
   #take(loaded: readonly AuditEntry[]): void {
+    if (this.#loaded.length === loaded.length && this.#loaded[0] === loaded[0]) return;
     this.#loaded = loaded;
-    this.entries = loaded.filter(this.#isWanted);
+    this.entries = loaded.filter(isWanted(this.#wanted));
     this.#parts.changed();
     void this.#check?.add(loaded).then((chain) => {
       this.chain = chain;
@@ -113,12 +98,14 @@ export class AuditPages {
     });
   }
 
-  async #load(run: () => Promise<void>): Promise<void> {
+  async #load(cursor: string | undefined, take: (page: AuditResponse) => void): Promise<void> {
+    if (this.isLoading) return;
     this.isLoading = true;
     this.problem = undefined;
     this.#parts.changed();
     try {
-      await run();
+      const filter = { ...serverFilter(this.#wanted), limit: PAGE, ...(cursor !== undefined && { cursor }) };
+      take(await this.#parts.fetch(filter, this.#controller.signal));
     } catch (error) {
       if (!this.#controller.signal.aborted) this.problem = this.#parts.problemOf(error);
     } finally {
@@ -128,20 +115,8 @@ export class AuditPages {
   }
 }
 
-/** Puts entries before or behind those that are known, each once. */
-function merged(
-  known: readonly AuditEntry[],
-  more: readonly AuditEntry[],
-  where: 'before' | 'after',
-): readonly AuditEntry[] {
-  const ids = new Set(known.map(({ id }) => id));
-  const fresh = more.filter(({ id }) => !ids.has(id));
-  if (fresh.length === 0) return known;
-  return where === 'before' ? [...fresh, ...known] : [...known, ...fresh];
-}
-
-/** Whether nothing lies between the known entries and newer ones. */
-function overlaps(known: readonly AuditEntry[], newer: readonly AuditEntry[]): boolean {
-  const ids = new Set(known.map(({ id }) => id));
-  return newer.some(({ id }) => ids.has(id));
+/** Newer and older entries, each once, where the older ones have it. */
+function merged(newer: readonly AuditEntry[], older: readonly AuditEntry[]): readonly AuditEntry[] {
+  const ids = new Set(older.map(({ id }) => id));
+  return [...newer.filter(({ id }) => !ids.has(id)), ...older];
 }

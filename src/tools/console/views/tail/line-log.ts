@@ -1,7 +1,7 @@
 import { attributesText, recordedOf } from '../../../../wire/line-text.ts';
 import type { TailLine } from '../../../../wire/streams.ts';
 import { counted } from '../../../../wire/words/count.ts';
-import { dayTime } from '../../parts/format.ts';
+import { exactTime } from '../../parts/format.ts';
 import type { Filter } from './filter.ts';
 import type { LineRow, Row } from './row.ts';
 
@@ -66,8 +66,7 @@ export class LineLog {
     this.lines += 1;
     const { line, work } = recordedOf(received);
     const at = Date.parse(line.timestamp);
-    const date = new Date(at);
-    const clock = `${dayTime(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+    const clock = exactTime(new Date(at));
     const attributes = attributesText(line.attributes);
     this.#take({ id: this.#nextId++, kind: 'line', line, at, clock, process, attributes, work });
   }

@@ -2,16 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../../wire/words/count.ts';
 import { Button } from '../../parts/button.tsx';
-import { dayTime, printable } from '../../parts/format.ts';
+import { exactTime, printable } from '../../parts/format.ts';
 import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
 import { durationOf } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
 import type { GroupRow, LineRow, Row } from './row.ts';
+import { tail, version } from './running-tail.ts';
 
 interface LogListProps {
-  /** Replaced or appended to; `version` changes with it. */
   readonly rows: readonly Row[];
-  readonly version: number;
   readonly filter: Filter | undefined;
   /** Id of the row that is chosen. */
   readonly selected: number | undefined;
@@ -26,19 +25,16 @@ interface LogListProps {
   readonly onTerm: (term: string) => void;
   readonly follow: boolean;
   readonly onFollow: (follow: boolean) => void;
-  readonly numberOf: (process: string) => number;
   /** Whether screen readers read new lines. */
   readonly live: boolean;
 }
 
-/** How many colours processes have. */
-const COLOURS = 6;
 /** Characters of a message that a row shows. */
 const MOST = 400;
 
 /** The lines, newest at the bottom. Only visible rows are drawn, and they keep their place. */
 export function LogList(props: LogListProps) {
-  const { rows, version, filter, selected, follow, onFollow, live } = props;
+  const { rows, filter, selected, follow, onFollow, live } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const probe = useRef<HTMLDivElement>(null);
   const anchor = useRef<ReturnType<typeof anchorAt>>(undefined);
@@ -63,7 +59,7 @@ export function LogList(props: LogListProps) {
     if (follow) element.scrollTop = element.scrollHeight;
     else if (kept !== undefined) element.scrollTop = placeOf(rows, kept.id) * rowHeight + kept.offset;
     setTop(element.scrollTop);
-  }, [version, rows.length, follow, height, rowHeight]);
+  }, [version.value, rows.length, follow, height, rowHeight]);
   // Details beside or below the list leave the chosen line in sight.
   useLayoutEffect(() => {
     if (selected !== undefined && !follow && rows.some(({ id }) => id === selected)) {
@@ -143,7 +139,7 @@ export function LogList(props: LogListProps) {
               filter={filter}
               isSelected={row.id === selected}
               columns={props.columns}
-              colour={props.numberOf(row.line.instance) % COLOURS}
+              process={[...tail.processes.keys()].indexOf(row.line.instance)}
               onSelect={props.onSelect}
               onTerm={props.onTerm}
             />
@@ -185,26 +181,28 @@ interface LineProps {
   readonly filter: Filter | undefined;
   readonly isSelected: boolean;
   readonly columns: readonly string[];
-  readonly colour: number;
+  /** Number of its process, which has a colour of its own. */
+  readonly process: number;
   readonly onSelect: (row: LineRow) => void;
   readonly onTerm: (term: string) => void;
 }
 
 /** Drawn once: a flood draws only the new ones. */
-function Line({ row, filter, isSelected, columns, colour, onSelect, onTerm }: LineProps) {
+function Line({ row, filter, isSelected, columns, process, onSelect, onTerm }: LineProps) {
   return useMemo(() => {
-    const { line, attributes, process, clock, times } = row;
+    const { line, attributes, clock, times } = row;
     return (
       // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
       <div
         id={`line-${row.id}`}
-        class={`log-row process-${colour}`}
+        class={`log-row ${'exception.type' in line.attributes ? 'failed' : ''}`}
+        style={{ borderColor: `hsl(${process * 137} 60% 55%)` }}
         role="option"
         aria-selected={isSelected}
         onClick={() => onSelect(row)}
       >
         <LineTime at={line.timestamp} clock={clock} />
-        <span class="process">{process}</span>
+        <span class="process">{row.process}</span>
         <span class="category">{line.category}</span>
         {columns.map((name) => (
           <span key={name} class="column" title={name}>
@@ -246,11 +244,13 @@ interface GroupProps {
   readonly onToggle: () => void;
 }
 
-/** A trace or a piece of work that failed: how long it took, and how many lines it has. */
+/** A trace or a piece of work that failed: how many lines it has, how long it took, and what it said last. */
 function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps) {
   const [first] = lines;
-  if (first === undefined) return null;
-  const { line, work, clock } = first;
+  const last = lines.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const { line, clock } = first;
+  const work = lines.find((each) => each.work !== undefined)?.work;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
     <div
@@ -273,7 +273,7 @@ function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps)
         {line.tenant !== undefined && <bdi class="tenant"> {line.tenant}</bdi>}
         <span class="attributes">
           {' '}
-          <Marked value={line.message} filter={undefined} />
+          <Marked value={last.line.message} filter={undefined} />
         </span>
       </span>
     </div>
@@ -293,7 +293,7 @@ function LineTime({ at, clock }: { readonly at: string; readonly clock: string }
 function NoteRow({ text, isWarning, at }: Extract<Row, { kind: 'note' }>) {
   return (
     <div class={`log-row note ${isWarning ? 'warning' : ''}`} role="option" aria-disabled="true" aria-selected={false}>
-      <span class="time">{dayTime(new Date(at))}</span>
+      <span class="time">{exactTime(new Date(at)).slice(0, 8)}</span>
       <bdi>{text}</bdi>
     </div>
   );
