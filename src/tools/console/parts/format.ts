@@ -8,11 +8,6 @@ export function shortNumber(value: number): string {
   return COMPACT.format(value);
 }
 
-/** With commas between thousands. */
-export function wholeNumber(value: number): string {
-  return Math.round(value).toLocaleString('en');
-}
-
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
 export function shortBytes(bytes: number): string {

@@ -5,7 +5,6 @@ import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { wholeNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
@@ -59,7 +58,7 @@ export function CategoryView({ name }: { readonly name: string }) {
 
 function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
-  const { otelrdcp_control: control } = category;
+  const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
   return (
     <>
       <div class="bar">
@@ -100,16 +99,16 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
           'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
           Default: capitalized(settingText({ enabled: byDefault })),
           Calls:
-            isCounted(category) || metrics.callsTotal > 0 ? `${wholeNumber(metrics.callsTotal)} since the start` : '-',
+            isCounted(category) || metrics.callsTotal > 0
+              ? `${metrics.callsTotal.toLocaleString('en')} since the start`
+              : '-',
           Budget: enabled && (
             <>
               {category.otelrdcp_budget === false && 'no limit '}
               <Budget category={category} />
             </>
           ),
-          'Recording failures':
-            category.otelrdcp_recorder &&
-            `${wholeNumber(category.otelrdcp_recorder.written)} lines written, ${wholeNumber(category.otelrdcp_recorder.forgotten)} of work that ended well, ${wholeNumber(category.otelrdcp_recorder.cut)} beyond a limit`,
+          'Recording failures': recorder && recorderText(recorder),
           Source:
             source === undefined ? (
               'the service itself'
@@ -127,6 +126,11 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       {connection.can('admin') && <CategoryHistory category={name} />}
     </>
   );
+}
+
+function recorderText({ written, forgotten, cut }: NonNullable<DiscoveredCategory['otelrdcp_recorder']>): string {
+  const [lines, well, beyond] = [written, forgotten, cut].map((count) => count.toLocaleString('en'));
+  return `${lines} lines written, ${well} of work that ended well, ${beyond} beyond a limit`;
 }
 
 /** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
