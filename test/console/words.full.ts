@@ -3,6 +3,7 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import { go, rowOf, signIn } from './drive.ts';
+import { openScene, keyOf as sceneKeyOf } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
 import { NOTES, openView, ROWS, talk } from './views.ts';
 
@@ -64,6 +65,20 @@ browserTest('the dialog begins with the common cases, and its button says what w
   const entry = page.getByRole('row', { name: /ORDERS/ });
   await entry.getByRole('cell', { name: 'failures' }).waitFor();
   await entry.getByRole('button', { name: 'record' }).waitFor();
+});
+
+browserTest('a trace of which a filter finds one line stays whole, under its outcome', async (t, browser) => {
+  const scene = await openScene();
+  t.after(() => scene.close());
+  const { page } = await openPage(t, browser, scene.console);
+  await signIn(page, sceneKeyOf('alice'));
+  await go(page, '#/tail?categories=DATABASE,ORDERS,PAYMENTS_CARD&trace=true&filter=refused');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+  scene.speak();
+  const group = page.locator('.log-row.group', { hasText: /trace \w+ · 4 lines · .* refused/ });
+  await group.click();
+  await page.locator(ROWS).filter({ hasText: 'over the limit' }).waitFor();
 });
 
 browserTest('a limited key sees its limits, and asks for an approval knowingly', async (t, browser) => {

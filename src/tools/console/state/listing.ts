@@ -54,7 +54,8 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
       matchesWords(searchedText(category), listing.search),
   );
   found.sort(orderBy(listing.sorting, rateOf));
-  if (listing.grouping === 'none') return found.map(rowOf);
+  // What is called most is looked for in all of them.
+  if (listing.grouping === 'none' || listing.sorting === 'calls') return found.map(rowOf);
   const titleOf = listing.grouping === 'source' ? sourceOf : prefixTitles(found);
   return [
     ...Map.groupBy(found, (category) => (isSwitchedOn(category) || isPartlyOn(category) ? ON_NOW : titleOf(category))),
