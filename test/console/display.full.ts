@@ -4,7 +4,7 @@ import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go, signIn } from './drive.ts';
 import { accessibilityFindings, browserTest, KEYS, openPage, startService } from './support.ts';
-import { ROWS, talk } from './views.ts';
+import { openView, ROWS, talk } from './views.ts';
 
 // How the page shows on other screens, with the settings that people need, and to readers of the screen.
 
@@ -28,10 +28,9 @@ const SCREENS = {
 
 for (const [screen, options] of Object.entries(SCREENS)) {
   browserTest(`on ${screen} no view and no dialog needs scrolling sideways`, async (t, browser) => {
-    const service = await startService(t, {
+    const { client, ...service } = await startService(t, {
       tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' } } },
     });
-    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
     await client.enable('CACHE', { duration: '10m', reason: 'a reason that is rather long, for a row that is not' });
     await client.enable('ORDERS', { temporary: false, reason: 'w'.repeat(400) });
     const cache = service.rdcp.category('CACHE');
@@ -144,13 +143,11 @@ browserTest('with reduced motion nothing moves by itself', async (t, browser) =>
 });
 
 browserTest('a flood of calls and lines is no chatter to readers of the screen', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   await client.enable('CACHE', { duration: '10m', reason: 'traffic' });
   const cache = service.rdcp.category('CACHE');
   talk(t, 20, () => cache.debug('hit'));
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.locator('[data-name=CACHE] .rate', { hasNotText: /^0\/s/ }).waitFor();
   assert.deepEqual(await spoken(page, 5_000), [], 'the list says nothing of its own');
   await go(page, '#/tail?categories=CACHE');

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { createRdcpClient } from '../../src/client.ts';
 import { rowOf, signIn, typeCredential } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
-import { talk } from './views.ts';
+import { openView, talk } from './views.ts';
 
 browserTest('the drill by mouse: from a wrong key to the lines of one category, and off again', async (t, browser) => {
   const service = await startService(t);
@@ -125,8 +124,7 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
 
 browserTest('a permanent change needs a second step', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.operator);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.operator });
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Permanent', { exact: true }).click();
@@ -143,12 +141,10 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
 });
 
 browserTest('a temporary control is extended, and a permanent one is reset', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
   await client.enable('ORDERS', { temporary: false, reason: 'counting differs' });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   const button = (name: string, action: string) => rowOf(page, name).getByRole('button', { name: `${action} ${name}` });
   await button('CACHE', 'Extend').click();
   const dialog = page.getByRole('dialog', { name: 'Extend CACHE' });
@@ -174,8 +170,7 @@ browserTest('a temporary control is extended, and a permanent one is reset', asy
 
 browserTest('changes that the credential may not make are not offered', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.reader);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
   await rowOf(page, 'CACHE').waitFor();
   assert.equal(await page.getByRole('button', { name: /Enable|Disable/ }).count(), 0);
   assert.equal(await page.getByRole('checkbox').count(), 0);
@@ -194,8 +189,7 @@ browserTest(
   'refusals and failures each name the next step, and the same change has the same request id',
   async (t, browser) => {
     const service = await startService(t);
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     await page.getByRole('button', { name: 'Enable CACHE' }).click();
     const dialog = page.getByRole('dialog');
     const ids: (string | undefined)[] = [];
@@ -235,8 +229,7 @@ browserTest('text of the service is text, however it looks', async (t, browser) 
 browserTest('1,000 categories: few rows are drawn, wherever the page is scrolled to', async (t, browser) => {
   const categories = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`P${at % 40}_C${at}`, {}]));
   const service = await startService(t, { categories });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.getByText(/1,0\d\d categories/).waitFor();
   for (let step = 0; step < 20; step++) {
     await page.mouse.wheel(0, 3000);

@@ -10,6 +10,7 @@ import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { until } from '../support/until.ts';
 import { enable, rowOf, signIn, typeCredential, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { openView } from './views.ts';
 
 const tokens = {
   issuer: 'https://service.example/',
@@ -78,8 +79,7 @@ browserTest(
     const service = await startService(t, {
       security: { level: 'standard', tokens: { ...tokens, accessTokenSeconds: 3, refreshTokenSeconds: 5 } },
     });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     await page.getByRole('button', { name: 'Enable DATABASE' }).click();
     await page.getByLabel('Reason').fill('typed before');
     await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
@@ -94,8 +94,7 @@ browserTest(
 
 browserTest('a key that is revoked in the middle is not believed any more, within seconds', async (t, browser) => {
   const { service, revoke } = await withRevocableKey(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.operator);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.operator });
   revoke();
   await page.locator('dialog #credential').waitFor();
   await typeCredential(page, KEYS.operator);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
-import { createRdcpClient } from '../../src/client.ts';
-import { go, rowOf, signIn } from './drive.ts';
+import { go, rowOf } from './drive.ts';
 import { openScene, keyOf as sceneKeyOf } from './scene.ts';
-import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { assertAccessible, browserTest, KEY_RECORDS, startService } from './support.ts';
 import { NOTES, openView, ROWS, talk } from './views.ts';
 
 // The page says what is meant before and after: for whom, what a button will do, why something is missing.
@@ -41,10 +40,8 @@ browserTest(
 );
 
 browserTest('the dialog begins with the common cases, and its button says what will happen', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { client, ...service } = await startService(t);
+  const { page } = await openView(t, browser, service.console);
   await page.getByRole('button', { name: 'Enable ORDERS' }).click();
   const dialog = page.getByRole('dialog');
   const says = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor();
@@ -70,8 +67,7 @@ browserTest('the dialog begins with the common cases, and its button says what w
 browserTest('a trace of which a filter finds one line stays whole, under its outcome', async (t, browser) => {
   const scene = await openScene();
   t.after(() => scene.close());
-  const { page } = await openPage(t, browser, scene.console);
-  await signIn(page, sceneKeyOf('alice'));
+  const { page } = await openView(t, browser, scene.console, { key: sceneKeyOf('alice') });
   await go(page, '#/tail?categories=DATABASE,ORDERS,PAYMENTS_CARD&trace=true&filter=refused');
   await page.getByRole('button', { name: 'Start' }).click();
   await page.locator('#view').getByText('Live', { exact: true }).waitFor();
@@ -89,8 +85,7 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
   });
   const apiKeys = [...KEY_RECORDS, limited('agent', {}), limited('trainee', { approval: true })];
   const service = await startService(t, { security: { apiKeys } });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, keyOf('agent'));
+  const { page } = await openView(t, browser, service.console, { key: keyOf('agent') });
   await page.locator('header .menu summary').click();
   await page.locator('.menu-body').getByText('ORD*: enable, reset, for at most 15m').waitFor();
   await go(page, '#/categories/CACHE');
@@ -100,8 +95,7 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
   await page.getByRole('dialog').getByText('Limit its output').waitFor();
   assert.equal(await page.getByRole('button', { name: /Forecast/ }).count(), 0, 'it would be refused');
 
-  const { page: other } = await openPage(t, browser, service.console);
-  await signIn(other, keyOf('trainee'));
+  const { page: other } = await openView(t, browser, service.console, { key: keyOf('trainee') });
   await other.getByRole('button', { name: 'Enable CACHE' }).click();
   await other.getByText('another user has to approve it').waitFor();
   await assertAccessible(other, 'a change that has to be approved');
@@ -113,10 +107,8 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
 browserTest(
   'what was left on for good is turned off in two clicks; what is not counted is no 0',
   async (t, browser) => {
-    const service = await startService(t);
-    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { client, ...service } = await startService(t);
+    const { page } = await openView(t, browser, service.console);
     await page.locator('.summary').getByText('- calls/s').waitFor();
     await client.enable('CACHE', { temporary: false, reason: 'forgotten' });
     await rowOf(page, 'CACHE')
