@@ -89,16 +89,13 @@ export class Connection {
     return this.session?.otelrdcp_console?.tail !== undefined && isAllowed('tail', undefined, this.session);
   }
 
-  /** Longest time of a temporary control, and of a tail, in seconds. */
-  get maxSeconds(): number {
+  /** Longest time of a tail, of a temporary control, or of a recording, in seconds. */
+  maxSeconds({ record = false } = {}): number {
     const most = this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
-    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
-  }
-
-  /** Longest time that something may be recorded, in seconds. */
-  get maxRecordedSeconds(): number {
-    const most = Math.max(this.session?.otelrdcp_console?.maxDurationSeconds ?? 0, RECORDING_SECONDS);
-    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
+    return Math.min(
+      record ? Math.max(most, RECORDING_SECONDS) : most,
+      longestAllowed(this.session ?? {}) ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   /** Whether the credential may switch something for good. */

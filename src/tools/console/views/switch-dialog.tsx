@@ -48,7 +48,7 @@ const CASES = [
 /** Asks for whom, how long and why, offers a forecast, and sends the change. */
 export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
   const [record, setRecord] = useState(false);
-  const maxSeconds = record ? connection.maxRecordedSeconds : connection.maxSeconds;
+  const maxSeconds = connection.maxSeconds({ record });
   const [tenant, setTenant] = useState(proposed);
   const atMost = (time: string) => ((parseDuration(time) ?? 0) <= maxSeconds ? time : formatDuration(maxSeconds));
   const [time, setTime] = useState(atMost(PROPOSED));

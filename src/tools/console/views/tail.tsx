@@ -31,7 +31,6 @@ import {
   keeps,
   nameOf,
   selected,
-  settingsOf,
   startTail,
   tail,
   version,
@@ -135,7 +134,7 @@ function Setup({ checked, onStart, onRestart }: SetupProps) {
   const read = readPart(part);
   const times = (name: string, offered: readonly string[], usual: string, text = '') =>
     [...new Set([...offered, query.get(name) ?? usual])]
-      .filter((each) => each !== '' && (parseDuration(each) ?? 0) <= connection.maxSeconds)
+      .filter((each) => each !== '' && (parseDuration(each) ?? 0) <= connection.maxSeconds())
       .map((each) => [each, `${exactSpan(parseDuration(each) ?? 0)}${text}`] as const);
   const form = (
     <form
@@ -307,7 +306,6 @@ function Lines({ search, filter }: LinesProps) {
         <LogList
           rows={rows}
           filter={filter}
-          selected={selected.value?.id}
           columns={columns}
           wrap={wrap}
           onSelect={(row) => {
@@ -321,10 +319,6 @@ function Lines({ search, filter }: LinesProps) {
             setOpen(next);
           }}
           onTerm={addTerm}
-          follow={follow.value}
-          onFollow={(follows) => {
-            follow.value = follows;
-          }}
           live={tail.isQuiet}
         />
       </div>
@@ -336,6 +330,7 @@ function Lines({ search, filter }: LinesProps) {
 function ViewMenu() {
   const { query } = route.value;
   const { settings } = tail;
+  const command = rdcpCommand(settings);
   const lines = () => tail.log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
   const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
   const toggle = (name: string, title: string) => (
@@ -360,7 +355,9 @@ function ViewMenu() {
       />
       <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
       <Button onClick={() => download(fileName(settings.categories, Date.now()), ndjson(lines()))}>Download</Button>
-      <CopyCommands />
+      {command !== undefined && <CopyButton label="Copy as rdcp command" text={() => command} />}
+      <CopyButton label="Copy as curl" text={() => curlCommand(settings, new URL('../v1/tail', location.href).href)} />
+      <CopyButton label="Copy link" text={() => location.href} />
       {!tail.isRunning && <Button onClick={closeTail}>Close the tail</Button>}
     </Menu>
   );
@@ -377,29 +374,10 @@ function chooseNewest(): void {
   document.querySelector<HTMLElement>('.log-lines')?.focus();
 }
 
-/** The running tail as commands, and as a link. */
-function CopyCommands() {
-  const url = new URL('../v1/tail', location.href).href;
-  const settings = settingsOf(route.value.query);
-  if (typeof settings === 'string') return null;
-  const command = rdcpCommand(settings);
-  return (
-    <>
-      {command !== undefined && <CopyButton label="Copy as rdcp command" text={() => command} />}
-      <CopyButton label="Copy as curl" text={() => curlCommand(settings, url)} />
-      <CopyButton
-        label="Copy link"
-        text={() => new URL(href('tail', undefined, Object.fromEntries(route.value.query)), location.href).href}
-      />
-    </>
-  );
-}
-
 /** The lines below the other views, while there is a tail. */
 export function TailDock() {
   void version.value;
   const [isOpen, setOpen] = useState(true);
-  const [follows, setFollows] = useState(true);
   if (tail.phase === 'idle') return null;
   const show = (row?: Row) => {
     selected.value = row;
@@ -430,7 +408,6 @@ export function TailDock() {
         <LogList
           rows={arranged(tail.log.shown, CLOSED)}
           filter={undefined}
-          selected={undefined}
           columns={[]}
           wrap={false}
           onSelect={(row) => row && show(row)}
@@ -439,8 +416,6 @@ export function TailDock() {
             tailQuery.value = { ...tailQuery.value, filter: withTerm(tailQuery.value.filter ?? '', term) };
             show();
           }}
-          follow={follows}
-          onFollow={setFollows}
           live={false}
         />
       )}

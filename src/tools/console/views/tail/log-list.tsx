@@ -7,13 +7,11 @@ import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
 import { durationOf } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
 import type { GroupRow, LineRow, Row } from './row.ts';
-import { tail, version } from './running-tail.ts';
+import { follow, selected, tail, version } from './running-tail.ts';
 
 interface LogListProps {
   readonly rows: readonly Row[];
   readonly filter: Filter | undefined;
-  /** Id of the row that is chosen. */
-  readonly selected: number | undefined;
   /** Fields that stand in columns of their own. */
   readonly columns: readonly string[];
   /** Whether long lines take three lines. */
@@ -23,8 +21,6 @@ interface LogListProps {
   readonly onToggle: (group: GroupRow) => void;
   /** Adds a word to the filter. */
   readonly onTerm: (term: string) => void;
-  readonly follow: boolean;
-  readonly onFollow: (follow: boolean) => void;
   /** Whether screen readers read new lines. */
   readonly live: boolean;
 }
@@ -34,7 +30,9 @@ const MOST = 400;
 
 /** The lines, newest at the bottom. Only visible rows are drawn, and they keep their place. */
 export function LogList(props: LogListProps) {
-  const { rows, filter, selected, follow, onFollow, live } = props;
+  const { rows, filter, live } = props;
+  const isFollowing = follow.value;
+  const chosenId = selected.value?.id;
   const scroller = useRef<HTMLDivElement>(null);
   const probe = useRef<HTMLDivElement>(null);
   const anchor = useRef<ReturnType<typeof anchorAt>>(undefined);
@@ -56,16 +54,16 @@ export function LogList(props: LogListProps) {
     const element = scroller.current;
     if (element === null) return;
     const kept = anchor.current;
-    if (follow) element.scrollTop = element.scrollHeight;
+    if (isFollowing) element.scrollTop = element.scrollHeight;
     else if (kept !== undefined) element.scrollTop = placeOf(rows, kept.id) * rowHeight + kept.offset;
     setTop(element.scrollTop);
-  }, [version.value, rows.length, follow, height, rowHeight]);
+  }, [version.value, rows.length, isFollowing, height, rowHeight]);
   // Details beside or below the list leave the chosen line in sight.
   useLayoutEffect(() => {
-    if (selected !== undefined && !follow && rows.some(({ id }) => id === selected)) {
-      reveal(placeOf(rows, selected));
+    if (chosenId !== undefined && !isFollowing && rows.some(({ id }) => id === chosenId)) {
+      reveal(placeOf(rows, chosenId));
     }
-  }, [selected, height, rowHeight]);
+  }, [chosenId, height, rowHeight]);
 
   function reveal(at: number): void {
     const element = scroller.current;
@@ -82,15 +80,15 @@ export function LogList(props: LogListProps) {
     anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
     setTop(element.scrollTop);
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight;
-    if (isAtEnd !== follow) onFollow(isAtEnd);
+    if (isAtEnd !== isFollowing) setFollow(isAtEnd);
   }
 
   // Everything else that scrolls is the browser's.
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (event.key === 'Escape' || event.key === 'End') props.onSelect(undefined);
-    if (event.key === 'End') onFollow(true);
-    const chosen = selected === undefined ? undefined : rows[placeOf(rows, selected)];
+    if (event.key === 'End') setFollow(true);
+    const chosen = chosenId === undefined ? undefined : rows[placeOf(rows, chosenId)];
     if (chosen?.kind === 'group' && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
       props.onToggle(chosen);
@@ -99,7 +97,7 @@ export function LogList(props: LogListProps) {
     if (trace !== undefined && event.key === 't') props.onTerm(termFor('trace', trace));
     if (step === undefined) return;
     event.preventDefault();
-    let at = selected === undefined ? rows.length - 1 : placeOf(rows, selected) + step;
+    let at = chosenId === undefined ? rows.length - 1 : placeOf(rows, chosenId) + step;
     while (rows[at]?.kind === 'note') at += step;
     const row = rows[at];
     if (row === undefined) return;
@@ -109,12 +107,12 @@ export function LogList(props: LogListProps) {
 
   const { from, to } = visibleRange({ top, height, rowHeight, count: rows.length });
   const drawn = rows.slice(from, to);
-  const isDrawn = selected !== undefined && drawn.some(({ id }) => id === selected);
+  const isDrawn = chosenId !== undefined && drawn.some(({ id }) => id === chosenId);
   return (
     <div
       class={props.wrap ? 'log wrap' : 'log'}
       role="log"
-      aria-live={live && follow ? 'polite' : 'off'}
+      aria-live={live && isFollowing ? 'polite' : 'off'}
       aria-label="Lines"
     >
       <div
@@ -123,7 +121,7 @@ export function LogList(props: LogListProps) {
         role="listbox"
         aria-label="Lines, newest last"
         tabIndex={0}
-        aria-activedescendant={isDrawn ? `line-${selected}` : undefined}
+        aria-activedescendant={isDrawn ? `line-${chosenId}` : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
@@ -137,7 +135,7 @@ export function LogList(props: LogListProps) {
               key={row.id}
               row={row}
               filter={filter}
-              isSelected={row.id === selected}
+              isSelected={row.id === chosenId}
               columns={props.columns}
               process={[...tail.processes.keys()].indexOf(row.line.instance)}
               onSelect={props.onSelect}
@@ -147,7 +145,7 @@ export function LogList(props: LogListProps) {
             <Group
               key={row.id}
               row={row}
-              isSelected={row.id === selected}
+              isSelected={row.id === chosenId}
               onToggle={() => {
                 props.onSelect(row);
                 props.onToggle(row);
@@ -159,13 +157,17 @@ export function LogList(props: LogListProps) {
         )}
         <div role="presentation" style={{ height: `${(rows.length - Math.max(to, from)) * rowHeight}px` }} />
       </div>
-      {!follow && (
+      {!isFollowing && (
         <div class="to-end">
-          <Button onClick={() => onFollow(true)}>↓ Follow the newest lines</Button>
+          <Button onClick={() => setFollow(true)}>↓ Follow the newest lines</Button>
         </div>
       )}
     </div>
   );
+}
+
+function setFollow(follows: boolean): void {
+  follow.value = follows;
 }
 
 /** The place of a row, or of the next newer one if it is gone. In groups ids do not ascend. */

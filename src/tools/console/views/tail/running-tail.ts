@@ -60,7 +60,7 @@ export function categoriesOf(query: URLSearchParams): readonly string[] {
 }
 
 /** The tail that an address asks for; what is wrong with it as text. */
-export function settingsOf(query: URLSearchParams): TailSettings | string {
+function settingsOf(query: URLSearchParams): TailSettings | string {
   const categories = categoriesOf(query);
   const part = readPart(partOfQuery(query));
   if (typeof part === 'string') return part;
@@ -72,7 +72,7 @@ export function settingsOf(query: URLSearchParams): TailSettings | string {
     categories,
     ...part,
     ...(since !== undefined && { since, ...(query.get('past') === 'true' && { past: true }) }),
-    seconds: Math.min(seconds, connection.maxSeconds),
+    seconds: Math.min(seconds, connection.maxSeconds()),
     ...(rate > 0 && { rate }),
     log: query.get('log') === 'true',
     tenant: connection.tenant,
