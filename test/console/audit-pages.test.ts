@@ -117,17 +117,16 @@ test('a filter of the page itself searches several pages', async () => {
   assert.deepEqual([asked.length, pages.searched], [5, 1000]);
 });
 
-test('new entries come to the front once the newest page is there, each once', async () => {
+test('new entries come to the front, each once, also those of which it hears while it loads', async () => {
   const entries = trail(10);
-  const { pages } = served(entries.slice(2), { who: 'ALICE' });
-  pages.add(entries.slice(1, 3));
-  assert.equal(pages.entries.length, 0);
-  await pages.more();
-  assert.deepEqual(pages.entries[0]?.id, 'p1-9');
-  pages.add(entries.slice(0, 3));
+  const shown = entries.slice(2);
+  const { pages, asked } = served(shown, { who: 'ALICE' });
+  await Promise.all([pages.more(), pages.refresh()]);
+  assert.equal(asked.length, 2);
+  shown.unshift(...entries.slice(0, 2));
+  await pages.refresh();
   assert.deepEqual(pages.entries[0]?.id, 'p1-9', 'the newest is of somebody else');
-  assert.equal(pages.searched, 10);
-  assert.equal(pages.entries.length, 9);
+  assert.deepEqual([pages.searched, pages.entries.length], [10, 9]);
 });
 
 test('after a gap in the event stream the newest page is loaded again, and joined or shown alone', async () => {

@@ -14,6 +14,9 @@ import { AuditPages } from './audit/audit-pages.ts';
 import type { ChainState } from './audit/chain-check.ts';
 import { EntryTable } from './audit/entry-table.tsx';
 
+/** Several entries in this time are loaded at once, in milliseconds. */
+const REFRESH_MS = 300;
+
 /** The entries of a search. Another search begins with new ones. */
 function useAudit(wanted: Wanted): AuditPages {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
@@ -33,10 +36,10 @@ function useAudit(wanted: Wanted): AuditPages {
     void pages.more();
     return () => pages.close();
   }, [pages]);
-  useEffect(() => pages.add(live), [pages, live]);
   useEffect(() => {
-    if (link === 'live' && pages.searched > 0) void pages.refresh();
-  }, [pages, link]);
+    const timer = setTimeout(() => link === 'live' && pages.searched > 0 && void pages.refresh(), REFRESH_MS);
+    return () => clearTimeout(timer);
+  }, [pages, live, link]);
   return pages;
 }
 

@@ -23,9 +23,10 @@ export class AuditPages {
   readonly #controller = new AbortController();
   /** Everything that was loaded, newest first, also what the page's own filters leave out. */
   #loaded: readonly AuditEntry[] = [];
-  #live: readonly AuditEntry[] = [];
-  #hasPage = false;
+  /** Where the next older page begins. */
   #next: string | undefined;
+  /** Whether there were newer entries while a page was loaded. */
+  #isStale = false;
   isLoading = false;
   /** Whether the oldest entry is loaded. */
   isComplete = false;
@@ -50,73 +51,44 @@ export class AuditPages {
 
   /** Loads the next older page. */
   async more(): Promise<void> {
-    if (this.isComplete) return;
-    await this.#load(this.#next, (page) => {
-      this.#hasPage = true;
-      this.#end(page);
-      this.#take(merged(this.#loaded, page.entries));
-      this.add(this.#live);
-    });
+    if (!this.isComplete && !this.isLoading) await this.#load(this.#next);
   }
 
-  /** Loads newer entries after a lost connection, whose events are not sent again. */
+  /** Loads the newest entries again: there are others, or there may be after a lost connection. */
   async refresh(): Promise<void> {
-    await this.#load(undefined, (page) => {
-      const known = new Set(this.#loaded.map(({ id }) => id));
-      if (page.entries.some(({ id }) => known.has(id))) {
-        this.#take(merged(page.entries, this.#loaded));
-        return;
-      }
-      this.#end(page);
-      this.#take(page.entries);
-    });
+    this.#isStale = this.isLoading;
+    if (!this.isLoading) await this.#load(undefined);
   }
 
-  /** Entries of the event stream, newest first. */
-  add(live: readonly AuditEntry[]): void {
-    this.#live = live;
-    // They come before the newest page, which may have them already.
-    if (!this.#hasPage) return;
-    const { who: _, text: __, ...asked } = this.#wanted;
-    this.#take(merged(live.filter(isWanted(asked)), this.#loaded));
-  }
-
-  /** Notes where the next older page begins. */
-  #end({ otelrdcp_next: next }: AuditResponse): void {
-    this.#next = next;
-    this.isComplete = next === undefined;
-  }
-
-  #take(loaded: readonly AuditEntry[]): void {
-    if (this.#loaded.length === loaded.length && this.#loaded[0] === loaded[0]) return;
-    this.#loaded = loaded;
-    this.entries = loaded.filter(isWanted(this.#wanted));
-    this.#parts.changed();
-    void this.#check?.add(loaded).then((chain) => {
-      this.chain = chain;
-      this.#parts.changed();
-    });
-  }
-
-  async #load(cursor: string | undefined, take: (page: AuditResponse) => void): Promise<void> {
-    if (this.isLoading) return;
+  async #load(cursor: string | undefined): Promise<void> {
     this.isLoading = true;
     this.problem = undefined;
     this.#parts.changed();
     try {
       const filter = { ...serverFilter(this.#wanted), limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      take(await this.#parts.fetch(filter, this.#controller.signal));
+      this.#take(await this.#parts.fetch(filter, this.#controller.signal), cursor !== undefined);
     } catch (error) {
       if (!this.#controller.signal.aborted) this.problem = this.#parts.problemOf(error);
-    } finally {
-      this.isLoading = false;
-      this.#parts.changed();
     }
+    this.isLoading = false;
+    this.#parts.changed();
+    if (this.#isStale) await this.refresh();
   }
-}
 
-/** Newer and older entries, each once, where the older ones have it. */
-function merged(newer: readonly AuditEntry[], older: readonly AuditEntry[]): readonly AuditEntry[] {
-  const ids = new Set(older.map(({ id }) => id));
-  return [...newer.filter(({ id }) => !ids.has(id)), ...older];
+  /** Puts an older page behind what is loaded. The newest one goes before it, or in its place where some are missing between them. */
+  #take({ entries, otelrdcp_next: next }: AuditResponse, isOlder: boolean): void {
+    const known = new Set(this.#loaded.map(({ id }) => id));
+    const isJoined = entries.some(({ id }) => known.has(id));
+    const fresh = entries.filter(({ id }) => !known.has(id));
+    if (isOlder || !isJoined) {
+      this.#next = next;
+      this.isComplete = next === undefined;
+    }
+    this.#loaded = isOlder ? [...this.#loaded, ...fresh] : isJoined ? [...fresh, ...this.#loaded] : entries;
+    this.entries = this.#loaded.filter(isWanted(this.#wanted));
+    void this.#check?.add(this.#loaded).then((chain) => {
+      this.chain = chain;
+      this.#parts.changed();
+    });
+  }
 }
