@@ -121,11 +121,17 @@ test('the end that the server names is shown', async () => {
   assert.equal(notes().at(-1), 'The tail has ended: the credential has expired or was revoked');
 });
 
-test('a narrowed tail says so in its first note', async () => {
+test('a narrowed tail says so in its first note, and in the next that other work is called', async () => {
   const target = { match: { 'user.id': '42' } };
-  const { session, notes } = started(server([OPEN]), { target });
+  const calls = { calls: 3, unmatched: 3, outsideWork: 0, filtered: 0, unevaluated: 0, attributes: ['shop.id'] };
+  const counted: TailEvent = { event: 'counts', data: { instances: 2, categories: { DATABASE: calls } } };
+  const { session, notes } = started(server([OPEN, counted, counted]), { target });
   await settled();
-  assert.deepEqual([notes(), session.part], [['Tail of DATABASE for user.id=42'], 'user.id=42']);
+  assert.equal(session.part, 'user.id=42');
+  assert.deepEqual(notes(), [
+    'Tail of DATABASE for user.id=42',
+    'No line yet: DATABASE was called 3 times in 1 s in 2 processes; none had user.id=42 (attributes seen: shop.id)',
+  ]);
 });
 
 test('a tail that ends without a line says what became of the calls, and one with a line does not', async () => {

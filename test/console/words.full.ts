@@ -35,7 +35,7 @@ browserTest(
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await chip.getByRole('button').click();
     await chip.waitFor({ state: 'detached' });
-    await page.locator(ROWS).filter({ hasText: 'accepted' }).first().waitFor();
+    await accepted.first().waitFor();
   },
 );
 

@@ -151,17 +151,17 @@ export class TailSession {
   #end(reason: End): void {
     this.phase = 'ended';
     this.#follower.stop();
-    this.#noteSilence();
+    this.#noteSilence('No line');
+    this.#counts = undefined;
     this.#note(`The tail has ended: ${tailEndText(reason)}`);
   }
 
-  #noteSilence(): void {
+  #noteSilence(what: string): void {
     if (this.#counts === undefined) return;
     const { instances: counted, categories: counts } = this.#counts;
     const seconds = (this.#parts.now() - this.#openedAt) / 1000;
     const asked = Math.max(this.asked, counted);
-    this.#note(`No line: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
-    this.#counts = undefined;
+    this.#note(`${what}: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
   }
 
   #note(text: string, isWarning = false): void {
@@ -180,8 +180,12 @@ export class TailSession {
     } else if (event === 'instance') {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
-    } else if (event === 'counts') this.#counts = data;
-    else if (event === 'now') this.#now(data);
+    } else if (event === 'counts') {
+      const isFirst = !hasUnmatched(this.#counts);
+      this.#counts = data;
+      // It may have been narrowed to work that there is none of.
+      if (isFirst && hasUnmatched(data)) this.#noteSilence('No line yet');
+    } else if (event === 'now') this.#now(data);
     else if (event === 'end') this.#end(data.reason);
     else if (event === 'start') {
       this.asked = data.instances;
@@ -227,4 +231,8 @@ export class TailSession {
     if (this.phase !== 'lost') this.#note(this.problem.title, true);
     this.phase = 'lost';
   }
+}
+
+function hasUnmatched(counts: TailCounts | undefined): boolean {
+  return Object.values(counts?.categories ?? {}).some(({ unmatched }) => unmatched > 0);
 }
