@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
+import { until } from '../support/until.ts';
 import { go, rowOf } from './drive.ts';
 import { openScene, keyOf as sceneKeyOf } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, startService } from './support.ts';
@@ -27,8 +28,10 @@ browserTest(
     const chip = page.locator('.setup .chip.limit', { hasText: 'user.id=42' });
     await chip.waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
+    const accepted = page.locator(ROWS).filter({ hasText: 'accepted' });
+    await until('the lines of before are gone', async () => (await accepted.count()) === 0);
     await page.locator(ROWS).filter({ hasText: 'refused' }).first().waitFor();
-    assert.equal(await page.locator(ROWS).filter({ hasText: 'accepted' }).count(), 0);
+    assert.equal(await accepted.count(), 0);
     await assertAccessible(page, 'a narrowed tail');
     await go(page, '#/categories');
     await page.getByRole('region', { name: 'Tail' }).locator('.chip', { hasText: 'user.id=42' }).waitFor();

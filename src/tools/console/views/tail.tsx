@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { TailLine } from '../../../wire/streams.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
@@ -54,11 +54,13 @@ export function TailView() {
   const { log, phase, isRunning, problem } = tail;
   const { query } = route.value;
   const search = query.get('filter') ?? '';
-  const filter = useMemo(() => parseFilter(search), [search]);
-  useEffect(() => {
-    log.setFilter(filter);
+  // Before anything is drawn, so that marks and rows are of one filter.
+  const filter = useMemo(() => {
+    const parsed = parseFilter(search);
+    log.setFilter(parsed);
     draw();
-  }, [filter]);
+    return parsed;
+  }, [search]);
   // Whether a start was tried, so that what is wrong is shown.
   const [checked, setChecked] = useState(false);
   const begin = () => setChecked(startTail(route.value.query) !== undefined);
