@@ -240,33 +240,21 @@ export const STATES: readonly State[] = [
       await signIn(page, keyOf('robin'));
     },
   },
-  {
-    name: 'forbidden',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 403, 'RDCP_FORBIDDEN');
+  ...(
+    [
+      ['forbidden', 403, 'RDCP_FORBIDDEN', {}],
+      ['too-many-requests', 429, 'RDCP_RATE_LIMITED', { 'Retry-After': '30' }],
+      ['unavailable', 503, 'RDCP_UNAVAILABLE', { 'Retry-After': '5' }],
+    ] as const
+  ).map(([name, status, code, headers]) => ({
+    name,
+    reach: async (page: Page) => {
+      await answerWith(page, '**/rdcp/v1/audit*', status, code, headers);
       await asAlice(page);
       await go(page, '#/audit');
       await page.getByRole('alert').waitFor();
     },
-  },
-  {
-    name: 'too-many-requests',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 429, 'RDCP_RATE_LIMITED', { 'Retry-After': '30' });
-      await asAlice(page);
-      await go(page, '#/audit');
-      await page.getByRole('alert').waitFor();
-    },
-  },
-  {
-    name: 'unavailable',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 503, 'RDCP_UNAVAILABLE', { 'Retry-After': '5' });
-      await asAlice(page);
-      await go(page, '#/audit');
-      await page.getByRole('alert').waitFor();
-    },
-  },
+  })),
   {
     name: 'session-ended',
     reach: async (page) => {

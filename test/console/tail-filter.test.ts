@@ -50,6 +50,8 @@ test('a filter looks for values of fields, exactly or by their beginning, and fo
     ['rows=12', ['one', 'two']],
     ['two -see', ['two']],
     ['TWO -heartbeat', ['two', 'see http://x/two']],
+    ['sql="select 1"', ['one']],
+    ['database acme -eu', ['one']],
     ['(', []],
   ] as const) {
     assert.deepEqual(found(filter, ...lines), wanted, filter);
