@@ -27,6 +27,7 @@ import {
   closeTail,
   DEFAULT_DURATION,
   draw,
+  drawNow,
   follow,
   keeps,
   nameOf,
@@ -274,7 +275,7 @@ function Lines({ search, filter }: LinesProps) {
           onClick={() => {
             selected.value = undefined;
             log.clear();
-            draw();
+            drawNow();
           }}
         >
           Clear

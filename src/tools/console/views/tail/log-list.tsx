@@ -198,7 +198,7 @@ function Line({ row, filter, isSelected, columns, process, onSelect, onTerm }: L
       <div
         id={`line-${row.id}`}
         class={`log-row ${'exception.type' in line.attributes ? 'failed' : ''}`}
-        style={{ borderColor: `hsl(${process * 137} 60% 55%)` }}
+        style={{ borderColor: `hsl(${215 + process * 137} 60% 55%)` }}
         role="option"
         aria-selected={isSelected}
         onClick={() => onSelect(row)}

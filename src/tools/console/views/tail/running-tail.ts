@@ -40,7 +40,8 @@ export function draw(): void {
   if (frame === 0) frame = requestAnimationFrame(drawNow);
 }
 
-function drawNow(): void {
+/** Draws what the reader has just done, without waiting for a frame. */
+export function drawNow(): void {
   frame = 0;
   const until = performance.now() + SLICE_MS;
   tail.log.work(() => performance.now() > until);
