@@ -232,6 +232,8 @@ interface LinesProps {
 }
 
 function Lines({ search, filter }: LinesProps) {
+  // A component that reads any signal is drawn again for signals and its own properties only.
+  void version.value;
   const { log } = tail;
   const { query } = route.value;
   const [fold = false, byTrace = false, wrap = false] = ['fold', 'trace', 'wrap'].map(
@@ -331,6 +333,7 @@ function Lines({ search, filter }: LinesProps) {
 
 /** How the lines are shown, and where they can be taken to. */
 function ViewMenu() {
+  void version.value;
   const { query } = route.value;
   const { settings } = tail;
   const command = rdcpCommand(settings);
