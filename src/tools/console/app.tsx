@@ -231,11 +231,11 @@ function TailSummary() {
 }
 
 /**
- * The view takes the focus, first and when it is another one, so that the keyboard and readers of the screen go on there.
+ * Another view takes the focus, so that the keyboard and readers of the screen go on there.
  * @param toSearch whether the search of the next view gets the focus, once
  */
 function useFocusOnChange(shown: string, toSearch: { current: boolean }): void {
-  const before = useRef<string>(undefined);
+  const before = useRef(shown);
   useLayoutEffect(() => {
     if (before.current === shown) return;
     before.current = shown;
