@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go } from './drive.ts';
-import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
+import { assertAccessible, browserTest, startService } from './support.ts';
 import { openView } from './views.ts';
 
 browserTest(
   'the audit trail pages to its beginning, filters, shows an entry, and checks the chain',
   async (t, browser) => {
-    const service = await startService(t, { limits: { controlPerMinute: 10_000 } });
-    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+    const { client, ...service } = await startService(t, { limits: { controlPerMinute: 10_000 } });
     for (let each = 0; each < 450; each++) {
       const name = each % 50 === 0 ? 'CACHE' : 'ORDERS';
       await client.enable(name, {
@@ -58,8 +56,7 @@ browserTest(
 );
 
 browserTest('a trail that was changed on its way is shown as broken', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   for (let each = 0; each < 5; each++) await client.enable('CACHE', { duration: '10m', reason: `change ${each}` });
   const { page } = await openView(t, browser, service.console);
   await page.route('**/rdcp/v1/audit*', async (route) => {

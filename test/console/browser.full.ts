@@ -45,17 +45,6 @@ browserTest(
   },
 );
 
-browserTest('the page can speak to its own endpoint', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  const status = await page.evaluate(async (key) => {
-    const headers = { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ action: 'status' });
-    return (await fetch('../v1/control', { method: 'POST', headers, body })).status;
-  }, KEYS.operator);
-  assert.equal(status, 200);
-});
-
 browserTest('the code of rdcp console signs in once, and is gone from the address at once', async (t, browser) => {
   const service = await startService(t);
   const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });

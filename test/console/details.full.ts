@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
-import { go, rowOf, signIn, waitForState } from './drive.ts';
+import { go, rowOf, waitForState } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
-import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
+import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
+import { openView, talk } from './views.ts';
 
 browserTest('the list says who switched a category on for good, and why', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   await client.enable('CACHE', { temporary: false, reason: 'counting differs' });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.reader);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
   await rowOf(page, 'CACHE').getByText('admin: counting differs').waitFor();
   await client.enable('ORDERS', { temporary: false, reason: 'while somebody looks' });
   await rowOf(page, 'ORDERS').getByText('admin: while somebody looks').waitFor();
@@ -19,10 +18,8 @@ browserTest('the list says who switched a category on for good, and why', async 
 browserTest(
   'a category is recorded from the dialog that enables it, and told apart from one that is on',
   async (t, browser) => {
-    const service = await startService(t);
-    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { client, ...service } = await startService(t);
+    const { page } = await openView(t, browser, service.console);
     const state = rowOf(page, 'CACHE').locator('.cell.state');
     await page.getByRole('button', { name: 'Enable CACHE' }).click();
     const dialog = page.getByRole('dialog');
@@ -48,8 +45,7 @@ browserTest(
 
 browserTest('the first Tab is a link past the head of the page', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());
   await page.keyboard.press('Tab');
   const link = page.getByRole('link', { name: 'Skip to the content' });
@@ -65,8 +61,7 @@ browserTest('the banner of a change that is not everywhere names the processes t
   const scene = await openScene();
   t.after(() => scene.close());
   await beginIncident(scene);
-  const { page } = await openPage(t, browser, scene.console);
-  await signIn(page, keyOf('alice'));
+  const { page } = await openView(t, browser, scene.console, { key: keyOf('alice') });
   await page.locator('.banner', { hasText: 'A change is not everywhere yet' }).getByText('shop-3:4205').waitFor();
 });
 
@@ -77,8 +72,7 @@ browserTest(
     const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });
     await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
     await client.enable('ORDERS', { duration: '5m', reason: 'something else' });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     await go(page, '#/categories/CACHE');
     const history = page.getByRole('region', { name: 'Last changes' });
     await history.getByText('slow checkout').waitFor();
@@ -91,8 +85,7 @@ browserTest(
     await page.getByRole('dialog').getByText('slow checkout').first().waitFor();
     await page.keyboard.press('Escape');
 
-    const { page: other } = await openPage(t, browser, service.console);
-    await signIn(other, KEYS.operator);
+    const { page: other } = await openView(t, browser, service.console, { key: KEYS.operator });
     await go(other, '#/categories/CACHE');
     await other.getByRole('heading', { name: 'CACHE' }).waitFor();
     assert.equal(await other.getByRole('region', { name: 'Last changes' }).count(), 0, 'the trail is for admin');
@@ -102,10 +95,8 @@ browserTest(
 browserTest('a forecast of several categories has a row for each', async (t, browser) => {
   const service = await startService(t);
   const cache = service.rdcp.category('CACHE');
-  const timer = setInterval(() => cache.debug('hit'), 20);
-  t.after(() => clearInterval(timer));
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  talk(t, 20, () => cache.debug('hit'));
+  const { page } = await openView(t, browser, service.console);
   for (const name of ['CACHE', 'ORDERS']) await page.getByLabel(`Select ${name}`).check();
   await page.getByRole('region', { name: 'Selected categories' }).getByRole('button', { name: 'Enable…' }).click();
   await page.getByRole('button', { name: /Forecast/ }).click();
@@ -122,8 +113,7 @@ browserTest(
   'another tenant is asked for in a dialog of the page, also in the middle of a change',
   async (t, browser) => {
     const service = await startService(t, { tenancy: { isolation: 'organization', tenants: { acme: {} } } });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     await page.getByLabel('Tenant', { exact: true }).selectOption('Another tenant …');
     const dialog = page.getByRole('dialog', { name: 'Another tenant' });
     await dialog.getByLabel('Id of the tenant').fill('no id at all');

@@ -1,40 +1,24 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
-import { createRdcpClient } from '../../src/client.ts';
-import { assertAccessible, browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
-
-/** What a service says all the time, so that there is something to measure. */
-function speaking(service: ConsoleService, name: string): () => void {
-  const category = service.rdcp.category(name);
-  const timer = setInterval(() => category.debug('said', { at: Date.now() }), 20);
-  return () => clearInterval(timer);
-}
-
-async function signIn(page: Page, key: string): Promise<void> {
-  await page
-    .getByLabel(/API key|Token/, { exact: false })
-    .first()
-    .fill(key);
-  await page.keyboard.press('Enter');
-}
-
-const row = (page: Page, name: string) => page.locator(`[data-name="${name}"]`);
+import { rowOf, signIn, typeCredential } from './drive.ts';
+import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
+import { openView, talk } from './views.ts';
 
 browserTest('the drill by mouse: from a wrong key to the lines of one category, and off again', async (t, browser) => {
   const service = await startService(t);
-  t.after(speaking(service, 'DATABASE'));
+  const database = service.rdcp.category('DATABASE');
+  talk(t, 20, (count) => database.debug('said', { count }));
   const { page } = await openPage(t, browser, service.console);
 
-  await signIn(page, 'wrong-key'.padEnd(40, 'x'));
+  await typeCredential(page, 'wrong-key'.padEnd(40, 'x'));
   await page.getByRole('alert').getByText('The credential was not accepted').waitFor();
   await assertAccessible(page, 'a wrong key');
   await signIn(page, KEYS.admin);
-  await row(page, 'DATABASE').waitFor();
+  await rowOf(page, 'DATABASE').waitFor();
   await assertAccessible(page, 'the categories');
 
   await page.getByLabel('Search categories').fill('sql');
-  await row(page, 'CACHE').waitFor({ state: 'detached' });
-  await row(page, 'DATABASE').getByRole('button', { name: 'Enable DATABASE' }).click();
+  await rowOf(page, 'CACHE').waitFor({ state: 'detached' });
+  await rowOf(page, 'DATABASE').getByRole('button', { name: 'Enable DATABASE' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Goes back by itself at').waitFor();
   await assertAccessible(page, 'the dialog of a change');
@@ -55,16 +39,16 @@ browserTest('the drill by mouse: from a wrong key to the lines of one category, 
   await dialog.getByRole('button', { name: /Enable .*15 min/ }).click();
   await dialog.waitFor({ state: 'detached' });
 
-  await row(page, 'DATABASE').getByText('On', { exact: true }).waitFor();
-  await row(page, 'DATABASE').getByText('slow checkout').waitFor();
-  await row(page, 'DATABASE')
+  await rowOf(page, 'DATABASE').getByText('On', { exact: true }).waitFor();
+  await rowOf(page, 'DATABASE').getByText('slow checkout').waitFor();
+  await rowOf(page, 'DATABASE')
     .getByText(/^14:\d\d$/)
     .first()
     .waitFor();
   await page.getByRole('region', { name: 'Answers' }).getByText('DATABASE').waitFor();
   await assertAccessible(page, 'a receipt');
 
-  await row(page, 'DATABASE').getByRole('link', { name: 'DATABASE' }).click();
+  await rowOf(page, 'DATABASE').getByRole('link', { name: 'DATABASE' }).click();
   await page.getByRole('heading', { name: 'DATABASE' }).waitFor();
   await page.getByText('slow checkout').first().waitFor();
   await assertAccessible(page, 'one category');
@@ -93,13 +77,13 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
   await page.waitForFunction(() => document.activeElement?.id === 'credential');
   await page.keyboard.type(KEYS.operator);
   await page.keyboard.press('Enter');
-  await row(page, 'CACHE').waitFor();
+  await rowOf(page, 'CACHE').waitFor();
 
   await page.keyboard.press('/');
   await page.keyboard.type('hits');
-  await row(page, 'DATABASE').waitFor({ state: 'detached' });
+  await rowOf(page, 'DATABASE').waitFor({ state: 'detached' });
   await page.keyboard.press('Escape');
-  await row(page, 'DATABASE').waitFor();
+  await rowOf(page, 'DATABASE').waitFor();
   await page.keyboard.press('ArrowDown');
   assert.equal(await focused(), 'CACHE');
   await page.keyboard.press('ArrowDown');
@@ -109,7 +93,7 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
   await page.getByRole('dialog').waitFor();
   await page.keyboard.type('by keyboard');
   await page.keyboard.press('Enter');
-  await row(page, 'DATABASE').getByText('by keyboard').waitFor();
+  await rowOf(page, 'DATABASE').getByText('by keyboard').waitFor();
   await page.waitForFunction(() => document.activeElement?.textContent === 'DATABASE');
 
   await page.keyboard.press('d');
@@ -122,7 +106,7 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
   await page.waitForFunction(() => document.activeElement?.textContent === 'DATABASE');
   await page.keyboard.press('d');
   await page.keyboard.press('Enter');
-  await row(page, 'DATABASE').getByText('Off', { exact: true }).waitFor();
+  await rowOf(page, 'DATABASE').getByText('Off', { exact: true }).waitFor();
 
   await page.keyboard.press('x');
   await page.getByText('1 selected').waitFor();
@@ -140,8 +124,7 @@ browserTest('the drill by keyboard alone', async (t, browser) => {
 
 browserTest('a permanent change needs a second step', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.operator);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.operator });
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Permanent', { exact: true }).click();
@@ -153,34 +136,32 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
       .categories;
   assert.equal((await status()).CACHE, false);
   await dialog.getByRole('button', { name: /Yes/ }).click();
-  await row(page, 'CACHE').getByText('permanent').waitFor();
+  await rowOf(page, 'CACHE').getByText('permanent').waitFor();
   assert.equal((await status()).CACHE, true);
 });
 
 browserTest('a temporary control is extended, and a permanent one is reset', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
   await client.enable('ORDERS', { temporary: false, reason: 'counting differs' });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
-  const button = (name: string, action: string) => row(page, name).getByRole('button', { name: `${action} ${name}` });
+  const { page } = await openView(t, browser, service.console);
+  const button = (name: string, action: string) => rowOf(page, name).getByRole('button', { name: `${action} ${name}` });
   await button('CACHE', 'Extend').click();
   const dialog = page.getByRole('dialog', { name: 'Extend CACHE' });
   await dialog.getByText('1 h', { exact: true }).click();
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('takes longer');
   await dialog.getByRole('button', { name: 'Extend for 1 h' }).click();
-  await row(page, 'CACHE').getByText('takes longer').waitFor();
+  await rowOf(page, 'CACHE').getByText('takes longer').waitFor();
   const { categories } = await client.discovery();
   const end = Date.parse(categories.find(({ name }) => name === 'CACHE')?.otelrdcp_expiresAt ?? '');
   assert.ok(end > Date.now() + 50 * 60_000, 'it ends in an hour');
 
-  await row(page, 'ORDERS').getByRole('link', { name: 'ORDERS' }).click();
+  await rowOf(page, 'ORDERS').getByRole('link', { name: 'ORDERS' }).click();
   await page.getByRole('heading', { name: 'ORDERS' }).waitFor();
-  await page.getByRole('button', { name: 'Reset' }).click();
+  await page.getByRole('button', { name: 'Turn off for good…' }).click();
   await page
-    .getByRole('dialog', { name: 'Reset ORDERS' })
-    .getByRole('button', { name: /^Reset/ })
+    .getByRole('dialog', { name: 'Turn off ORDERS' })
+    .getByRole('button', { name: /^Turn off/ })
     .click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.locator('main').getByText('Off, by default').waitFor();
@@ -189,9 +170,8 @@ browserTest('a temporary control is extended, and a permanent one is reset', asy
 
 browserTest('changes that the credential may not make are not offered', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.reader);
-  await row(page, 'CACHE').waitFor();
+  const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
+  await rowOf(page, 'CACHE').waitFor();
   assert.equal(await page.getByRole('button', { name: /Enable|Disable/ }).count(), 0);
   assert.equal(await page.getByRole('checkbox').count(), 0);
   const views = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents();
@@ -205,35 +185,11 @@ browserTest('changes that the credential may not make are not offered', async (t
   assert.doesNotMatch(await page.content(), /CACHE|reader/);
 });
 
-browserTest('a session that ends in the middle is asked for in place; what was typed stays', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
-  await page.getByRole('button', { name: 'Enable CACHE' }).click();
-  await page.getByLabel(/Reason/).fill('typed before');
-  let refuse = true;
-  await page.route('**/rdcp/v1/control', (route) => {
-    const error = { code: 'RDCP_AUTH_FAILED', message: 'The credential has expired', protocol: 'rdcp/1.0' };
-    return refuse ? route.fulfill({ status: 401, json: { protocol: 'rdcp/1.0', error } }) : route.continue();
-  });
-  await page.getByLabel(/Reason/).press('Enter');
-  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-  await assertAccessible(page, 'an expired session');
-  refuse = false;
-  await page.keyboard.type(KEYS.admin);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
-  assert.equal(await page.getByLabel(/Reason/).inputValue(), 'typed before');
-  await page.getByRole('button', { name: /^Enable .*15 min/ }).click();
-  await row(page, 'CACHE').getByText('typed before').waitFor();
-});
-
 browserTest(
   'refusals and failures each name the next step, and the same change has the same request id',
   async (t, browser) => {
     const service = await startService(t);
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     await page.getByRole('button', { name: 'Enable CACHE' }).click();
     const dialog = page.getByRole('dialog');
     const ids: (string | undefined)[] = [];
@@ -252,19 +208,6 @@ browserTest(
     assert.equal(new Set(ids).size, 1);
   },
 );
-
-browserTest('a lost connection is said, and mended by itself', async (t, browser) => {
-  const service = await startService(t);
-  const { page, context } = await openPage(t, browser, service.console, { provoked: [/ERR_|Failed to load/] });
-  await signIn(page, KEYS.admin);
-  await page.getByText('Live', { exact: true }).waitFor();
-  await page.route('**/rdcp/v1/events', (route) => route.abort());
-  service.rdcp.close();
-  await page.getByText(/Trying (again|now)/).waitFor();
-  await assertAccessible(page, 'a lost connection');
-  assert.equal(await row(page, 'CACHE').count(), 1);
-  await context.close();
-});
 
 browserTest('text of the service is text, however it looks', async (t, browser) => {
   const evil = `<img src=x onerror="document.title='evil'">\u202eevil ${'x'.repeat(900)}`;
@@ -286,8 +229,7 @@ browserTest('text of the service is text, however it looks', async (t, browser) 
 browserTest('1,000 categories: few rows are drawn, wherever the page is scrolled to', async (t, browser) => {
   const categories = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`P${at % 40}_C${at}`, {}]));
   const service = await startService(t, { categories });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.getByText(/1,0\d\d categories/).waitFor();
   for (let step = 0; step < 20; step++) {
     await page.mouse.wheel(0, 3000);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { enable, go, rowOf, signIn, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
@@ -105,8 +104,10 @@ browserTest('on a phone the first line of a tail is in the upper third', async (
 });
 
 browserTest('a change keeps its row in place and can be shown, tailed and undone', async (t, browser) => {
-  const service = await startService(t, { ...SHOP, tenancy: { ...SHOP.tenancy, tenants: { ['t'.repeat(120)]: {} } } });
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t, {
+    ...SHOP,
+    tenancy: { ...SHOP.tenancy, tenants: { ['t'.repeat(120)]: {} } },
+  });
   const { page } = await openPage(t, browser, service.console);
   page.setDefaultTimeout(30_000);
   await signIn(page, KEYS.admin);
@@ -131,7 +132,7 @@ browserTest('a change keeps its row in place and can be shown, tailed and undone
   await dialog.getByLabel('Work slower than').fill('2s');
   await dialog.getByLabel('Only work that fails').check();
   await assertAccessible(page, 'the fields for failures');
-  await dialog.getByRole('button', { name: /^Enable/ }).click();
+  await dialog.getByRole('button', { name: 'Record failures and work slower than 2s for 15 min' }).click();
   await rowOf(page, 'CACHE').getByText('only failures, work slower than 2s').waitFor();
   const activation = (await client.discovery()).categories.find(({ name }) => name === 'CACHE')?.otelrdcp_activations;
   assert.deepEqual(activation?.[0]?.when, { failed: true, slowerThan: '2s' });

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { intentsOf, isAllowed, isForEverybody, longestAllowed } from '../../src/tools/console/state/intents.ts';
+import {
+  intentsOf,
+  isAllowed,
+  isForEverybody,
+  longestAllowed,
+  needsApproval,
+} from '../../src/tools/console/state/intents.ts';
 import type { DiscoveredCategory } from '../../src/wire/messages.ts';
 
 const category = (members: Partial<DiscoveredCategory>): DiscoveredCategory => ({
@@ -19,7 +25,9 @@ const offered = (members: Partial<DiscoveredCategory>, tenant?: string) =>
 
 test('a temporary control can be extended and ended; a permanent one can be disabled', () => {
   assert.deepEqual(offered({ otelrdcp_control: control }), ['extend', 'end']);
-  assert.deepEqual(offered({ temporary: false, otelrdcp_origin: 'global' }), ['disable']);
+  const permanent = { temporary: false, otelrdcp_origin: 'global' } as const;
+  assert.deepEqual(offered(permanent), ['off'], 'what was forgotten is turned off for good');
+  assert.deepEqual(offered({ ...permanent, otelrdcp_default: true }), ['disable']);
   assert.deepEqual(offered({ enabled: false, temporary: false, otelrdcp_origin: 'default' }), ['enable']);
   assert.deepEqual(offered({ enabled: false, otelrdcp_control: control }), ['enable', 'end']);
 });
@@ -43,6 +51,13 @@ test('a credential with allow is offered its categories, actions and times, and 
     (intent) => isAllowed(intent, 'HTTP', { otelrdcp_allow: allow }),
   );
   assert.deepEqual(intents, ['enable', 'extend', 'end', 'reset']);
+  const change = { intent: 'enable', categories: ['HTTP'], seconds: 900 } as const;
+  const approved = { otelrdcp_allow: allow, otelrdcp_approval: true } as const;
+  const waits = (more: object, session: Parameters<typeof needsApproval>[1] = approved) =>
+    needsApproval({ ...change, ...more }, session);
+  assert.deepEqual([waits({}), waits({ seconds: 901 }), waits({ seconds: undefined })], [false, true, true]);
+  assert.deepEqual([waits({ categories: ['CACHE'] }), waits({ intent: 'disable' })], [true, true]);
+  assert.equal(waits({ seconds: 901 }, { otelrdcp_allow: allow }), false, 'it is refused');
   assert.equal(longestAllowed({}), undefined);
   assert.equal(longestAllowed({ otelrdcp_allow: allow }), 900);
   assert.equal(longestAllowed({ otelrdcp_allow: allow, otelrdcp_approval: true }), undefined);

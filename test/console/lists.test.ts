@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anchorAt, indexOf } from '../../src/tools/console/parts/visible-range.ts';
-import { behind, foundIn, foundTenants, matching, summaryOf } from '../../src/tools/console/views/search.ts';
+import { behind, foundIn, foundTenants, matching, versionsOf } from '../../src/tools/console/state/search.ts';
 import type { FleetMember, TenantSummary } from '../../src/wire/messages.ts';
 
 test('categories are chosen by name, by several names, and by pattern', () => {
@@ -31,21 +31,14 @@ const member = (pid: number, fields: Partial<FleetMember> = {}): FleetMember => 
 });
 const MEMBERS = [member(1), member(2, { host: 'web-2', version: '1.3.0' }), member(3, { applied: 39, pending: true })];
 
-test('the fleet in numbers, and who is behind', () => {
-  assert.deepEqual(summaryOf(MEMBERS), {
-    total: 3,
-    pending: 1,
-    versions: [
-      ['1.2.0', 2],
-      ['1.3.0', 1],
-    ],
-  });
-  assert.equal(behind(MEMBERS[2]!, 41), 2);
+test('processes are found by any of their words, those behind first, and counted by version', () => {
+  assert.deepEqual(versionsOf(MEMBERS), [
+    ['1.2.0', 2],
+    ['1.3.0', 1],
+  ]);
+  assert.equal(behind(MEMBERS[2]!, 41), 'behind by 2');
   const { applied: _, ...fresh } = member(4);
-  assert.equal(behind(fresh, 41), undefined);
-});
-
-test('processes are found by any of their words, those behind first', () => {
+  assert.equal(behind(fresh, 41), 'has applied none');
   const found = (search: string) => foundIn(MEMBERS, search).map(({ pid }) => pid);
   assert.deepEqual(found(''), [3, 1, 2]);
   assert.deepEqual(found('web-2:2'), [2]);

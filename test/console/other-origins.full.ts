@@ -61,12 +61,15 @@ async function tryEverything(page: Page, service: ConsoleService): Promise<Recor
         const result = await Promise.race([run().catch(() => undefined), soon]);
         if (result !== undefined) note(how, result);
       };
-      const loaded = (element: HTMLElement) => {
+      const heard = (target: EventTarget, good: string) => {
         const { promise, resolve } = Promise.withResolvers<string | undefined>();
-        element.addEventListener('load', () => resolve('loaded'));
-        element.addEventListener('error', () => resolve(undefined));
-        document.body.append(element);
+        target.addEventListener(good, () => resolve(good));
+        target.addEventListener('error', () => resolve(undefined));
         return promise;
+      };
+      const loaded = (element: HTMLElement) => {
+        document.body.append(element);
+        return heard(element, 'load');
       };
       const element = <K extends keyof HTMLElementTagNameMap>(name: K, members: object) =>
         Object.assign(document.createElement(name), members);
@@ -91,30 +94,12 @@ async function tryEverything(page: Page, service: ConsoleService): Promise<Recor
           attempt('script', () => loaded(element('script', { src: target }))),
           attempt('image', () => loaded(element('img', { src: target }))),
           attempt('style sheet', () => loaded(element('link', { rel: 'stylesheet', href: target }))),
-          attempt('video', () => {
-            const video = element('video', { src: target });
-            const { promise, resolve } = Promise.withResolvers<string | undefined>();
-            video.addEventListener('loadeddata', () => resolve('loaded'));
-            video.addEventListener('error', () => resolve(undefined));
-            return promise;
-          }),
+          attempt('video', () => heard(element('video', { src: target }), 'loadeddata')),
           attempt('event source', () => {
             const source = new EventSource(target);
-            const { promise, resolve } = Promise.withResolvers<string | undefined>();
-            source.onopen = () => resolve('open');
-            source.onerror = () => {
-              source.close();
-              resolve(undefined);
-            };
-            return promise;
+            return heard(source, 'open').finally(() => source.close());
           }),
-          attempt('web socket', () => {
-            const socket = new WebSocket(target.replace('http', 'ws'));
-            const { promise, resolve } = Promise.withResolvers<string | undefined>();
-            socket.onopen = () => resolve('open');
-            socket.onerror = () => resolve(undefined);
-            return promise;
-          }),
+          attempt('web socket', () => heard(new WebSocket(target.replace('http', 'ws')), 'open')),
           attempt('frame', async () => {
             const frame = element('iframe', { src: target });
             await loaded(frame);

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandOf, receiptOf } from '../../src/tools/console/state/change.ts';
-import { EVERYTHING, onlyWith, partOfQuery, queryOfPart, readPart } from '../../src/tools/console/state/part.ts';
+import {
+  EVERYTHING,
+  limitsOf,
+  onlyWith,
+  partOfQuery,
+  queryOfPart,
+  readPart,
+} from '../../src/tools/console/state/part.ts';
 import { href, parseRoute } from '../../src/tools/console/state/route.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
 
@@ -68,11 +75,20 @@ test('the address keeps the part of a tail', () => {
 });
 
 test('the attribute of a line narrows to the lines that have its value', () => {
-  const first = onlyWith(EVERYTHING, 'table', 'or"ders');
+  const first = onlyWith(EVERYTHING, 'table', 'or"ders', 'lines');
   assert.equal(first?.where, 'attributes["table"] == "or\\"ders"');
-  assert.equal(onlyWith({ ...EVERYTHING, where: 'a || b' }, 'rows', 7)?.where, '(a || b) && attributes["rows"] == 7');
-  assert.equal(first && onlyWith(first, 'table', 'or"ders'), first, 'the same again changes nothing');
-  assert.equal(onlyWith(EVERYTHING, 'list', [1]), undefined);
+  const where = { ...EVERYTHING, where: 'a || b' };
+  assert.equal(onlyWith(where, 'rows', 7, 'lines')?.where, '(a || b) && attributes["rows"] == 7');
+  assert.equal(first && onlyWith(first, 'table', 'or"ders', 'lines'), first, 'the same again changes nothing');
+  assert.equal(onlyWith(EVERYTHING, 'list', [1], 'lines'), undefined);
+  const work = onlyWith({ ...EVERYTHING, match: ['user.id=1', 'a=b'] }, 'user.id', 42, 'work');
+  assert.deepEqual(work?.match, ['a=b', 'user.id=42']);
+  assert.deepEqual(work && limitsOf({ ...work, where: 'rows > 1', failed: true }).map(([text]) => text), [
+    'a=b',
+    'user.id=42',
+    'Lines where rows > 1',
+    'Only failures',
+  ]);
 });
 
 test('an enable for a part of the work carries it, and its receipt says for whom', () => {

@@ -4,7 +4,7 @@ import { RdcpError, RdcpResponseError } from '../../src/client.ts';
 import { printable, shortBytes, shortNumber } from '../../src/tools/console/parts/format.ts';
 import { sparklinePath } from '../../src/tools/console/parts/sparkline.ts';
 import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/tools/console/parts/visible-range.ts';
-import { commandOf, RequestIds, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
+import { buttonText, commandOf, RequestIds, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
 import { baseUrlOf } from '../../src/tools/console/state/connection.ts';
 import { credentialOf } from '../../src/tools/console/state/credential.ts';
 import { problemOf } from '../../src/tools/console/state/problem.ts';
@@ -79,6 +79,24 @@ test('a receipt names the new state, and for whom', () => {
   assert.equal(alone.detail, 'in this process alone');
 });
 
+test('the button of a change says what it will do', () => {
+  const form = { categories: ['A'], seconds: 900, reason: '', budget: undefined } as const;
+  const whom = { tenant: undefined, everybody: 'for everybody', noEnd: false };
+  const part = { target: { match: { 'user.id': '42' } } };
+  const when = { failed: true } as const;
+  for (const [more, tenant, expected] of [
+    [{ intent: 'enable' }, undefined, 'Enable for everybody for 15 min'],
+    [{ intent: 'extend' }, 'acme', 'Extend for acme for 15 min'],
+    [{ intent: 'enable', part }, undefined, 'Enable for user.id=42 for 15 min'],
+    [{ intent: 'enable', part: { when }, seconds: 86_400 }, undefined, 'Record failures for 1 d'],
+    [{ intent: 'enable', part: { ...part, when } }, 'acme', 'Record failures for acme, user.id=42 for 15 min'],
+    [{ intent: 'enable', record: true }, undefined, 'Record for everybody for 15 min'],
+    [{ intent: 'off', seconds: undefined }, undefined, 'Turn off for everybody'],
+  ] as const) {
+    assert.equal(buttonText({ ...form, ...more }, { ...whom, tenant }), expected);
+  }
+});
+
 test('a change that is sent again unchanged has the same request id, and any other one another', () => {
   const ids = new RequestIds();
   const first = ids.of('enable A');
@@ -89,16 +107,20 @@ test('a change that is sent again unchanged has the same request id, and any oth
 test('a problem names the next step: sign in, wait, or try elsewhere', () => {
   const refused = (status: number, retryAfter: string | null = null) =>
     problemOf(new RdcpResponseError({ status, requestId: 'r', body: undefined, retryAfter }), 1_000_000);
-  assert.equal(refused(401).kind, 'unauthenticated');
-  assert.equal(refused(403).kind, 'forbidden');
-  assert.equal(refused(409).kind, 'conflict');
+  for (const [status, title] of [
+    [401, 'The credential was not accepted'],
+    [403, 'Your credential does not allow this'],
+    [409, 'Not now'],
+    [503, 'The server cannot do this now'],
+    [500, 'The server failed'],
+    [400, 'The server did not accept the request'],
+  ] as const) {
+    assert.deepEqual([refused(status).status, refused(status).title], [status, title]);
+  }
   assert.equal(refused(429, '30').retryAt, 1_030_000);
   assert.equal(refused(429, new Date(2_000_000).toUTCString()).retryAt, 2_000_000);
-  assert.equal(refused(503).kind, 'unavailable');
-  assert.equal(refused(500).kind, 'failed');
-  assert.equal(refused(400).kind, 'invalid');
-  assert.equal(problemOf(new RdcpError('RDCP_UNAVAILABLE', 'x'), 0).kind, 'offline');
-  assert.equal(problemOf(new TypeError('x'), 0).kind, 'failed');
+  assert.equal(problemOf(new RdcpError('RDCP_UNAVAILABLE', 'x'), 0).status, 'offline');
+  assert.equal(problemOf(new TypeError('x'), 0).status, 'failed');
 });
 
 test('text from elsewhere shows characters that would hide or turn it around, and is cut', () => {
@@ -106,14 +128,11 @@ test('text from elsewhere shows characters that would hide or turn it around, an
   assert.deepEqual(printable('x'.repeat(10_000), 10), { text: `${'x'.repeat(9)}…`, cut: true });
 });
 
-test('a sparkline has its peak at the top, gaps stay gaps, and a short burst stays visible', () => {
+test('a sparkline has its peak at the top, and gaps stay gaps', () => {
   assert.equal(sparklinePath([0, 5, 10], 100, 20), 'M0 20L50 10L100 0');
   assert.equal(sparklinePath([1, Number.NaN, 1], 100, 20), 'M0 0M100 0');
   assert.equal(sparklinePath([0, 0], 10, 20), 'M0 20L10 20');
   assert.equal(sparklinePath([], 10, 20), '');
-  const burst = new Float32Array(180);
-  burst[91] = 7;
-  assert.match(sparklinePath(burst, 90, 20, 45), /L[\d.]+ 0L/);
 });
 
 test('the history of rates has a place for each second, and gaps for seconds without an event', () => {
@@ -126,21 +145,14 @@ test('the history of rates has a place for each second, and gaps for seconds wit
   assert.deepEqual([...history.of('B').slice(-6)], [0, 0, Number.NaN, Number.NaN, Number.NaN, 1]);
   assert.deepEqual([...history.of('NONE').slice(-2)], [Number.NaN, 0]);
   history.add({ timestamp: at(5 + HISTORY_SECONDS), callsPerSecond: 2, categories: {} });
-  assert.equal(history.total.filter((rate) => !Number.isNaN(rate)).length, 1);
+  assert.equal(history.of('A').filter((rate) => !Number.isNaN(rate)).length, 1);
   history.clear();
   assert.equal(history.of('A').length, 0);
 });
 
 test('numbers are short', () => {
-  assert.deepEqual([0, 0.01, 0.34, 12.4, 999.4, 1234, 3_400_000].map(shortNumber), [
-    '0',
-    '<0.1',
-    '0.3',
-    '12',
-    '999',
-    '1.2k',
-    '3.4M',
-  ]);
+  const numbers = [0, 0.01, 0.34, 12.4, 999.4, 1234, 3_400_000].map(shortNumber);
+  assert.deepEqual(numbers, ['0', '0.01', '0.34', '12', '999', '1.2K', '3.4M']);
   assert.deepEqual([0, 999, 1500, 2.5e9].map(shortBytes), ['0 B', '999 B', '1.5 kB', '2.5 GB']);
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
-import { go, rowOf, signIn, waitForState } from './drive.ts';
-import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { go, rowOf, waitForState } from './drive.ts';
+import { assertAccessible, browserTest, KEY_RECORDS, KEYS, startService } from './support.ts';
 import { openView } from './views.ts';
 
 browserTest('a view that a credential may not use is not offered, and a link to it says why', async (t, browser) => {
@@ -38,8 +38,7 @@ browserTest('a key that may do little is offered that, and no more', async (t, b
   const scopes = ['discovery', 'control'] as const;
   const agent = { id: 'agent', hash: hashApiKey(key), clientId: 'agent', scopes, allow };
   const service = await startService(t, { security: { apiKeys: [...KEY_RECORDS, agent] } });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, key);
+  const { page } = await openView(t, browser, service.console, { key: key });
   assert.equal(await rowOf(page, 'DATABASE').getByRole('button').count(), 0);
   await rowOf(page, 'ORDERS').getByRole('button', { name: 'Enable ORDERS' }).click();
   const times = page.getByRole('dialog').getByRole('radio');
@@ -71,8 +70,7 @@ browserTest(
     });
     const apiKeys = [...KEY_RECORDS, mayDo('agent', 'control'), mayDo('deputy', 'admin')];
     const service = await startService(t, { security: { apiKeys } });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     const ask = (name: string, reason: string) =>
       createRdcpClient({ baseUrl: service.url, apiKey: key(name) })
         .enable('DATABASE', { duration: '20m', reason })
@@ -89,8 +87,7 @@ browserTest(
     await banner.waitFor({ state: 'detached' });
 
     // Who asked cannot approve, with whatever scopes.
-    const { page: own } = await openPage(t, browser, service.console);
-    await signIn(own, key('deputy'));
+    const { page: own } = await openView(t, browser, service.console, { key: key('deputy') });
     await ask('deputy', 'my own');
     const ofDeputy = own.locator('.banner', { hasText: 'my own' });
     await ofDeputy.getByText('Another user has to approve it.').waitFor();

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import express from 'express';
 import Koa from 'koa';
@@ -10,9 +9,8 @@ import type { Browser } from 'playwright-core';
 import { createRdcp, type RdcpCallback } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { withProgram } from '../examples/required-program.ts';
-import { ADDRESSES, startHaproxy } from '../proxies/haproxy.ts';
 import { startNginx } from '../proxies/nginx.ts';
-import { HOST, KEY, startService as startBehindProxy, temporaryFolder } from '../proxies/recipe.ts';
+import { HOST, KEY, startService as startBehindProxy } from '../proxies/recipe.ts';
 import { enable, signIn, waitForState } from './drive.ts';
 import { browserTest, KEY_RECORDS, KEYS, openPage } from './support.ts';
 
@@ -36,23 +34,6 @@ browserTest('behind nginx, which ends TLS, the page works and hears of changes a
     const { port } = await startNginx(t, service);
     const address = `https://${HOST}:${port}/rdcp/console/`;
     await assertWorks(t, browser, address, KEY, `http://127.0.0.1:${service.port}`);
-  });
-});
-
-browserTest('behind HAProxy, before two processes of one service, the page works', async (t, browser) => {
-  await withProgram(t, 'haproxy', async () => {
-    const changes = {
-      console: true,
-      categories: CATEGORIES,
-      store: `sqlite:${join(temporaryFolder(t), 'state.sqlite')}`,
-    };
-    const services = [
-      await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
-      await startBehindProxy(t, 'HAProxy', ADDRESSES, changes),
-    ] as const;
-    const { port } = await startHaproxy(t, [services[0].port, services[1].port], '30s');
-    const address = `https://${HOST}:${port}/rdcp/console/`;
-    await assertWorks(t, browser, address, KEY, `http://127.0.0.1:${services[1].port}`);
   });
 });
 

@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { go, rowOf, signIn } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { openView, talk } from './views.ts';
 
 // What each part of the page is to a reader of the screen, and what it says.
 
@@ -12,8 +13,7 @@ browserTest('each list is a table whose columns have names', async (t, browser) 
   const scene = await openScene();
   t.after(() => scene.close());
   await beginIncident(scene);
-  const { page } = await openPage(t, browser, scene.console);
-  await signIn(page, keyOf('alice'));
+  const { page } = await openView(t, browser, scene.console, { key: keyOf('alice') });
   const heads = (name: string) => page.getByRole('table', { name }).getByRole('columnheader').allTextContents();
   const grid = page.getByRole('grid', { name: 'Categories' });
   assert.equal(await grid.getByRole('columnheader').count(), 8);
@@ -50,13 +50,11 @@ browserTest('the heads of columns sort, and say so', async (t, browser) => {
   const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
   await client.enable('ORDERS', { duration: '5m' });
   await client.enable('CACHE', { duration: '1h' });
-  const timer = setInterval(() => {
+  talk(t, 50, () => {
     for (let call = 0; call < 5; call += 1) orders.debug('an order');
     cache.debug('hit');
-  }, 50);
-  t.after(() => clearInterval(timer));
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  });
+  const { page } = await openView(t, browser, service.console);
   const sortOf = (name: string) => page.getByRole('columnheader', { name }).getAttribute('aria-sort');
   const first = () => page.locator('[role=row][data-name]').first().getAttribute('data-name');
   assert.deepEqual([await sortOf('Category'), await sortOf('Calls')], ['ascending', null]);
@@ -89,8 +87,7 @@ browserTest('who is signed in, with which scopes, and the way out are seen at on
 
 browserTest('a change that is not everywhere is an alert, and stays until it is dismissed', async (t, browser) => {
   const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.route('**/rdcp/v1/control', async (route) => {
     const response = await route.fetch();
     const fleet = { revision: 1, instances: 3, applied: 2, pending: ['11111111-2222-4333-8444-555555555555'] };
@@ -128,8 +125,7 @@ browserTest('a tenant sees which categories are on for everybody and which for i
   const options = { baseUrl: service.url, apiKey: KEYS.admin };
   await createRdcpClient(options).enable('CACHE', { duration: '10m', reason: 'for all' });
   await createRdcpClient({ ...options, tenantId: 'acme' }).enable('ORDERS', { duration: '10m', reason: 'for one' });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, key);
+  const { page } = await openView(t, browser, service.console, { key: key });
   const whom = (name: string) => rowOf(page, name).locator('.whom').textContent();
   await rowOf(page, 'ORDERS').getByText('for one').waitFor();
   assert.deepEqual([await whom('CACHE'), await whom('ORDERS')], ['everybody', 'acme']);
@@ -137,8 +133,7 @@ browserTest('a tenant sees which categories are on for everybody and which for i
   assert.deepEqual(await actions('CACHE'), ['Disable…'], 'it cannot end what is for everybody');
   assert.deepEqual(await actions('ORDERS'), ['Extend…', 'End now…']);
 
-  const { page: operator } = await openPage(t, browser, service.console);
-  await signIn(operator, KEYS.admin);
+  const { page: operator } = await openView(t, browser, service.console);
   await rowOf(operator, 'ORDERS').getByText('only acme').waitFor();
   await operator.getByRole('combobox', { name: 'Tenant' }).selectOption('acme');
   await rowOf(operator, 'ORDERS').getByText('for one').waitFor();
@@ -174,7 +169,6 @@ browserTest('a banner names the check that fails', async (t, browser) => {
       },
     },
   });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.getByRole('status').getByText('warehouse').waitFor();
 });

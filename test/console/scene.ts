@@ -7,7 +7,7 @@ import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { PROTOCOL, type Scope } from '../../src/wire/constants.ts';
 import { storeWithFleet } from '../support/made-up-fleet.ts';
-import { signIn, typeCredential } from './drive.ts';
+import { go, signIn, typeCredential } from './drive.ts';
 
 // A shop in an incident, for pictures of the console and for tests of how each of its states looks.
 
@@ -139,12 +139,6 @@ export interface State {
 
 const asAlice = (page: Page) => signIn(page, keyOf('alice'));
 
-async function go(page: Page, hash: string): Promise<void> {
-  await page.evaluate((target) => {
-    location.hash = target;
-  }, hash);
-}
-
 async function toView(page: Page, hash: string, shows: string): Promise<void> {
   await asAlice(page);
   await go(page, hash);
@@ -246,33 +240,21 @@ export const STATES: readonly State[] = [
       await signIn(page, keyOf('robin'));
     },
   },
-  {
-    name: 'forbidden',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 403, 'RDCP_FORBIDDEN');
+  ...(
+    [
+      ['forbidden', 403, 'RDCP_FORBIDDEN', {}],
+      ['too-many-requests', 429, 'RDCP_RATE_LIMITED', { 'Retry-After': '30' }],
+      ['unavailable', 503, 'RDCP_UNAVAILABLE', { 'Retry-After': '5' }],
+    ] as const
+  ).map(([name, status, code, headers]) => ({
+    name,
+    reach: async (page: Page) => {
+      await answerWith(page, '**/rdcp/v1/audit*', status, code, headers);
       await asAlice(page);
       await go(page, '#/audit');
       await page.getByRole('alert').waitFor();
     },
-  },
-  {
-    name: 'too-many-requests',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 429, 'RDCP_RATE_LIMITED', { 'Retry-After': '30' });
-      await asAlice(page);
-      await go(page, '#/audit');
-      await page.getByRole('alert').waitFor();
-    },
-  },
-  {
-    name: 'unavailable',
-    reach: async (page) => {
-      await answerWith(page, '**/rdcp/v1/audit*', 503, 'RDCP_UNAVAILABLE', { 'Retry-After': '5' });
-      await asAlice(page);
-      await go(page, '#/audit');
-      await page.getByRole('alert').waitFor();
-    },
-  },
+  })),
   {
     name: 'session-ended',
     reach: async (page) => {

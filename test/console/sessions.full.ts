@@ -9,7 +9,8 @@ import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { until } from '../support/until.ts';
 import { enable, rowOf, signIn, typeCredential, waitForState } from './drive.ts';
-import { browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
+import { openView } from './views.ts';
 
 const tokens = {
   issuer: 'https://service.example/',
@@ -78,22 +79,22 @@ browserTest(
     const service = await startService(t, {
       security: { level: 'standard', tokens: { ...tokens, accessTokenSeconds: 3, refreshTokenSeconds: 5 } },
     });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
-    await page.getByRole('searchbox').fill('DATA');
-    await page.locator('dialog #credential').waitFor();
+    const { page } = await openView(t, browser, service.console);
+    await page.getByRole('button', { name: 'Enable DATABASE' }).click();
+    await page.getByLabel('Reason').fill('typed before');
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    await assertAccessible(page, 'an expired session');
     await typeCredential(page, KEYS.admin);
-    await page.locator('dialog #credential').waitFor({ state: 'detached' });
-    assert.equal(await page.getByRole('searchbox').inputValue(), 'DATA');
-    await enable(page, 'DATABASE', 'slow checkout');
-    await waitForState(page, 'DATABASE', 'On');
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Reason').inputValue(), 'typed before');
+    await page.getByRole('button', { name: /^Enable .*15 min/ }).click();
+    await rowOf(page, 'DATABASE').getByText('typed before').waitFor();
   },
 );
 
 browserTest('a key that is revoked in the middle is not believed any more, within seconds', async (t, browser) => {
   const { service, revoke } = await withRevocableKey(t);
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.operator);
+  const { page } = await openView(t, browser, service.console, { key: KEYS.operator });
   revoke();
   await page.locator('dialog #credential').waitFor();
   await typeCredential(page, KEYS.operator);

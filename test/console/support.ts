@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
+import { createRdcpClient, type RdcpClient } from '../../src/tools/client/client.ts';
 import type { Scope } from '../../src/wire/constants.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { assertBuilt } from '../support/built.ts';
@@ -139,6 +140,8 @@ export const KEY_RECORDS: readonly ApiKeyRecord[] = Object.entries(KEYS).map(([i
 /** A service with the console, and what a test calls in it. */
 export interface ConsoleService {
   readonly rdcp: Rdcp;
+  /** May do everything. */
+  readonly client: RdcpClient;
   /** Origin of the endpoint. */
   readonly url: string;
   /** Address of the console. */
@@ -161,5 +164,6 @@ export async function startService(t: TestContext, config: RdcpConfig = {}): Pro
   });
   t.after(() => rdcp.close());
   const { url } = await rdcp.listen();
-  return { rdcp, url, console: `${url}/rdcp/console/` };
+  const client = createRdcpClient({ baseUrl: url, apiKey: KEYS.admin });
+  return { rdcp, client, url, console: `${url}/rdcp/console/` };
 }

@@ -49,10 +49,14 @@ test('a filter looks for values of fields, exactly or by their beginning, and fo
     ['http://x', ['see http://x/two']],
     ['rows=12', ['one', 'two']],
     ['two -see', ['two']],
+    ['TWO -heartbeat', ['two', 'see http://x/two']],
+    ['sql="select 1"', ['one']],
+    ['database acme -eu', ['one']],
+    ['(', []],
   ] as const) {
     assert.deepEqual(found(filter, ...lines), wanted, filter);
   }
-  assert.equal(parseFilter(' - '), undefined);
+  for (const empty of ['', '  ', ' - ']) assert.equal(parseFilter(empty), undefined);
 });
 
 test('a time of the day is compared by its digits', () => {
@@ -113,6 +117,9 @@ test('lines of a trace are a group, and recorded work is one without being asked
   assert.deepEqual(text(arranged(rows, { fold: false, byTrace: true, open: new Set(['work p1 7']) })), [
     ...['plain', 'work p1 7: 2', 'first', 'second', 'trace ab: 1'],
   ]);
+  const passing = rows.slice(2, 3);
+  const whole = arranged(passing, { fold: false, byTrace: true, open: new Set(['work p1 7']) }, rows);
+  assert.deepEqual(text(whole), ['work p1 7: 2', 'first', 'second'], 'one line that passes brings the others');
 });
 
 test('a tail is also a command, quoted for a shell', () => {

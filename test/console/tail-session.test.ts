@@ -47,9 +47,9 @@ function server(...connections: readonly (readonly (TailEvent | Error)[])[]) {
   return { time, asked, signals, parts };
 }
 
-function started({ parts }: ReturnType<typeof server>) {
+function started({ parts }: ReturnType<typeof server>, more: Partial<TailSettings> = {}) {
   const session = new TailSession({ ...parts, nameOf: (id) => `web:${id}`, changed: () => undefined });
-  session.start(SETTINGS);
+  session.start({ ...SETTINGS, ...more });
   const notes = () => session.log.shown.flatMap((row) => (row.kind === 'note' ? [row.text] : []));
   return { session, notes };
 }
@@ -70,7 +70,7 @@ test('a lost connection is made again for the time that is left, and the gap is 
   const served = server([OPEN, line, lost()], [OPEN, line]);
   const { session, notes } = started(served);
   await settled();
-  assert.deepEqual([session.phase, session.problem?.kind], ['lost', 'offline']);
+  assert.deepEqual([session.phase, session.problem?.status], ['lost', 'offline']);
   await served.time.pass(10_000);
   assert.deepEqual([session.phase, session.problem], ['running', undefined]);
   assert.equal(session.log.lines, 2);
@@ -97,47 +97,20 @@ test('pauses between attempts grow, one note stands for them all, and at the end
   assert.equal(notes().at(-1), 'The tail has ended: the time is over');
 });
 
-test('a refusal at the start is shown, and nothing is tried again', async () => {
-  const served = server([refused(429, 'RDCP_RATE_LIMITED', '5')], [OPEN]);
-  const { session } = started(served);
-  await served.time.pass(60_000);
-  assert.deepEqual([session.problem?.kind, session.isRunning, served.asked.length], ['rate-limited', false, 1]);
-  session.start(SETTINGS);
-  await settled();
-  assert.deepEqual([session.problem, session.phase], [undefined, 'running']);
-});
-
-test('a limit in the middle is waited for: the server may still count the lost connection', async () => {
-  const served = server([OPEN, lost()], [refused(429, 'RDCP_RATE_LIMITED', '5')], [OPEN]);
-  const { session } = started(served);
-  await settled();
-  await served.time.pass(1000);
-  assert.equal(served.asked.length, 2);
-  await served.time.pass(4000);
-  assert.equal(served.asked.length, 2);
-  await served.time.pass(2000);
-  assert.equal(session.phase, 'running');
-});
-
-test('the network is back: it is tried at once', async () => {
-  const served = server([OPEN, lost()], [lost()], [lost()], [lost()], [OPEN]);
-  const { session } = started(served);
-  await settled();
-  for (let attempts = 1; attempts < 5; attempts++) {
-    session.wake();
+test('an error in the middle is waited for, and a refusal ends it', async () => {
+  const limited = refused(429, 'RDCP_RATE_LIMITED', '5');
+  for (const [what, connections, passed, expected] of [
+    ['refused at the start', [[limited], [OPEN]], 60_000, ['ended', 429, 1]],
+    ['limited in the middle', [[OPEN, lost()], [limited], [OPEN]], 5000, ['lost', 429, 2]],
+    ['and let in after it', [[OPEN, lost()], [limited], [OPEN]], 7000, ['running', undefined, 3]],
+    ['a credential that has ended', [[OPEN, lost()], [refused(401, 'RDCP_AUTH_FAILED')]], 60_000, ['ended', 401, 2]],
+  ] as const) {
+    const served = server(...connections);
+    const { session } = started(served);
     await settled();
+    await served.time.pass(passed);
+    assert.deepEqual([session.phase, session.problem?.status, served.asked.length], expected, what);
   }
-  assert.deepEqual([session.phase, served.asked.length], ['running', 5]);
-  session.wake();
-  assert.equal(served.asked.length, 5);
-});
-
-test('a credential that is no longer accepted ends it', async () => {
-  const served = server([OPEN, lost()], [refused(401, 'RDCP_AUTH_FAILED')], [OPEN]);
-  const { session } = started(served);
-  await settled();
-  await served.time.pass(60_000);
-  assert.deepEqual([session.phase, session.problem?.kind, served.asked.length], ['ended', 'unauthenticated', 2]);
 });
 
 test('the end that the server names is shown', async () => {
@@ -146,6 +119,19 @@ test('the end that the server names is shown', async () => {
   await settled();
   assert.deepEqual([session.phase, session.problem], ['ended', undefined]);
   assert.equal(notes().at(-1), 'The tail has ended: the credential has expired or was revoked');
+});
+
+test('a narrowed tail says so in its first note, and in the next that other work is called', async () => {
+  const target = { match: { 'user.id': '42' } };
+  const calls = { calls: 3, unmatched: 3, outsideWork: 0, filtered: 0, unevaluated: 0, attributes: ['shop.id'] };
+  const counted: TailEvent = { event: 'counts', data: { instances: 2, categories: { DATABASE: calls } } };
+  const { session, notes } = started(server([OPEN, counted, counted]), { target });
+  await settled();
+  assert.equal(session.part, 'user.id=42');
+  assert.deepEqual(notes(), [
+    'Tail of DATABASE for user.id=42',
+    'No line yet: DATABASE was called 3 times in 1 s in 2 processes; none had user.id=42 (attributes seen: shop.id)',
+  ]);
 });
 
 test('a tail that ends without a line says what became of the calls, and one with a line does not', async () => {

@@ -144,8 +144,7 @@ browserTest('by keyboard alone: choose, start, read a line, stop', async (t, bro
   await page.getByRole('button', { name: /Follow/ }).waitFor({ state: 'detached' });
 });
 
-async function tailEntries(service: ConsoleService) {
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+async function tailEntries({ client }: Pick<ConsoleService, 'client'>) {
   const { entries } = await client.audit({ action: 'tail' });
   return entries.map(({ otelrdcp_tail: tail }) => (tail?.state === 'end' ? tail.reason : tail?.state));
 }
@@ -283,8 +282,7 @@ browserTest('what a line says becomes a filter, a column or a group, and the add
 });
 
 browserTest('a ninth tail of a credential is refused, and says when to try again', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
+  const { client, ...service } = await startService(t);
   const controller = new AbortController();
   t.after(() => controller.abort());
   for (let each = 0; each < 8; each++) await client.tail('ORDERS', { signal: controller.signal }).next();
@@ -295,7 +293,7 @@ browserTest('a ninth tail of a credential is refused, and says when to try again
   await notice.getByText(/\d+ s/).waitFor();
   await assertAccessible(page, 'a tail that is refused');
   controller.abort();
-  await until('places', async () => (await tailEntries(service)).filter((state) => state === 'closed').length === 8);
+  await until('places', async () => (await tailEntries({ client })).filter((state) => state === 'closed').length === 8);
   await page.getByRole('button', { name: 'Start' }).click();
   await page.locator('#view').getByText('Live', { exact: true }).waitFor();
   await notice.waitFor({ state: 'detached' });

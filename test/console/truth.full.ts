@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { whomOf } from '../../src/wire/words/state.ts';
 import { until } from '../support/until.ts';
-import { go, rowOf, signIn } from './drive.ts';
-import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
+import { go, rowOf } from './drive.ts';
+import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
 import { NOTES, openView, ROWS, talk } from './views.ts';
 
 // What the page says about tenants and activations is what the endpoint says, after each kind of change.
@@ -33,8 +33,7 @@ browserTest('rows and tenants are what the API says after each change', async (t
   const everybody = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
   const acme = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'acme' });
   const globex = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'globex' });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   for (const [whose, client] of [
     ['everybody', everybody],
     ['acme', acme],
@@ -86,8 +85,7 @@ browserTest(
     const clientOf = (tenantId?: string) =>
       createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, ...(tenantId !== undefined && { tenantId }) });
     await clientOf('acme').enable('CACHE', { duration: '10m', reason: 'ticket 4711' });
-    const { page } = await openPage(t, browser, service.console);
-    await signIn(page, KEYS.admin);
+    const { page } = await openView(t, browser, service.console);
     const until = rowOf(page, 'CACHE').locator('.cell.until');
     await until.getByText(/^(9:5\d|10:00)$/).waitFor();
     await until.getByText('admin: ticket 4711').waitFor();
@@ -108,10 +106,8 @@ browserTest(
 );
 
 browserTest('an activation is made in the dialog, shown for whom, and ended alone', async (t, browser) => {
-  const service = await startService(t);
-  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { client, ...service } = await startService(t);
+  const { page } = await openView(t, browser, service.console);
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Only some work or lines').click();
@@ -146,8 +142,7 @@ browserTest('an activation is made in the dialog, shown for whom, and ended alon
 browserTest('enabled for one request, the dialog gives the header that the request needs', async (t, browser) => {
   const lines: string[] = [];
   const service = await startService(t, { emit: { to: ({ message }) => void lines.push(message) } });
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   await page.getByText('Only some work or lines').click();
   await page.getByLabel('One request').check();
@@ -169,8 +164,7 @@ browserTest('what is off shows no rate until it is measured', async (t, browser)
   const service = await startService(t);
   const timer = setInterval(() => service.rdcp.category('ORDERS').debug('order'), 20);
   t.after(() => clearInterval(timer));
-  const { page } = await openPage(t, browser, service.console);
-  await signIn(page, KEYS.admin);
+  const { page } = await openView(t, browser, service.console);
   const rate = rowOf(page, 'ORDERS').locator('.rate');
   assert.equal(await rate.textContent(), '-');
   await page.getByRole('button', { name: 'Measure all' }).click();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { RdcpConfig } from '../../src/options/options.ts';
+import { typeCredential } from './drive.ts';
 import { KEY_RECORDS, KEYS, openPage, type PageOptions } from './support.ts';
 
 export const ROWS = '.log-lines [role=option]:not(.note)';
@@ -20,9 +21,9 @@ export async function openView(
 ) {
   const { key = KEYS.admin, ...rest } = options;
   const opened = await openPage(t, browser, address, rest);
-  await opened.page.locator('#credential').fill(key);
-  await opened.page.keyboard.press('Enter');
+  await typeCredential(opened.page, key);
   await opened.page.locator('main#view').waitFor();
+  await opened.page.locator('main .loading').waitFor({ state: 'detached' });
   return opened;
 }
 

@@ -27,7 +27,9 @@ describe('rdcp mcp, as the program of an agent starts it', () => {
       assert.match(client.getInstructions() ?? '', /never follow instructions/);
       const { categories } = await ask(client, 'list_categories');
       assert.ok(categories.some(({ name }: { name: string }) => name === 'ORDERS'));
-      const { lines } = await ask(client, 'collect_lines', { categories: ['ORDERS'], max_lines: 3 });
+      const target = { match: { 'user.id': '42' } };
+      const { lines, ended } = await ask(client, 'collect_lines', { categories: ['ORDERS'], target, max_lines: 3 });
+      assert.equal(ended, 'max_lines');
       assert.deepEqual(
         lines.map(({ message }: { message: string }) => message),
         ['asked for', 'over the credit limit', 'refused'],

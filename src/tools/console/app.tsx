@@ -23,57 +23,44 @@ import { useTailSummary } from './views/tail/tail-status.tsx';
 import { TailDock, TailView } from './views/tail.tsx';
 import { TenantsView } from './views/tenants.tsx';
 
+/** Why a view is not offered: the title, and what more there is to say. */
+type Lack = readonly [title: string, text: string] | undefined;
+
 interface Entry {
   readonly title: string;
   readonly View: FunctionComponent;
   /** The second key after `g`. */
   readonly key: string;
-  /** Why it is not offered, if it is not: the title, and what more there is to say. @default it always is */
-  readonly lacks?: () => readonly [title: string, text: string] | undefined;
+  readonly lacks?: () => Lack;
 }
 
-/** Why a view is not offered to a credential. */
-function scopeLacks(has: boolean, title: string) {
-  const scopes = connection.session?.scopes.join(', ') || 'no scope';
-  return has ? undefined : ([title, `Your credential has ${scopes}.`] as const);
+function lacksUnless(has: boolean, title: string): Lack {
+  return has ? undefined : [title, `Your credential has ${connection.session?.scopes.join(', ') || 'no scope'}.`];
 }
+
+const lacksLines = () => lacksUnless(connection.mayTail, 'Your credential may not read lines');
+const STORES = 'It shares its state with no other. With Redis or a SQLite file as store, a fleet is listed here.';
 
 const ENTRIES: Readonly<Record<ViewName, Entry>> = {
   categories: {
     title: 'Categories',
     View: CategoriesView,
     key: 'c',
-    lacks: () => scopeLacks(connection.can('discovery'), 'The list of categories needs the scope discovery'),
+    lacks: () => lacksUnless(connection.can('discovery'), 'The list of categories needs the scope discovery'),
   },
-  tail: {
-    title: 'Tail',
-    View: TailView,
-    key: 't',
-    lacks: () => scopeLacks(connection.mayTail, 'Your credential may not read lines'),
-  },
-  failures: {
-    title: 'Failures',
-    View: FailuresView,
-    key: 'x',
-    lacks: () => scopeLacks(connection.mayTail, 'Your credential may not read lines'),
-  },
+  tail: { title: 'Tail', View: TailView, key: 't', lacks: lacksLines },
+  failures: { title: 'Failures', View: FailuresView, key: 'x', lacks: lacksLines },
   audit: {
     title: 'Audit',
     View: AuditView,
     key: 'a',
-    lacks: () => scopeLacks(connection.can('admin'), 'The audit trail needs the scope admin'),
+    lacks: () => lacksUnless(connection.can('admin'), 'The audit trail needs the scope admin'),
   },
   fleet: {
     title: 'Fleet',
     View: FleetView,
     key: 'f',
-    lacks: () =>
-      connection.has('fleet')
-        ? undefined
-        : [
-            'This process stands alone',
-            'It shares its state with no other. With Redis or a SQLite file as store, a fleet is listed here.',
-          ],
+    lacks: () => (connection.has('fleet') ? undefined : ['This process stands alone', STORES]),
   },
   health: { title: 'Health', View: HealthView, key: 'h' },
   tenants: {
@@ -82,7 +69,7 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     key: 'n',
     lacks: () =>
       connection.hasTenants
-        ? scopeLacks(connection.choosesTenants, 'The list of tenants needs the scope admin')
+        ? lacksUnless(connection.choosesTenants, 'The list of tenants needs the scope admin')
         : ['This service has no tenants', 'Its settings are for everybody.'],
   },
 };
@@ -243,8 +230,10 @@ function TailSummary() {
   return null;
 }
 
-/** Another view takes the focus, so that the keyboard and readers of the screen go on there. */
-/** @param toSearch whether the search of the next view gets the focus, once */
+/**
+ * Another view takes the focus, so that the keyboard and readers of the screen go on there.
+ * @param toSearch whether the search of the next view gets the focus, once
+ */
 function useFocusOnChange(shown: string, toSearch: { current: boolean }): void {
   const before = useRef(shown);
   useLayoutEffect(() => {

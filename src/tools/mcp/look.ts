@@ -15,6 +15,7 @@ import { parseDuration, timestamp } from '../../wire/time.ts';
 import { whoText } from '../../wire/words/change.ts';
 import { categoriesOf, isOn, STATES, statesOf } from '../../wire/words/state.ts';
 import { isSelected, parseSelection } from '../cli/names.ts';
+import type { AuditFilter } from '../client/audit.ts';
 import { fitting } from './answer.ts';
 import {
   type AddTool,
@@ -90,14 +91,14 @@ function rank(category: DiscoveredCategory): number {
   return (isOn(category) ? 0 : 2) + (category.otelrdcp_source === undefined ? 0 : 1);
 }
 
-export const figures = z.object({
+const figures = z.object({
   category: z.string(),
   callsPerSecond: z.number(),
   bytesPerSecond: z.number(),
   gigabytesPerDay: z.number(),
   droppedPerSecond: z.number().describe('Calls that its budget would drop.'),
 });
-export const processes = z.object({ asked: z.int(), answered: z.int() });
+const processes = z.object({ asked: z.int(), answered: z.int() });
 
 export function figuresOf(measured: Readonly<Record<string, CategoryForecast>>): z.input<typeof figures>[] {
   return Object.entries(measured).map(([category, each]) => ({
@@ -131,8 +132,7 @@ export function forecast(service: Service): AddTool {
         () => call.client.forecast(names, { duration, target, filter, when, signal }),
       );
       const { taken, omitted } = fitting(figuresOf(answer.categories));
-      const { asked, answered } = answer.instances;
-      return { duration: answer.duration, processes: { asked, answered }, categories: taken, omitted };
+      return { duration: answer.duration, processes: { ...answer.instances }, categories: taken, omitted };
     },
   });
 }
@@ -178,10 +178,9 @@ export function listFailures(service: Service): AddTool {
       const { taken, omitted } = fitting(
         answer.failures.map((each) => ({ ...each, attributes: { ...each.attributes } })),
       );
-      const { asked, answered } = answer.instances;
       return {
-        processes: { asked, answered },
-        ...(answer.recorder.reachesBack !== undefined && { reachesBack: answer.recorder.reachesBack }),
+        processes: { ...answer.instances },
+        reachesBack: answer.recorder.reachesBack,
         recorded: [...answer.recorder.categories],
         failures: taken,
         more: answer.more,
@@ -255,15 +254,9 @@ export function audit(service: Service, now: () => number): AddTool {
       omitted,
     }),
     run: async ({ since, category, ...filter }, { client, signal }) => {
-      const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-      const answer = await client.audit(
-        {
-          ...given,
-          since: timestamp(now() - (parseDuration(since) ?? 0) * 1000),
-          ...(category !== undefined && { category: category.toUpperCase() }),
-        },
-        { signal },
-      );
+      const begin = timestamp(now() - (parseDuration(since) ?? 0) * 1000);
+      const given = { ...filter, since: begin, category: category?.toUpperCase() };
+      const answer = await client.audit(given as AuditFilter, { signal });
       const { taken, omitted } = fitting(answer.entries.map(entryOf));
       return { entries: taken, omitted };
     },
@@ -274,12 +267,12 @@ function entryOf({ timestamp, action, categories, outcome, identity, tenant, sou
   return {
     timestamp,
     who: whoText(identity) ?? '-',
-    ...(source?.userAgent !== undefined && { via: source.userAgent }),
+    via: source?.userAgent,
     action,
     categories: [...categories],
     outcome,
-    ...(tenant !== undefined && { tenant: tenant.id }),
-    ...(reason !== undefined && { reason }),
-    ...(error !== undefined && { error }),
+    tenant: tenant?.id,
+    reason,
+    error,
   };
 }

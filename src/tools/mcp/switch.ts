@@ -7,6 +7,7 @@ import {
   type RequestStateCodec,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { ControlCommand } from '../../client.ts';
 import { MAX_BUDGET_TOTAL, MAX_REASON_LENGTH, RECORDING_SECONDS } from '../../wire/constants.ts';
 import type { ControlResponse } from '../../wire/messages.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
@@ -21,8 +22,8 @@ const MOST_SECONDS = 3600;
 const MEASURED_FOR = '3s';
 const CONFIRMATION = 'confirmation';
 
-const names = z.array(z.string().max(64)).min(1).max(20).describe('Names of categories, without patterns.');
 const common = {
+  categories: z.array(z.string().max(64)).min(1).max(20).describe('Names of categories, without patterns.'),
   duration: duration(MOST_SECONDS, '15m', 'How long, after which it ends by itself'),
   reason: z.string().min(1).max(MAX_REASON_LENGTH).describe('Why, for the audit trail.'),
   tenant,
@@ -38,6 +39,24 @@ const changed = z.object({
   thisProcessAlone: z.literal(true).optional().describe('Other processes do not share the store.'),
 });
 
+/** What every tool that switches is given. */
+type Given = z.output<z.ZodObject<typeof common>> & {
+  readonly target?: object | undefined;
+  readonly filter?: object | undefined;
+  readonly when?: object | undefined;
+};
+
+interface Switch<Input extends z.ZodObject> {
+  readonly title: string;
+  readonly description: string;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly input: Input;
+  /** Asks the person, with what the change would do. */
+  readonly question: (given: z.output<Input> & Given, names: string, call: Call) => string | Promise<string>;
+  readonly command: (given: z.output<Input> & Given) => Pick<ControlCommand, 'action' | 'options'>;
+}
+
 /** The tools that change something, for a server that was started with --allow-writes. */
 export interface Switches {
   readonly tools: readonly AddTool[];
@@ -47,118 +66,97 @@ export interface Switches {
 
 export function switches(service: Service): Switches {
   const codec = createRequestStateCodec({ key: randomBytes(32) });
-  const enable = tool('enable', service, {
+  function switching<Input extends z.ZodObject>(name: string, { title, description, input, ...rest }: Switch<Input>) {
+    const { question, command, destructiveHint = true, idempotentHint = false } = rest;
+    return tool(name, service, {
+      title,
+      description,
+      annotations: { readOnlyHint: false, destructiveHint, idempotentHint, openWorldHint: false },
+      input,
+      output: changed,
+      run: async (all, call) => {
+        const given = all as z.output<Input> & Given;
+        const names = exactly(given.categories);
+        const asked = await unanswered(call, codec, given, () => question(given, names.join(', '), call));
+        if (asked !== undefined) return asked;
+        return outcomeOf(await call.client.control({ categories: names, ...command(given) }, { signal: call.signal }));
+      },
+    });
+  }
+  const enable = switching('enable', {
     title: 'Switch categories on for a while',
     description:
       'Switches categories on, for everybody or for the target and filter: their lines go to the logs of the service. Ends by itself. To read lines, use collect_lines, which switches nothing.',
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: z.strictObject({
-      categories: names,
-      max_calls: z.int().min(1).max(MAX_BUDGET_TOTAL).default(10_000).describe('Ends after so many calls.'),
       ...common,
+      max_calls: z.int().min(1).max(MAX_BUDGET_TOTAL).default(10_000).describe('Ends after so many calls.'),
       ...selection,
     }),
-    output: changed,
-    run: async (given, call) => {
-      const { categories, duration, reason, max_calls: calls, target, filter, when } = given;
-      const words = exactly(categories);
-      const question = await unanswered(call, codec, given, async () => {
-        const { signal } = call;
-        const measured = await call.client.forecast(words, { duration: MEASURED_FOR, target, filter, when, signal });
-        return [
-          `Switch ${words.join(', ')} on ${whose(given)} for ${duration}, at most ${calls} calls?`,
-          ...figuresOf(measured.categories).map(
-            ({ category, callsPerSecond, bytesPerSecond }) =>
-              `${category} would write ${callsPerSecond.toFixed(1)} lines and ${bytesPerSecond.toFixed(0)} bytes a second (measured for ${MEASURED_FOR} in ${measured.instances.answered} of ${measured.instances.asked} processes).`,
-          ),
-        ];
+    question: async (given, names, { client, signal }) => {
+      const { target, filter, when, duration, max_calls: calls } = given;
+      const measured = await client.forecast(exactly(given.categories), {
+        duration: MEASURED_FOR,
+        target,
+        filter,
+        when,
+        signal,
       });
-      if (question !== undefined) return question;
-      const answer = await call.client.control(
-        {
-          action: 'enable',
-          categories: words,
-          options: {
-            temporary: true,
-            duration,
-            reason,
-            ...controlOptionsOf({ target, filter, when, budget: { calls } }),
-          },
-        },
-        { signal: call.signal },
+      const { answered, asked } = measured.instances;
+      const lines = figuresOf(measured.categories).map(
+        ({ category, callsPerSecond, bytesPerSecond }) =>
+          `${category} would write ${callsPerSecond.toFixed(1)} lines and ${bytesPerSecond.toFixed(0)} bytes a second (measured for ${MEASURED_FOR} in ${answered} of ${asked} processes).`,
       );
-      return outcomeOf(answer);
+      return [`Switch ${names} on ${whose(given)} for ${duration}, at most ${calls} calls?`, ...lines].join('\n');
     },
+    command: ({ duration, reason, target, filter, when, max_calls: calls }) => ({
+      action: 'enable',
+      options: { temporary: true, duration, reason, ...controlOptionsOf({ target, filter, when, budget: { calls } }) },
+    }),
   });
-  const record = tool('record', service, {
+  const record = switching('record', {
     title: 'Record categories for a while',
     description:
       'Keeps the calls of categories in memory, for everybody or for the target and filter, and writes none: what happened before a complaint can then be read. Ends by itself.',
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    destructiveHint: false,
     input: z.strictObject({
-      categories: names,
       ...common,
       duration: duration(RECORDING_SECONDS, '1d', 'How long, after which it ends by itself'),
       target: selection.target,
       filter: selection.filter,
     }),
-    output: changed,
-    run: async (given, call) => {
-      const { categories, duration, reason, target, filter } = given;
-      const words = exactly(categories);
-      const question = await unanswered(call, codec, given, async () => [
-        `Record ${words.join(', ')} ${whose(given)} for ${duration}? Nothing is written.`,
-      ]);
-      if (question !== undefined) return question;
-      const answer = await call.client.control(
-        {
-          action: 'enable',
-          categories: words,
-          options: {
-            temporary: true,
-            duration,
-            reason,
-            otelrdcp_record: true,
-            ...controlOptionsOf({ target, filter }),
-          },
-        },
-        { signal: call.signal },
-      );
-      return outcomeOf(answer);
-    },
+    question: (given, names) => `Record ${names} ${whose(given)} for ${given.duration}? Nothing is written.`,
+    command: ({ duration, reason, target, filter }) => ({
+      action: 'enable',
+      options: {
+        temporary: true,
+        duration,
+        reason,
+        otelrdcp_record: true,
+        ...controlOptionsOf({ target, filter }),
+      },
+    }),
   });
-  const disable = tool('disable', service, {
+  const disable = switching('disable', {
     title: 'Switch categories off for a while',
     description:
       'Switches categories off, also what others switched on, and ends their activations; afterwards each is as it is without a temporary setting. With id it ends that activation of enable or record alone.',
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    idempotentHint: true,
     input: z.strictObject({
-      categories: names,
+      ...common,
       id: z
         .string()
         .regex(/^[0-9a-f]{12}$/)
         .describe('The activation of an enable or record.')
         .optional(),
-      ...common,
     }),
-    output: changed,
-    run: async (given, call) => {
-      const { categories, duration, reason, id } = given;
-      const words = exactly(categories);
-      const question = await unanswered(call, codec, given, async () => [
-        id === undefined
-          ? `Switch ${words.join(', ')} off ${whose(given)} for ${duration}?`
-          : `End the activation ${id} of ${words.join(', ')}?`,
-      ]);
-      if (question !== undefined) return question;
-      const answer = await call.client.control(
-        id === undefined
-          ? { action: 'disable', categories: words, options: { temporary: true, duration, reason } }
-          : { action: 'reset', categories: words, options: { reason, otelrdcp_id: id } },
-        { signal: call.signal },
-      );
-      return outcomeOf(answer);
-    },
+    question: (given, names) =>
+      given.id === undefined
+        ? `Switch ${names} off ${whose(given)} for ${given.duration}?`
+        : `End the activation ${given.id} of ${names}?`,
+    command: ({ id, duration, reason }) =>
+      id === undefined
+        ? { action: 'disable', options: { temporary: true, duration, reason } }
+        : { action: 'reset', options: { reason, otelrdcp_id: id } },
   });
   return { tools: [enable, record, disable], verify: codec.verify };
 }
@@ -169,16 +167,8 @@ function exactly(words: readonly string[]): readonly string[] {
   return names;
 }
 
-interface Asked {
-  readonly reason: string;
-  readonly tenant?: string | undefined;
-  readonly target?: object | undefined;
-  readonly filter?: object | undefined;
-  readonly when?: object | undefined;
-}
-
 /** What the agent wrote is JSON, which it cannot end to add words of its own to the question. */
-function whose({ tenant, target, filter, when }: Asked): string {
+function whose({ tenant, target, filter, when }: Given): string {
   const part = { ...target, ...filter, ...when };
   const work = Object.keys(part).length === 0 ? 'all work' : escapeUnprintable(JSON.stringify(part));
   return `for ${tenant === undefined ? '' : `tenant ${tenant}, `}${work}`;
@@ -191,15 +181,14 @@ function whose({ tenant, target, filter, when }: Asked): string {
 async function unanswered(
   { context: { mcpReq }, asks }: Call,
   codec: RequestStateCodec,
-  given: Asked,
-  lines: () => Promise<readonly string[]>,
+  given: Given,
+  question: () => string | Promise<string>,
 ): Promise<InputRequiredResult | undefined> {
   if (!asks) return undefined;
   const asked = JSON.stringify(given);
   const response = inputResponse(mcpReq.inputResponses, CONFIRMATION);
   if (response.kind === 'missing') {
-    const reason = `The agent's reason: ${escapeUnprintable(JSON.stringify(given.reason))}`;
-    const message = [...(await lines()), reason].join('\n');
+    const message = `${await question()}\nThe agent's reason: ${escapeUnprintable(JSON.stringify(given.reason))}`;
     const requestedSchema = { type: 'object', properties: {} } as const;
     return inputRequired({
       inputRequests: { [CONFIRMATION]: inputRequired.elicit({ message, requestedSchema }) },
@@ -216,14 +205,8 @@ function outcomeOf(answer: ControlResponse): z.input<typeof changed> {
   return {
     status,
     message,
-    changes: changes.map(({ category, newState, expiresAt }) => ({
-      category,
-      on: newState,
-      ...(expiresAt !== undefined && { until: expiresAt }),
-    })),
-    ...(activation && {
-      activation: { id: activation.id, ...(activation.expiresAt && { until: activation.expiresAt }) },
-    }),
+    changes: changes.map(({ category, newState: on, expiresAt: until }) => ({ category, on, until })),
+    ...(activation && { activation: { id: activation.id, until: activation.expiresAt } }),
     ...(shared === false && { thisProcessAlone: true as const }),
   };
 }

@@ -1,16 +1,42 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { connection } from '../page.ts';
 
-interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'class' | 'kind'> {
-  readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet';
-  /** Keeps its place and cannot be pressed. */
+interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'class' | 'kind' | 'onClick'> {
+  readonly kind?: 'primary' | 'danger' | 'plain' | 'quiet' | 'quiet close';
+  /** Keeps its place and cannot be pressed. @default while a promise of `onClick` is pending */
   readonly busy?: boolean;
+  /** A promise that it returns is waited for, and its error is shown. */
+  readonly onClick?: () => unknown;
   readonly children?: ComponentChildren;
 }
 
-export function Button({ kind = 'plain', busy = false, disabled, children, ...rest }: ButtonProps) {
+export function Button({ kind = 'plain', busy: isBusy = false, onClick, children, ...rest }: ButtonProps) {
+  const [runs, setRuns] = useState(false);
+  const busy = isBusy || runs;
+  const press = async () => {
+    const result = busy ? undefined : onClick?.();
+    if (!(result instanceof Promise)) return;
+    setRuns(true);
+    await result.catch((error) => connection.showProblem(error));
+    setRuns(false);
+  };
   return (
-    <button type="button" {...rest} class={`button ${kind}`} disabled={disabled} aria-disabled={busy} aria-busy={busy}>
+    <button type="button" {...rest} class={`button ${kind}`} aria-disabled={busy} aria-busy={busy} onClick={press}>
+      {children}
+    </button>
+  );
+}
+
+interface ToggleProps {
+  readonly pressed: boolean;
+  readonly onPress: (pressed: boolean) => void;
+  readonly children: ComponentChildren;
+}
+
+export function Toggle({ pressed, onPress, children }: ToggleProps) {
+  return (
+    <button type="button" class="filter" aria-pressed={pressed} onClick={() => onPress(!pressed)}>
       {children}
     </button>
   );

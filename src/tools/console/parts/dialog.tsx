@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { useFocus } from './use-focus.ts';
 
 interface DialogProps {
   readonly title: ComponentChildren;
@@ -35,12 +37,59 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       <div class="bar tight dialog-head">
         <h2 id={id}>{title}</h2>
         {onClose && (
-          <button type="button" class="button quiet close" aria-label="Close" onClick={onClose}>
+          <Button kind="quiet close" aria-label="Close" onClick={onClose}>
             ×
-          </button>
+          </Button>
         )}
       </div>
       {children}
     </dialog>
+  );
+}
+
+interface QuestionProps {
+  readonly title: string;
+  readonly label: string;
+  readonly help: string;
+  /** Of the button. */
+  readonly verb: string;
+  readonly isValid: (text: string) => boolean;
+  readonly onAnswer: (text: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for one text. */
+export function Question({ title, label, help, verb, isValid, onAnswer, onClose }: QuestionProps) {
+  const field = useFocus<HTMLInputElement>();
+  const id = useId();
+  const [wrong, setWrong] = useState(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    // It may be within the form of another dialog.
+    event.stopPropagation();
+    const text = field.current?.value.trim() ?? '';
+    setWrong(!isValid(text));
+    if (!isValid(text)) return;
+    onClose();
+    onAnswer(text);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="switch" onSubmit={submit} noValidate>
+        <label class="field">
+          <span>{label}</span>
+          <input ref={field} autocomplete="off" spellcheck={false} aria-invalid={wrong} aria-describedby={id} />
+        </label>
+        <p id={id} class={wrong ? 'wrong' : 'muted'} role={wrong ? 'alert' : undefined}>
+          {help}
+        </p>
+        <div class="bar">
+          <Button type="submit" kind="primary">
+            {verb}
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }

@@ -1,18 +1,11 @@
 import { escapeUnprintable } from '../../../wire/printable.ts';
 import { formatDuration } from '../../../wire/time.ts';
 
-/** At most three digits that matter, with the unit of thousands: `0.3`, `12`, `1.2k`, `3.4M`. */
-export function shortNumber(value: number): string {
-  const [size, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 999.5 ? [1e3, 'k'] : [1, ''];
-  const scaled = value / size;
-  if (value > 0 && value < 0.05) return '<0.1';
-  const digits = scaled >= 99.5 || Number.isInteger(scaled) ? 0 : scaled >= 9.95 ? (unit === '' ? 0 : 1) : 1;
-  return `${Number(scaled.toFixed(digits))}${unit}`;
-}
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** With commas between thousands. */
-export function wholeNumber(value: number): string {
-  return Math.round(value).toLocaleString('en');
+/** At most three digits, with the unit of thousands: `0.34`, `12`, `1.2K`, `3.4M`. */
+export function shortNumber(value: number): string {
+  return COMPACT.format(value);
 }
 
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
@@ -32,9 +25,10 @@ export function utcTime(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Hours, minutes and seconds in the browser's zone. */
-export function dayTime(date: Date): string {
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+/** Hours, minutes, seconds and milliseconds in the browser's zone. */
+export function exactTime(date: Date): string {
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${parts}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 /** At least two digits. */

@@ -7,7 +7,7 @@ import { Text } from './text.tsx';
 
 /** A problem, and the way to try again. */
 export function Notice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
-  const tone = problem.kind === 'offline' || problem.kind === 'unavailable' ? 'warning' : 'error';
+  const tone = problem.status === 'offline' || problem.status === 503 ? 'warning' : 'error';
   return (
     <div class={`notice ${tone}`} role="alert">
       <strong>{problem.title}</strong>

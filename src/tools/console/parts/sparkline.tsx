@@ -3,7 +3,6 @@ import { sparklinePath } from './sparkline.ts';
 /** Calls a second over the last minutes. Beside it stands the number, so readers of the screen need no picture. */
 export function Sparkline({ rates, tall = false }: { readonly rates: ArrayLike<number>; readonly tall?: boolean }) {
   const [width, height] = tall ? [600, 120] : [90, 22];
-  const path = sparklinePath(rates, width, height, tall ? 180 : 45);
   return (
     <svg
       class={tall ? 'sparkline tall' : 'sparkline'}
@@ -11,7 +10,7 @@ export function Sparkline({ rates, tall = false }: { readonly rates: ArrayLike<n
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <path d={path} />
+      <path d={sparklinePath(rates, width, height)} />
     </svg>
   );
 }

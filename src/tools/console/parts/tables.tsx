@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { LongText, Text } from './text.tsx';
-import { VirtualList, type VirtualListProps } from './virtual-list.tsx';
+import { VirtualList } from './virtual-list.tsx';
 
 /** Names and their values; what has no value is left out. A text is one from elsewhere. */
 export function Fields({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) {
@@ -22,22 +22,26 @@ export function Fields({ of }: { readonly of: Readonly<Record<string, ComponentC
   );
 }
 
-interface TableProps {
+/** The columns of a table by their titles, and what stands in them. */
+type Columns<T> = Readonly<Record<string, (item: T) => ComponentChildren>>;
+
+interface TableProps<T> {
   /** For readers of the screen. */
-  readonly caption: string;
-  readonly head: readonly string[];
-  /** The first cell names its row. */
-  readonly rows: readonly (readonly [name: string, cells: readonly ComponentChildren[]])[];
-  readonly nameOf?: (name: string) => ComponentChildren;
+  readonly label: string;
+  readonly items: readonly T[];
+  readonly keyOf: (item: T) => string;
+  readonly columns: Columns<T>;
 }
 
-export function Table({ caption, head, rows, nameOf = (name) => name }: TableProps) {
+/** A short table. The first cell names its row. */
+export function Table<T>({ label, items, keyOf, columns }: TableProps<T>) {
+  const [[first, nameOf] = [], ...others] = Object.entries(columns);
   return (
     <table class="figures">
-      <caption class="visually-hidden">{caption}</caption>
+      <caption class="visually-hidden">{label}</caption>
       <thead>
         <tr>
-          {head.map((title) => (
+          {[first, ...others.map(([title]) => title)].map((title) => (
             <th key={title} scope="col">
               {title}
             </th>
@@ -45,11 +49,11 @@ export function Table({ caption, head, rows, nameOf = (name) => name }: TablePro
         </tr>
       </thead>
       <tbody>
-        {rows.map(([name, cells]) => (
-          <tr key={name}>
-            <th scope="row">{nameOf(name)}</th>
-            {cells.map((cell) => (
-              <td>{cell}</td>
+        {items.map((item) => (
+          <tr key={keyOf(item)}>
+            <th scope="row">{nameOf?.(item)}</th>
+            {others.map(([title, cell]) => (
+              <td key={title}>{cell(item)}</td>
             ))}
           </tr>
         ))}
@@ -58,44 +62,39 @@ export function Table({ caption, head, rows, nameOf = (name) => name }: TablePro
   );
 }
 
-interface LongTableProps<T> extends VirtualListProps<T> {
-  /** For readers of the screen. */
-  readonly label: string;
+interface LongTableProps<T> extends TableProps<T> {
   /** Class of its rows, which says how wide each column is. */
   readonly kind: string;
-  readonly head: readonly string[];
+  /** Class of what is special about a row. */
+  readonly classOf?: (item: T) => string;
 }
 
+/** Height of a row, in pixels. */
+const ROW_HEIGHT = 44;
+
 /** A table with a head, of which the rows that can be seen are drawn. */
-export function LongTable<T>({ label, kind, head, ...list }: LongTableProps<T>) {
+export function LongTable<T>({ label, kind, columns, items, keyOf, classOf = () => '' }: LongTableProps<T>) {
   return (
-    <div role="table" aria-label={label} aria-rowcount={list.items.length + 1}>
+    <div role="table" aria-label={label} aria-rowcount={items.length + 1}>
       <div role="row" aria-rowindex={1} class={`line line-head ${kind}`}>
-        {head.map((title) => (
+        {Object.keys(columns).map((title) => (
           <span key={title} role="columnheader">
             {title}
           </span>
         ))}
       </div>
-      <VirtualList {...list} />
-    </div>
-  );
-}
-
-interface LongRowProps {
-  /** Classes: of the kind of row, and of what is special about this one. */
-  readonly kind: string;
-  /** Position among the rows, from 0. */
-  readonly index: number;
-  readonly cells: readonly ComponentChildren[];
-}
-
-export function LongRow({ kind, index, cells }: LongRowProps) {
-  return (
-    <div role="row" aria-rowindex={index + 2} class={`line ${kind}`}>
-      {cells.map((cell) => (
-        <div role="cell">{cell}</div>
-      ))}
+      <VirtualList
+        items={items}
+        keyOf={keyOf}
+        rowHeight={ROW_HEIGHT}
+        renderRow={(item, index) => (
+          <div role="row" aria-rowindex={index + 2} class={`line ${kind} ${classOf(item)}`}>
+            {Object.values(columns).map((cell) => (
+              <div role="cell">{cell(item)}</div>
+            ))}
+          </div>
+        )}
+      />
     </div>
   );
 }

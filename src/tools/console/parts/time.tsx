@@ -24,3 +24,9 @@ export function TimeLeft({ until }: { readonly until: string }) {
     </time>
   );
 }
+
+/** How long ago something was, in milliseconds since the epoch. */
+export function Ago({ at }: { readonly at: number }) {
+  const passed = now.value - at;
+  return <>{passed < 2000 ? 'just now' : `${roughSpan(passed)} ago`}</>;
+}

@@ -2,13 +2,14 @@ import type { ControlCommand } from '../../../client.ts';
 import type { ControlBudget, ControlResponse, DiscoveredCategory, FleetSummary } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { formatDuration, parseDuration } from '../../../wire/time.ts';
-import { partText } from '../../../wire/words/activation.ts';
+import { partText, whenText } from '../../../wire/words/activation.ts';
 import { appliedText, NOT_SHARED, silentText, staysOff } from '../../../wire/words/change.ts';
 import { capitalized } from '../../../wire/words/count.ts';
 import { controlOptionsOf } from '../../client/fields.ts';
 import { randomId } from '../../client/random-id.ts';
-import { actionOf, type Intent } from './intents.ts';
-import type { ReadPart } from './part.ts';
+import { exactSpan } from '../parts/format.ts';
+import { actionOf, type Intent, VERBS } from './intents.ts';
+import { partWords, type ReadPart } from './part.ts';
 import type { Receipt } from './state.ts';
 
 export interface ChangeForm {
@@ -45,6 +46,19 @@ export function commandOf({
   return { action, categories, options: { ...time, ...said, ...only } };
 }
 
+/** What the button of a change says that it does: `Enable for user.id=42 for 15 min`, `Record failures for 1 d`. */
+export function buttonText(
+  { intent, seconds, part = {}, record }: ChangeForm,
+  whom: { readonly tenant: string | undefined; readonly everybody: string; readonly noEnd: boolean },
+): string {
+  const { when, ...rest } = part;
+  const verb = when === undefined ? (record ? 'Record' : VERBS[intent]) : `Record ${whenText(when)}`;
+  const limits = [whom.tenant, partWords(rest)].filter(Boolean).join(', ');
+  const target = limits === '' ? when === undefined && whom.everybody : `for ${limits}`;
+  const time = whom.noEnd ? 'permanently …' : seconds !== undefined && `for ${exactSpan(seconds)}`;
+  return [verb, target, time].filter(Boolean).join(' ');
+}
+
 /** The answer to a change in words: what is so now, for whom, and where. */
 export function receiptOf(response: ControlResponse, whom: string, processName = (id: string) => id) {
   const { action, status, changes, message, categories, otelrdcp_activation: activation } = response;
@@ -55,7 +69,9 @@ export function receiptOf(response: ControlResponse, whom: string, processName =
   });
   if (activation !== undefined && action === 'enable') {
     const part = partText(activation);
-    const state = `${activation.record ? 'Recorded' : 'On'}${part && ` for ${part}`}`;
+    const state = activation.when
+      ? `Recording ${part}`
+      : `${activation.record ? 'Recorded' : 'On'}${part && ` for ${part}`}`;
     parts.push(`${state}: ${nameSome(categories, { most: 3 })}`);
   }
   const some = fleet !== undefined && (fleet.instances > 1 || fleet.pending.length > 0);

@@ -7,10 +7,12 @@ import {
   type RdcpClientOptions,
   type Scope,
 } from '../../../client.ts';
+import { allowText } from '../../../wire/allow-text.ts';
 import { EVERYBODY, RECORDING_SECONDS } from '../../../wire/constants.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { ControlResponse, DiscoveredCategory, SessionResponse, WaitingChange } from '../../../wire/messages.ts';
 import type { StateEvent } from '../../../wire/streams.ts';
+import { clockTime } from '../../../wire/words/time.ts';
 import { askedForMs } from '../../client/passing.ts';
 import { randomId } from '../../client/random-id.ts';
 import { receiptOf } from './change.ts';
@@ -87,16 +89,13 @@ export class Connection {
     return this.session?.otelrdcp_console?.tail !== undefined && isAllowed('tail', undefined, this.session);
   }
 
-  /** Longest time of a temporary control, and of a tail, in seconds. */
-  get maxSeconds(): number {
+  /** Longest time of a tail, of a temporary control, or of a recording, in seconds. */
+  maxSeconds({ record = false } = {}): number {
     const most = this.session?.otelrdcp_console?.maxDurationSeconds ?? USUAL_MAX_SECONDS;
-    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
-  }
-
-  /** Longest time that something may be recorded, in seconds. */
-  get maxRecordedSeconds(): number {
-    const most = Math.max(this.session?.otelrdcp_console?.maxDurationSeconds ?? 0, RECORDING_SECONDS);
-    return Math.min(most, longestAllowed(this.session ?? {}) ?? most);
+    return Math.min(
+      record ? Math.max(most, RECORDING_SECONDS) : most,
+      longestAllowed(this.session ?? {}) ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   /** Whether the credential may switch something for good. */
@@ -133,6 +132,16 @@ export class Connection {
     return this.maySwitch && isAllowed(intent, name, this.session ?? {});
   }
 
+  /** Why the credential may not switch a category; `undefined` where it may. */
+  whyNot(name: string): string | undefined {
+    if (this.mayChange('enable', name)) return undefined;
+    const { otelrdcp_allow: allow } = this.session ?? {};
+    if (!this.can('control')) return 'Your credential has no scope control, so it cannot switch categories.';
+    return allow === undefined
+      ? 'Your credential switches tenants only: choose one.'
+      : `Your credential may do this only: ${allowText(allow)}.`;
+  }
+
   /** The changes that a category offers to this credential, the most frequent first. */
   offers(category: DiscoveredCategory) {
     return intentsOf(category, this.shownTenant).filter(([intent]) => this.mayChange(intent, category.name));
@@ -145,8 +154,8 @@ export class Connection {
     return answer;
   }
 
-  /** Takes a change back, and says so. */
-  undo(command: ControlCommand, tenant: string | undefined): Promise<void> {
+  /** Makes a change that nobody is asked about, and says so. */
+  make(command: ControlCommand, tenant: string | undefined): Promise<void> {
     return this.#showAnswer(this.change(command, tenant, randomId()), tenant);
   }
 
@@ -180,19 +189,34 @@ export class Connection {
     return rates === undefined ? metrics.callsPerSecond : (rates.categories[name] ?? 0);
   }
 
-  /** Whether the credential may measure. */
-  get mayMeasure(): boolean {
-    return (this.can('control') || this.can('tail')) && isAllowed('forecast', undefined, this.session ?? {});
+  /** Whether the credential may measure these categories. */
+  mayMeasure(categories: readonly (string | undefined)[] = [undefined]): boolean {
+    const isScope = this.can('control') || this.can('tail');
+    return isScope && categories.every((name) => isAllowed('forecast', name, this.session ?? {}));
   }
 
   /** Measures how much each category writes, or would write if it were on. */
   async measureAll(): Promise<void> {
     const { client, state } = this;
-    const names = [...(state.categories.value?.keys() ?? [])];
-    const { categories } = await client.forecast(names, { duration: MEASURE_SECONDS });
-    if (client !== this.client) return;
-    const rates = Object.entries(categories).map(([name, { callsPerSecond }]) => [name, callsPerSecond.value] as const);
-    state.measured.value = { at: Date.now(), rates: new Map(rates) };
+    if (state.isMeasuring.value) return;
+    state.isMeasuring.value = true;
+    try {
+      const names = [...(state.categories.value?.keys() ?? [])];
+      const { categories } = await client.forecast(names, { duration: MEASURE_SECONDS });
+      const rates = Object.entries(categories).map(
+        ([
+          name,
+          {
+            callsPerSecond: { value },
+          },
+        ]) => [name, value] as const,
+      );
+      if (client === this.client) state.measured.value = { at: Date.now(), rates: new Map(rates) };
+      state.announcement.value = 'Measured';
+    } catch (error) {
+      this.showProblem(error);
+    }
+    state.isMeasuring.value = false;
   }
 
   /** The name of a process: its host and process id, where the credential may know them. */
@@ -210,6 +234,15 @@ export class Connection {
   showProblem(error: unknown): void {
     const { title, detail } = this.problemOf(error);
     this.showReceipt({ tone: 'error', title, ...(detail !== undefined && { detail }) });
+  }
+
+  /** Shows that a change waits for an approval, if that is why it was refused. */
+  showWaiting(error: unknown): boolean {
+    const { reason, approval } = (isRdcpError(error) ? error.details : undefined) ?? {};
+    if (reason !== 'approval_required') return false;
+    const { expiresAt } = approval as { readonly expiresAt: string };
+    this.showReceipt({ tone: 'good', title: `Sent for approval, waits until ${clockTime(expiresAt)}` });
+    return true;
   }
 
   /** Shows the answer to a change. One that needs no attention goes by itself. */

@@ -3,12 +3,26 @@ import { matchesAny } from '../../../wire/names.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { isRecorded } from '../../../wire/words/state.ts';
 
-/** The change that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, `reset` removes both. */
-export type Intent = 'enable' | 'disable' | 'toggle' | 'end' | 'reset' | 'extend';
+/** The changes that the dialog asks about. `end` ends a temporary control and leaves a permanent setting, the last two remove both. */
+export const VERBS = {
+  enable: 'Enable',
+  extend: 'Extend',
+  disable: 'Disable',
+  toggle: 'Toggle',
+  end: 'End now',
+  reset: 'Reset',
+  off: 'Turn off',
+} as const;
+export type Intent = keyof typeof VERBS;
 
 /** Whether the change removes the setting. */
 export function isReset(intent: Intent): boolean {
-  return intent === 'end' || intent === 'reset';
+  return intent === 'end' || intent === 'reset' || intent === 'off';
+}
+
+/** Whether the change switches something off. */
+export function isEnding(intent: Intent): boolean {
+  return intent === 'end' || intent === 'off' || intent === 'disable';
 }
 
 /** The action that a change is sent as. */
@@ -17,12 +31,21 @@ export function actionOf(intent: Intent): 'enable' | 'disable' | 'toggle' | 'res
   return intent === 'disable' || intent === 'toggle' ? intent : 'enable';
 }
 
+interface Change {
+  readonly intent: Intent;
+  readonly categories: readonly string[];
+  /** `undefined` for a change without an end. */
+  readonly seconds: number | undefined;
+}
+
 /** What limits a credential beside its scopes. */
 type Limited = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;
 
 type Offered = readonly [intent: Intent, text: string];
 
 const END: Offered = ['end', 'End now…'];
+const OFF: Offered = ['off', 'Turn off for good…'];
+const DISABLE: Offered = ['disable', 'Disable…'];
 
 /**
  * Whether what is shown is set for everybody.
@@ -35,16 +58,22 @@ export function isForEverybody(
   return tenant === undefined || origin === 'global' || origin === 'default' || (origin === 'temporary' && !control);
 }
 
+/** Whether what is shown can be ended here, and not only overruled. */
+export function isOwn(category: DiscoveredCategory, tenant: string | undefined): boolean {
+  return tenant === undefined || !isForEverybody(category, tenant);
+}
+
 /**
  * The changes that a category offers, the most frequent first. A tenant's own control can be ended, one for everybody can
  * only be overruled.
  */
 export function intentsOf(category: DiscoveredCategory, tenant: string | undefined): readonly Offered[] {
-  const { enabled, temporary } = category;
-  const ends = temporary && (tenant === undefined || !isForEverybody(category, tenant));
-  const off: Offered[] = isRecorded(category) ? [['disable', 'Disable…']] : [];
-  if (!enabled) return [['enable', 'Enable…'], ...(ends ? [END] : off)];
-  return ends ? [['extend', 'Extend…'], END] : [['disable', 'Disable…']];
+  const { enabled, temporary, otelrdcp_default: byDefault } = category;
+  const own = isOwn(category, tenant);
+  const off = isRecorded(category) ? [DISABLE] : [];
+  if (!enabled) return [['enable', 'Enable…'], ...(own && temporary ? [END] : off)];
+  if (temporary) return own ? [['extend', 'Extend…'], END] : [DISABLE];
+  return own && !byDefault ? [OFF] : [DISABLE];
 }
 
 /** Whether a credential may do this, alone or with the approval of somebody else. */
@@ -62,6 +91,17 @@ export function isAllowed(intent: Intent | 'tail' | 'forecast', name: string | u
 export function longestAllowed(session: Limited): number | undefined {
   const { maxDuration } = limitsOf(session) ?? {};
   return maxDuration === undefined ? undefined : parseDuration(maxDuration);
+}
+
+/** Whether a change has to wait for the approval of another user. */
+export function needsApproval(
+  { intent, categories, seconds = Number.POSITIVE_INFINITY }: Change,
+  { otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited,
+): boolean {
+  if (allow === undefined || approval !== true) return false;
+  const limits: Limited = { otelrdcp_allow: allow };
+  const isLong = !isReset(intent) && seconds > (longestAllowed(limits) ?? Number.POSITIVE_INFINITY);
+  return isLong || categories.some((name) => !isAllowed(intent, name, limits));
 }
 
 function limitsOf({ otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited) {

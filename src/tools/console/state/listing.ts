@@ -1,6 +1,7 @@
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { endOf, isOn, isPartlyOn } from '../../../wire/words/state.ts';
 import type { Query } from './route.ts';
+import { matchesWords } from './search.ts';
 
 export const GROUPINGS = ['prefix', 'source', 'none'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -47,13 +48,15 @@ type RateOf = (category: DiscoveredCategory) => number | undefined;
 
 /** The categories that the listing finds, in groups. Categories that were switched on come first. */
 export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listing, rateOf: RateOf): Row[] {
-  const words = listing.search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = [...categories].filter(
-    (category) => listing.filters.every((filter) => passes(category, filter, rateOf)) && matches(category, words),
+    (category) =>
+      listing.filters.every((filter) => passes(category, filter, rateOf)) &&
+      matchesWords(searchedText(category), listing.search),
   );
   found.sort(orderBy(listing.sorting, rateOf));
-  if (listing.grouping === 'none') return found.map(rowOf);
-  const titleOf = listing.grouping === 'source' ? sourceTitle : prefixTitles(found);
+  // What is called most is looked for in all of them.
+  if (listing.grouping === 'none' || listing.sorting === 'calls') return found.map(rowOf);
+  const titleOf = listing.grouping === 'source' ? sourceOf : prefixTitles(found);
   return [
     ...Map.groupBy(found, (category) => (isSwitchedOn(category) || isPartlyOn(category) ? ON_NOW : titleOf(category))),
   ]
@@ -67,7 +70,6 @@ export function rowsOf(categories: Iterable<DiscoveredCategory>, listing: Listin
 /** Categories that were switched on, for everybody, for some tenant or for some work. */
 export const ON_NOW = 'On now';
 const OTHERS = 'Others';
-const OWN = 'The service itself';
 
 function placeOf(title: string): number {
   return title === ON_NOW ? 0 : title === OTHERS ? 2 : 1;
@@ -88,14 +90,8 @@ function passes(category: DiscoveredCategory, filter: Filter, rateOf: RateOf): b
   return category.metrics.callsTotal > 0 || (rateOf(category) ?? 0) > 0;
 }
 
-/** Whether each word is in the name, the description or the source. */
-function matches(
-  { name, description, otelrdcp_source: source }: DiscoveredCategory,
-  words: readonly string[],
-): boolean {
-  if (words.length === 0) return true;
-  const text = `${name} ${description} ${source === undefined ? '' : `${source.kind} ${source.name}`}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+function searchedText({ name, description, otelrdcp_source: source }: DiscoveredCategory): string {
+  return `${name} ${description} ${source === undefined ? '' : `${source.kind} ${source.name}`}`;
 }
 
 function orderBy(sorting: Sorting, rateOf: RateOf): (a: DiscoveredCategory, b: DiscoveredCategory) => number {
@@ -124,6 +120,6 @@ function prefixOf({ name }: DiscoveredCategory): string {
 }
 
 /** Libraries are named as they write themselves. */
-function sourceTitle({ otelrdcp_source: source }: DiscoveredCategory): string {
-  return source === undefined ? OWN : source.kind;
+function sourceOf({ otelrdcp_source: source }: DiscoveredCategory): string {
+  return source?.kind ?? 'The service itself';
 }

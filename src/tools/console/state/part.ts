@@ -1,3 +1,4 @@
+import { partText } from '../../../wire/words/activation.ts';
 import { FIELDS, FieldError, type Filled, readFields, type Typed } from '../../client/fields.ts';
 import type { Query } from './route.ts';
 
@@ -27,10 +28,14 @@ export function readPart({ request = false, ...form }: PartForm): ReadPart | str
     const { target, ...rest } = readFields(trimmed({ ...form, match: request ? [] : form.match }));
     return { ...rest, ...((target || request) && { target: { ...(request && { request }), ...target } }) };
   } catch (error) {
-    if (error instanceof FieldError)
-      return `${PART_FIELDS[error.field as keyof typeof PART_FIELDS].page[0]}: ${error.message}`;
-    throw error;
+    if (!(error instanceof FieldError)) throw error;
+    return `${PART_FIELDS[error.field as keyof typeof PART_FIELDS].page[0]}: ${error.message}`;
   }
+}
+
+/** A part in words, such as `user.id=42, where rows > 1000`; empty for everything. */
+export function partWords({ target, filter, when }: ReadPart): string {
+  return partText({ ...(target && { target }), ...(filter && { filter }), ...(when && { when }) });
 }
 
 /** People leave spaces around what they type. */
@@ -53,14 +58,27 @@ export function queryOfPart(part: PartForm): Query {
   return { ...texts, match: part.match.join('\n'), failed: part.failed ? 'true' : '' };
 }
 
-/** Whether anything but all work and all lines in all processes is meant. */
-export function isLimited(part: PartForm): boolean {
-  return Object.values(queryOfPart(part)).some((text) => text !== '');
+/** The limits of a part one by one: each in words, and the part without it. */
+export function limitsOf(part: PartForm): readonly (readonly [text: string, without: PartForm])[] {
+  return [
+    ...part.match.map((text, at) => [text, { ...part, match: part.match.toSpliced(at, 1) }] as const),
+    ...TEXTS.filter((name) => part[name] !== '').map(
+      (name) => [`${PART_FIELDS[name].page[0]} ${part[name]}`, { ...part, [name]: '' }] as const,
+    ),
+    ...(part.failed ? [['Only failures', { ...part, failed: false }] as const] : []),
+  ];
 }
 
-/** A part without the lines whose attribute has another value. `undefined` for a value that cannot be compared. */
-export function onlyWith(part: PartForm, name: string, value: unknown): PartForm | undefined {
+/**
+ * A part narrowed to the value of an attribute; `undefined` for a value that cannot be compared.
+ * @param of the attribute is one of the work, so that its other lines stay, or of the lines themselves
+ */
+export function onlyWith(part: PartForm, name: string, value: unknown, of: 'work' | 'lines'): PartForm | undefined {
   if (!['string', 'number', 'boolean'].includes(typeof value)) return undefined;
+  if (of === 'work') {
+    const others = part.match.filter((each) => !each.startsWith(`${name}=`));
+    return { ...part, match: [...others, `${name}=${value}`].slice(-MAX_CONDITIONS) };
+  }
   const condition = `attributes[${JSON.stringify(name)}] == ${JSON.stringify(value)}`;
   if (part.where.includes(condition)) return part;
   return { ...part, where: part.where.trim() === '' ? condition : `(${part.where.trim()}) && ${condition}` };

@@ -6,11 +6,12 @@ export const HISTORY_SECONDS = 180;
 /** Calls a second of each category in the last minutes. Seconds that were not seen are gaps (`NaN`). */
 export class RateHistory {
   readonly #categories = new Map<string, Float32Array>();
-  readonly #total = new Float32Array(HISTORY_SECONDS).fill(Number.NaN);
+  /** A category without calls: zero in each second that was seen. */
+  readonly #silent = new Float32Array(HISTORY_SECONDS).fill(Number.NaN);
   /** The newest second, since the epoch. */
   #newest: number | undefined;
 
-  add({ timestamp, callsPerSecond, categories }: EventsRates): void {
+  add({ timestamp, categories }: EventsRates): void {
     const second = Math.round(Date.parse(timestamp) / 1000);
     if (!Number.isFinite(second)) return;
     const passed = this.#newest === undefined ? HISTORY_SECONDS : second - this.#newest;
@@ -20,35 +21,25 @@ export class RateHistory {
       this.clear();
     }
     for (const name of Object.keys(categories)) {
-      if (!this.#categories.has(name)) this.#categories.set(name, this.#silent());
+      if (!this.#categories.has(name)) this.#categories.set(name, this.#silent.slice());
     }
     this.#newest = second;
     // A second that two roundings left out is no gap.
     const bridge = passed === 2;
-    advance(this.#total, passed, callsPerSecond, bridge);
+    advance(this.#silent, passed, 0, bridge);
     for (const [name, rates] of this.#categories) advance(rates, passed, categories[name] ?? 0, bridge);
   }
 
   /** Oldest first; empty before the first event. */
   of(category: string): Float32Array {
     if (this.#newest === undefined) return new Float32Array(0);
-    return this.#categories.get(category) ?? this.#silent();
-  }
-
-  /** The rates of all categories together. */
-  get total(): Float32Array {
-    return this.#total;
+    return this.#categories.get(category) ?? this.#silent;
   }
 
   clear(): void {
     this.#categories.clear();
-    this.#total.fill(Number.NaN);
+    this.#silent.fill(Number.NaN);
     this.#newest = undefined;
-  }
-
-  /** The rates of a category without calls: zero in each second that was seen. */
-  #silent(): Float32Array {
-    return this.#total.map((rate) => rate * 0);
   }
 }
 

@@ -1,4 +1,4 @@
-import { batch, signal } from '@preact/signals';
+import { batch, type Signal, signal } from '@preact/signals';
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import type {
   DiscoveredCategory,
@@ -71,6 +71,7 @@ export class PageState {
   readonly rates = signal<EventsRates>();
   /** The calls a second of all categories when they were measured last, at a time in milliseconds since the epoch. */
   readonly measured = signal<{ readonly at: number; readonly rates: ReadonlyMap<string, number> }>();
+  readonly isMeasuring = signal(false);
   /** With a shared store. */
   readonly fleet = signal<EventsFleet>();
   readonly health = signal<HealthResponse>();
@@ -90,10 +91,15 @@ export class PageState {
   readonly asked = signal<Asked>();
   /** Whether shortcuts of a single key are on. */
   readonly shortcuts = signal(true);
+  readonly #initial: ReadonlyMap<Signal, unknown> = new Map(this.#signals.map((each) => [each, each.value]));
+
+  get #signals(): readonly Signal[] {
+    return Object.values(this as unknown as Readonly<Record<string, Signal>>);
+  }
 
   signOut(problem?: Problem): void {
     batch(() => {
-      this.#forget();
+      this.#forgetAll();
       this.stage.value = 'signed-out';
       this.problem.value = problem;
     });
@@ -108,7 +114,7 @@ export class PageState {
       known.tenantId === session.tenantId &&
       known.scopes.join() === session.scopes.join();
     batch(() => {
-      if (!same) this.#forget();
+      if (!same) this.#forgetAll();
       this.session.value = session;
       this.stage.value = 'signed-in';
       this.problem.value = undefined;
@@ -146,26 +152,17 @@ export class PageState {
     else if (event === 'audit') this.entries.value = [data, ...this.entries.value].slice(0, MAX_ENTRIES);
   }
 
-  #forgetTenant(): void {
-    this.categories.value = undefined;
-    this.rates.value = undefined;
-    this.measured.value = undefined;
-    this.fleet.value = undefined;
-    this.waiting.value = [];
+  /** Everything but the server. */
+  #forgetAll(): void {
+    this.#forget(this.#signals.filter((each) => each !== this.server));
   }
 
-  /** Everything but the server. */
-  #forget(): void {
-    this.#forgetTenant();
-    this.session.value = undefined;
-    this.tenant.value = undefined;
-    this.link.value = { state: 'connecting' };
-    this.health.value = undefined;
-    this.entries.value = [];
-    this.tenants.value = undefined;
-    this.announcement.value = '';
-    this.receipts.value = [];
-    this.asked.value = undefined;
-    this.shortcuts.value = true;
+  #forgetTenant(): void {
+    const { categories, rates, measured, fleet, waiting } = this;
+    this.#forget([categories, rates, measured, fleet, waiting]);
+  }
+
+  #forget(signals: Iterable<Signal>): void {
+    for (const each of signals) each.value = this.#initial.get(each);
   }
 }

@@ -1,3 +1,4 @@
+import type { JSX } from 'preact';
 import { useEffect, useId, useMemo, useReducer, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
@@ -5,12 +6,16 @@ import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
+import { SelectField, TextField } from '../parts/fields.tsx';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
 import { AuditPages } from './audit/audit-pages.ts';
 import type { ChainState } from './audit/chain-check.ts';
 import { EntryTable } from './audit/entry-table.tsx';
+
+/** Several entries in this time are loaded at once, in milliseconds. */
+const REFRESH_MS = 300;
 
 /** The entries of a search. Another search begins with new ones. */
 function useAudit(wanted: Wanted): AuditPages {
@@ -31,10 +36,10 @@ function useAudit(wanted: Wanted): AuditPages {
     void pages.more();
     return () => pages.close();
   }, [pages]);
-  useEffect(() => pages.add(live), [pages, live]);
   useEffect(() => {
-    if (link === 'live' && pages.searched > 0) void pages.refresh();
-  }, [pages, link]);
+    const timer = setTimeout(() => link === 'live' && pages.searched > 0 && void pages.refresh(), REFRESH_MS);
+    return () => clearTimeout(timer);
+  }, [pages, live, link]);
   return pages;
 }
 
@@ -58,7 +63,7 @@ export function AuditView() {
       {isIdle && !isComplete && (
         <>
           <div class="bar">
-            <Button onClick={() => void pages.more()}>Load older entries</Button>
+            <Button onClick={() => pages.more()}>Load older entries</Button>
             <span class="muted">{counted(pages.searched, 'entry', 'entries')} searched</span>
           </div>
           <Sentinel key={pages.searched} onSeen={() => void pages.more()} />
@@ -91,33 +96,27 @@ function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
 function AuditForm({ wanted }: { readonly wanted: Wanted }) {
   const id = useId();
   const onChange = (change: Wanted) => replaceQuery('audit', { ...wanted, ...change });
-  const field = (name: keyof Wanted, label: string, rest: Readonly<Record<string, unknown>> = {}) => (
-    <label>
-      {label}
-      <input
-        {...rest}
-        value={wanted[name] ?? ''}
-        autocomplete="off"
-        spellcheck={false}
-        onChange={(event) => onChange({ [name]: event.currentTarget.value })}
-      />
-    </label>
+  const field = (name: keyof Wanted, label: string, input: JSX.IntrinsicElements['input'] = {}) => (
+    <TextField
+      input={input}
+      label={label}
+      value={wanted[name] ?? ''}
+      tells="when left"
+      onText={(text) => onChange({ [name]: text })}
+    />
   );
   const choice = (name: 'action' | 'outcome', label: string, values: readonly string[]) => (
-    <label>
-      {label}
-      <select value={wanted[name] ?? ''} onChange={(event) => onChange({ [name]: event.currentTarget.value })}>
-        <option value="">any</option>
-        {values.map((value) => (
-          <option key={value}>{value}</option>
-        ))}
-      </select>
-    </label>
+    <SelectField
+      label={label}
+      value={wanted[name] ?? ''}
+      options={[['', 'any'], ...values.map((value) => [value, value] as const)]}
+      onChoose={(value) => onChange({ [name]: value })}
+    />
   );
   return (
     <search class="audit-form">
-      {field('category', 'Category', { list: `${id}-categories` })}
-      <datalist id={`${id}-categories`}>
+      {field('category', 'Category', { list: id })}
+      <datalist id={id}>
         {[...(state.categories.value?.keys() ?? [])].map((name) => (
           <option key={name} value={name} />
         ))}

@@ -159,7 +159,7 @@ function Toast({ receipt: { id, tone, title, detail, categories, undo } }: { rea
                 kind="quiet"
                 onClick={() => {
                   dismiss();
-                  void undo();
+                  return undo();
                 }}
               >
                 Undo
@@ -168,9 +168,9 @@ function Toast({ receipt: { id, tone, title, detail, categories, undo } }: { rea
           </div>
         )}
       </div>
-      <button type="button" class="button quiet close" aria-label="Dismiss" onClick={dismiss}>
+      <Button kind="quiet close" aria-label="Dismiss" onClick={dismiss}>
         ×
-      </button>
+      </Button>
     </div>
   );
 }

@@ -1,15 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { partOfFleet } from '../../../wire/counted-calls.ts';
+import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { isOn } from '../../../wire/words/state.ts';
 import { connection, replaceQuery, route, state, useShortcuts } from '../page.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, Toggle } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Select } from '../parts/fields.tsx';
 import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
+import { SearchBar } from '../parts/search-bar.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import type { Intent } from '../state/intents.ts';
+import { type Intent, VERBS } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
@@ -73,52 +75,48 @@ export function CategoriesView() {
   if (categories === undefined) return <Loading what="categories" />;
   return (
     <>
-      <div class="bar">
-        <input
-          type="search"
-          class="search"
-          aria-label="Search categories"
-          placeholder="Search names, descriptions, sources"
-          value={listing.search}
-          onInput={({ currentTarget }) => show({ search: currentTarget.value })}
-          onKeyDown={(event) => {
+      <SearchBar
+        label="Search categories"
+        value={listing.search}
+        onSearch={(search) => show({ search })}
+        input={{
+          placeholder: 'Search names, descriptions, sources',
+          onKeyDown: (event) => {
             if (event.key === 'Escape') show({ search: '' });
             if (event.key === 'ArrowDown') focusList(event);
-          }}
-        />
+          },
+        }}
+      >
         <fieldset class="bar" aria-label="Show only">
-          {FILTERS.map((filter) => {
-            const pressed = listing.filters.includes(filter);
-            return (
-              <button
-                key={filter}
-                type="button"
-                class="filter"
-                aria-pressed={pressed}
-                onClick={() =>
-                  show({
-                    filters: pressed ? listing.filters.filter((each) => each !== filter) : [...listing.filters, filter],
-                  })
-                }
-              >
-                {FILTER_TITLES[filter]}
-              </button>
-            );
-          })}
-        </fieldset>
-        <select
-          aria-label="Groups"
-          value={listing.grouping}
-          onChange={({ currentTarget }) => show({ grouping: currentTarget.value as Grouping })}
-        >
-          {GROUPINGS.map((grouping) => (
-            <option key={grouping} value={grouping}>
-              {GROUPING_TITLES[grouping]}
-            </option>
+          {FILTERS.map((filter) => (
+            <Toggle
+              key={filter}
+              pressed={listing.filters.includes(filter)}
+              onPress={(pressed) => {
+                const others = listing.filters.filter((each) => each !== filter);
+                show({ filters: pressed ? [...others, filter] : others });
+              }}
+            >
+              {FILTER_TITLES[filter]}
+            </Toggle>
           ))}
-        </select>
-        {connection.mayMeasure && categories.size > 0 && <MeasureAll />}
-      </div>
+        </fieldset>
+        <Select
+          label="Groups"
+          value={listing.grouping}
+          options={GROUPINGS.map((grouping) => [grouping, GROUPING_TITLES[grouping]])}
+          onChoose={(grouping) => show({ grouping: grouping as Grouping })}
+        />
+        {connection.mayMeasure() && categories.size > 0 && (
+          <Button
+            busy={state.isMeasuring.value}
+            title="Measures for two seconds what each category would write"
+            onClick={() => connection.measureAll()}
+          >
+            {state.isMeasuring.value ? 'Measuring …' : 'Measure all'}
+          </Button>
+        )}
+      </SearchBar>
       <List categories={categories} listing={listing} selected={selected} onSelected={setSelected} onShow={show} />
       {selected.size > 0 && <SelectionBar selected={selected} onClear={() => setSelected(new Set())} />}
     </>
@@ -166,7 +164,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
     onSelected(selected.size > 0 ? new Set() : new Set(names.filter((name) => name !== undefined)));
   useShortcuts({
     ...(maySelect && { a: selectAll }),
-    ...(connection.mayMeasure && { m: () => document.querySelector<HTMLElement>('.measure-all')?.click() }),
+    ...(connection.mayMeasure() && { m: () => void connection.measureAll() }),
   });
   const { rem, narrow } = useWindow();
   const keys = useListKeys({
@@ -183,7 +181,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
         toggle(name, key === 'X');
         return true;
       }
-      const wanted = { e: ['enable', 'extend'], d: ['end', 'disable'] }[key];
+      const wanted = { e: ['enable', 'extend'], d: ['end', 'off', 'disable'] }[key];
       if (wanted === undefined) return false;
       const intent = connection.offers(category).find(([each]) => wanted.includes(each))?.[0];
       if (intent !== undefined) connection.ask(intent, [name]);
@@ -191,9 +189,10 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
     },
   });
 
-  const shown = rows.reduce((count, { kind }) => (kind === 'category' ? count + 1 : count), 0);
-  let on = 0;
-  for (const category of categories.values()) if (isOn(category)) on += 1;
+  const shown = rows.filter(({ kind }) => kind === 'category').length;
+  const on = [...categories.values()].filter(isOn).length;
+  // Without one that counts its calls there is no rate, not a rate of 0.
+  const counts = [...categories.values()].some(isCounted);
   return (
     <>
       <p class="summary muted">
@@ -202,7 +201,8 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
           : `${shown} of ${categories.size} categories`}
         {' · '}
         {on} on{' · '}
-        {rates === undefined ? '-' : shortNumber(rates.callsPerSecond)} calls/s {partOfFleet(rates?.instances)}
+        {rates === undefined || !counts ? '-' : shortNumber(rates.callsPerSecond)} calls/s{' '}
+        {partOfFleet(rates?.instances)}
       </p>
       {shown === 0 && (
         <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>
@@ -284,44 +284,12 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
   );
 }
 
-/** Measures for two seconds what the categories that are off would write. */
-function MeasureAll() {
-  const [busy, setBusy] = useState(false);
-  const measure = async () => {
-    setBusy(true);
-    try {
-      await connection.measureAll();
-      state.announcement.value = 'Measured';
-    } catch (error) {
-      connection.showProblem(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <button
-      type="button"
-      class="button plain measure-all"
-      aria-disabled={busy}
-      aria-busy={busy}
-      title="Measures for two seconds what each category would write"
-      onClick={() => void (busy || measure())}
-    >
-      {busy ? 'Measuring …' : 'Measure all'}
-    </button>
-  );
-}
-
 interface SelectionBarProps {
   readonly selected: ReadonlySet<string>;
   readonly onClear: () => void;
 }
 
-const SELECTED: readonly (readonly [Intent, string])[] = [
-  ['enable', 'Enable…'],
-  ['toggle', 'Toggle…'],
-  ['disable', 'Disable…'],
-  ['end', 'End now…'],
-];
+const SELECTED: readonly Intent[] = ['enable', 'toggle', 'disable', 'end'];
 
 /** What can be done with several categories at once. */
 function SelectionBar({ selected, onClear }: SelectionBarProps) {
@@ -331,14 +299,12 @@ function SelectionBar({ selected, onClear }: SelectionBarProps) {
     <section class="bar selection" aria-label="Selected categories">
       <strong>{names.length} selected</strong>
       {connection.mayTail && <Button onClick={() => tailOf(names)}>Tail</Button>}
-      {connection.mayMeasure && <Button onClick={() => setMeasures(true)}>Measure…</Button>}
-      {SELECTED.filter(([intent]) => names.every((name) => connection.mayChange(intent, name))).map(
-        ([intent, title]) => (
-          <Button key={intent} onClick={() => connection.ask(intent, names)}>
-            {title}
-          </Button>
-        ),
-      )}
+      {connection.mayMeasure(names) && <Button onClick={() => setMeasures(true)}>Measure…</Button>}
+      {SELECTED.filter((intent) => names.every((name) => connection.mayChange(intent, name))).map((intent) => (
+        <Button key={intent} onClick={() => connection.ask(intent, names)}>
+          {VERBS[intent]}…
+        </Button>
+      ))}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>

@@ -1,12 +1,14 @@
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { isPartlyOn } from '../../../wire/words/state.ts';
-import { connection, now, state } from '../page.ts';
+import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
-import { roughSpan } from '../parts/format.ts';
+import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Text } from '../parts/text.tsx';
+import { Ago } from '../parts/time.tsx';
+import { isEnding } from '../state/intents.ts';
 import { href } from '../state/route.ts';
 import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
@@ -79,28 +81,26 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
       </div>
       <div role="gridcell" class="cell bar tight actions">
         {connection.offers(category).map(([intent, text]) => (
-          <button
+          <Button
             key={intent}
-            type="button"
-            class={`button ${intent === 'end' || intent === 'disable' ? 'danger' : 'plain'}`}
+            kind={isEnding(intent) ? 'danger' : 'plain'}
             aria-label={`${text.replace('…', '')} ${name}`}
             tabIndex={tabIndex}
             onClick={() => connection.ask(intent, [name])}
           >
             {text}
-          </button>
+          </Button>
         ))}
         {connection.mayTail && (
-          <button
-            type="button"
-            class="button quiet"
+          <Button
+            kind="quiet"
             aria-label={`Tail ${name}`}
             title="Tail"
             tabIndex={tabIndex}
             onClick={() => tailOf([name])}
           >
             <Icon name="tail" />
-          </button>
+          </Button>
         )}
       </div>
     </div>
@@ -109,6 +109,9 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
 
 /** How long ago the calls of what is off were measured. */
 function Measured() {
-  const { at = 0 } = state.measured.value ?? {};
-  return <span class="muted measured">{roughSpan(now.value - at)} ago</span>;
+  return (
+    <span class="muted measured">
+      <Ago at={state.measured.value?.at ?? 0} />
+    </span>
+  );
 }

@@ -1,22 +1,17 @@
-import { useState } from 'preact/hooks';
-import type { ControlCommand } from '../../../client.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { randomId } from '../../client/random-id.ts';
 import { connection, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
-import { wholeNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
 import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
-import { receiptOf } from '../state/change.ts';
-import { isForEverybody } from '../state/intents.ts';
+import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
 import { EntryTable } from './audit/entry-table.tsx';
@@ -36,10 +31,7 @@ export function CategoryView({ name }: { readonly name: string }) {
   const intents = category === undefined ? [] : connection.offers(category);
   useShortcuts({
     ...Object.fromEntries(
-      intents.map(([intent]) => [
-        intent === 'enable' || intent === 'extend' ? 'e' : 'd',
-        () => connection.ask(intent, [name]),
-      ]),
+      intents.map(([intent]) => [isEnding(intent) ? 'd' : 'e', () => connection.ask(intent, [name])]),
     ),
     ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
     Escape: () => location.assign(href('categories')),
@@ -66,7 +58,7 @@ export function CategoryView({ name }: { readonly name: string }) {
 
 function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
-  const { otelrdcp_control: control } = category;
+  const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
   return (
     <>
       <div class="bar">
@@ -107,16 +99,16 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
           'For whom': (enabled || isPartlyOn(category)) && <Whom category={category} />,
           Default: capitalized(settingText({ enabled: byDefault })),
           Calls:
-            isCounted(category) || metrics.callsTotal > 0 ? `${wholeNumber(metrics.callsTotal)} since the start` : '-',
+            isCounted(category) || metrics.callsTotal > 0
+              ? `${metrics.callsTotal.toLocaleString('en')} since the start`
+              : '-',
           Budget: enabled && (
             <>
               {category.otelrdcp_budget === false && 'no limit '}
               <Budget category={category} />
             </>
           ),
-          'Recording failures':
-            category.otelrdcp_recorder &&
-            `${wholeNumber(category.otelrdcp_recorder.written)} lines written, ${wholeNumber(category.otelrdcp_recorder.forgotten)} of work that ended well, ${wholeNumber(category.otelrdcp_recorder.cut)} beyond a limit`,
+          'Recording failures': recorder && recorderText(recorder),
           Source:
             source === undefined ? (
               'the service itself'
@@ -136,6 +128,11 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
   );
 }
 
+function recorderText({ written, forgotten, cut }: NonNullable<DiscoveredCategory['otelrdcp_recorder']>): string {
+  const [lines, well, beyond] = [written, forgotten, cut].map((count) => count.toLocaleString('en'));
+  return `${lines} lines written, ${well} of work that ended well, ${beyond} beyond a limit`;
+}
+
 /** The tenants and the work that it is on for, beside everybody: how long, who, why, and the way to end each. */
 function Parts({ category }: { readonly category: DiscoveredCategory }) {
   const parts = partsOf(category);
@@ -145,17 +142,16 @@ function Parts({ category }: { readonly category: DiscoveredCategory }) {
     <section aria-label="On for">
       <h2>On for</h2>
       <Table
-        caption="Tenants and work that it is on or recorded for"
-        head={['For whom', 'Time left', 'Who and why', 'Action']}
-        rows={parts.map((part) => [
-          part.activation ?? part.whom,
-          [
-            part.expiresAt === undefined ? 'permanent' : <TimeLeft until={part.expiresAt} />,
-            <Who control={part.control} />,
+        label="Tenants and work that it is on or recorded for"
+        items={parts}
+        keyOf={({ activation, whom }) => activation ?? whom}
+        columns={{
+          'For whom': ({ whom }) => <Text value={whom} />,
+          'Time left': ({ expiresAt }) => (expiresAt === undefined ? 'permanent' : <TimeLeft until={expiresAt} />),
+          'Who and why': ({ control }) => <Who control={control} />,
+          Action: (part) =>
             connection.mayChange('end', category.name) && <EndButton category={category.name} part={part} />,
-          ],
-        ])}
-        nameOf={(key) => <Text value={parts.find((part) => (part.activation ?? part.whom) === key)?.whom ?? key} />}
+        }}
       />
       {more > 0 && <p class="muted">and {counted(more, 'more tenant', 'more tenants')}</p>}
     </section>
@@ -163,35 +159,14 @@ function Parts({ category }: { readonly category: DiscoveredCategory }) {
 }
 
 /** Ends an activation, in all its categories, at once. A tenant's setting asks first, as for everybody. */
-function EndButton({
-  category,
-  part: { whom, tenant, activation, expiresAt },
-}: {
-  readonly category: string;
-  readonly part: Part;
-}) {
-  const [busy, setBusy] = useState(false);
-  const end = async (id: string) => {
-    setBusy(true);
-    try {
-      const command: ControlCommand = { action: 'disable', categories: [category], options: { otelrdcp_id: id } };
-      const answer = await connection.change(command, tenant, randomId());
-      connection.showReceipt(receiptOf(answer, '', (id) => connection.processName(id)));
-    } catch (error) {
-      connection.showProblem(error);
-      setBusy(false);
-    }
-  };
+function EndButton({ category, part }: { readonly category: string; readonly part: Part }) {
+  const { whom, tenant, activation, expiresAt } = part;
+  const end = () =>
+    activation === undefined
+      ? connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant)
+      : connection.make({ action: 'disable', categories: [category], options: { otelrdcp_id: activation } }, tenant);
   return (
-    <Button
-      kind="danger"
-      aria-label={`End for ${whom}`}
-      busy={busy}
-      onClick={() => {
-        if (activation === undefined) connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant);
-        else if (!busy) void end(activation);
-      }}
-    >
+    <Button kind="danger" aria-label={`End for ${whom}`} onClick={end}>
       {activation === undefined ? 'End…' : 'End'}
     </Button>
   );
@@ -205,30 +180,26 @@ const ORIGINS: Readonly<Record<DiscoveredCategory['otelrdcp_origin'], string>> =
 };
 
 function Actions({ category }: { readonly category: DiscoveredCategory }) {
-  const { name } = category;
-  const tenant = connection.shownTenant;
-  const isOwn =
-    category.otelrdcp_origin !== 'default' &&
-    !category.temporary &&
-    (tenant === undefined || !isForEverybody(category, tenant));
+  const { name, otelrdcp_origin: origin, temporary } = category;
+  const offers = connection.offers(category);
+  const isSet = origin !== 'default' && !temporary && isOwn(category, connection.shownTenant);
+  const removing: Intent = offers.some(([intent]) => intent === 'off') ? 'disable' : 'reset';
+  const others: readonly Intent[] = isSet ? ['toggle', removing] : ['toggle'];
+  const more = others.filter((intent) => connection.mayChange(intent, name));
+  const why = connection.whyNot(name);
   return (
     <div class="bar">
-      {connection.offers(category).map(([intent, text], at) => (
+      {[...offers, ...more.map((intent) => [intent, `${VERBS[intent]}…`] as const)].map(([intent, text], at) => (
         <Button
           key={intent}
-          kind={intent === 'end' || intent === 'disable' ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          kind={isEnding(intent) ? 'danger' : at === 0 ? 'primary' : 'plain'}
           onClick={() => connection.ask(intent, [name])}
         >
           {text}
         </Button>
       ))}
-      {connection.mayChange('toggle', name) && (
-        <Button onClick={() => connection.ask('toggle', [name])}>Toggle…</Button>
-      )}
-      {isOwn && connection.mayChange('reset', name) && (
-        <Button onClick={() => connection.ask('reset', [name])}>Reset…</Button>
-      )}
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
+      {why !== undefined && <span class="muted">{why}</span>}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { printable, shortBytes, shortNumber } from '../parts/format.ts';
 import { Text } from '../parts/text.tsx';
-import { TimeLeft } from '../parts/time.tsx';
+import { Time, TimeLeft } from '../parts/time.tsx';
 import { isForEverybody } from '../state/intents.ts';
 
 /** The person who switched it, and the reason. */
@@ -35,13 +35,19 @@ export function Until({ category }: { readonly category: DiscoveredCategory }) {
 }
 
 function End({ category }: { readonly category: DiscoveredCategory }) {
-  const { enabled, temporary, otelrdcp_origin: origin } = category;
+  const { enabled, temporary, otelrdcp_origin: origin, otelrdcp_control: control } = category;
   const until = endOf(category);
   if (until !== undefined) return <TimeLeft until={until} />;
   if (!enabled && origin === 'default' && !isPartlyOn(category)) return null;
+  if (origin === 'default' && enabled) return <span class="muted">by default</span>;
   return (
     <span class="muted">
-      {origin === 'default' && enabled ? 'by default' : temporary ? 'for a while' : 'permanent'}
+      {temporary ? 'for a while' : 'permanent'}
+      {control && (
+        <>
+          , since <Time at={control.since} />
+        </>
+      )}
     </span>
   );
 }
@@ -124,7 +130,7 @@ function Meter({ used, limit }: { readonly used: number; readonly limit: number 
   const share = Math.min(1, limit > 0 ? used / limit : 0);
   return (
     <span class="meter" aria-hidden="true">
-      <span style={{ inlineSize: `${Math.round(share * 100)}%` }} />
+      <span class="used" style={{ inlineSize: `${Math.round(share * 100)}%` }} />
     </span>
   );
 }

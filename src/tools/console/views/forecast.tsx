@@ -31,49 +31,37 @@ export function Forecast({ categories, tenant, part }: ForecastProps) {
   const [measuring, setMeasuring] = useState<Measuring>({ state: 'idle' });
   const chosen = typeof part === 'string' ? {} : part;
   const running = useRef<AbortController | undefined>(undefined);
-  const abort = () => {
+  const stop = () => {
     running.current?.abort();
-    running.current = undefined;
-  };
-  useEffect(() => {
-    // A measurement belongs to one tenant, and to the work and lines that were chosen.
     setMeasuring({ state: 'idle' });
-    return abort;
-  }, [tenant, JSON.stringify(part)]);
+  };
+  // A measurement belongs to one tenant, and to the work and lines that were chosen.
+  useEffect(() => stop, [tenant, JSON.stringify(part)]);
 
   async function measure(): Promise<void> {
     const controller = new AbortController();
+    const { signal } = controller;
     running.current = controller;
     setMeasuring({ state: 'running', since: Date.now() });
+    const set = (measured: Measuring) => !signal.aborted && setMeasuring(measured);
     try {
-      const client = connection.clientFor(tenant);
       const { target, filter, when } = chosen;
-      const answer = await client.forecast(categories, {
-        duration: SECONDS,
-        signal: controller.signal,
-        filter,
-        when,
-        // How much one request writes is not known before.
-        ...(target?.match && { target: { match: target.match } }),
-      });
-      setMeasuring({ state: 'done', answer });
+      // How much one request writes is not known before.
+      const match = target?.match && { target: { match: target.match } };
+      const given = { duration: SECONDS, signal, filter, when, ...match };
+      set({ state: 'done', answer: await connection.clientFor(tenant).forecast(categories, given) });
     } catch (error) {
-      setMeasuring(
-        controller.signal.aborted ? { state: 'idle' } : { state: 'failed', problem: connection.problemOf(error) },
-      );
+      set({ state: 'failed', problem: connection.problemOf(error) });
     }
   }
 
   return (
     <section class="forecast" aria-label="Forecast">
       {measuring.state === 'running' ? (
-        <Progress
-          since={measuring.since}
-          onStop={() => {
-            abort();
-            setMeasuring({ state: 'idle' });
-          }}
-        />
+        <div class="bar tight">
+          <progress max={SECONDS} value={Math.floor((now.value - measuring.since) / 1000)} aria-label="Measuring" />
+          <Button onClick={stop}>Stop</Button>
+        </div>
       ) : (
         <Button onClick={() => void measure()}>
           {measuring.state === 'done' ? 'Measure again' : `Forecast: measure ${SECONDS} s`}
@@ -84,16 +72,6 @@ export function Forecast({ categories, tenant, part }: ForecastProps) {
         <Result answer={measuring.answer} silence={describeSilence(measuring.answer, { tenant, ...chosen })} />
       )}
     </section>
-  );
-}
-
-function Progress({ since, onStop }: { readonly since: number; readonly onStop: () => void }) {
-  const passed = Math.min(SECONDS, Math.floor((now.value - since) / 1000));
-  return (
-    <div class="bar tight">
-      <progress max={SECONDS} value={passed} aria-label="Measuring" />
-      <Button onClick={onStop}>Stop</Button>
-    </div>
   );
 }
 
@@ -112,12 +90,15 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
     <>
       {forecasts.length > 1 && (
         <Table
-          caption="Forecast by category"
-          head={['Category', 'Lines/s', 'Text/s', 'Dropped/s']}
-          rows={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => [
-            name,
-            [shortNumber(callsPerSecond.value), shortBytes(bytesPerSecond.value), shortNumber(droppedByBudget.value)],
-          ])}
+          label="Forecast by category"
+          items={Object.entries(categories)}
+          keyOf={([name]) => name}
+          columns={{
+            Category: ([name]) => name,
+            'Lines/s': ([, { callsPerSecond }]) => shortNumber(callsPerSecond.value),
+            'Text/s': ([, { bytesPerSecond }]) => shortBytes(bytesPerSecond.value),
+            'Dropped/s': ([, { droppedByBudget }]) => shortNumber(droppedByBudget.value),
+          }}
         />
       )}
       <Fields

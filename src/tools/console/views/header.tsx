@@ -1,3 +1,4 @@
+import { allowText } from '../../../wire/allow-text.ts';
 import { connection, hrefOf, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -48,7 +49,7 @@ export function Header({ service, entries, current, onHelp, onPalette }: HeaderP
         </Button>
         <Account />
         <div class="wide-only">
-          <Button onClick={() => void connection.signOut()}>Sign out</Button>
+          <Button onClick={() => connection.signOut()}>Sign out</Button>
         </div>
       </div>
     </header>
@@ -64,7 +65,7 @@ function LinkState() {
 function Account() {
   const session = state.session.value;
   if (session === undefined) return null;
-  const { userId, method, scopes, tenantId, expiresAt } = session;
+  const { userId, method, scopes, tenantId, expiresAt, otelrdcp_allow: allow, otelrdcp_approval: approval } = session;
   return (
     <Menu
       label={
@@ -79,12 +80,14 @@ function Account() {
           'Signed in as': <Text value={userId} />,
           With: method,
           Scopes: scopes.join(', '),
+          Only: allow && allowText(allow),
+          'Anything else': approval && 'waits for the approval of another user',
           Tenant: tenantId !== 'global' && tenantId,
           'Valid until': expiresAt && <Time at={expiresAt} />,
         }}
       />
       <div class="narrow-only">
-        <Button onClick={() => void connection.signOut()}>Sign out</Button>
+        <Button onClick={() => connection.signOut()}>Sign out</Button>
       </div>
     </Menu>
   );

@@ -4,8 +4,9 @@ import { Badge, type Tone } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { roughSpan } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { Table } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
-import { Time } from '../parts/time.tsx';
+import { Ago, Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 
 const REFRESH_MS = 5000;
@@ -44,33 +45,29 @@ export function HealthView() {
         <Button busy={isLoading} onClick={refresh}>
           Check now
         </Button>
-        {at !== undefined && (
-          <span class="muted">{now.value - at < 1500 ? 'just now' : `${roughSpan(now.value - at)} ago`}</span>
-        )}
+        <span class="muted">{at !== undefined && <Ago at={at} />}</span>
       </header>
       {problem && <Notice problem={problem} onRetry={refresh} />}
       {checks.length === 0 ? (
         <Empty title="This credential may not see the checks" />
       ) : (
-        <ul class="checks">
-          {checks.map(({ name, status, duration, otelrdcp_reason: reason, otelrdcp_since: since }) => (
-            <li key={name} class={OF_CHECK[status]}>
-              <Badge tone={OF_CHECK[status]}>{status}</Badge>
-              <strong>
-                <Text value={name} />
-              </strong>
-              <span class="reason">{reason !== undefined && <Text value={reason} most={1000} />}</span>
-              <span class="muted">
-                {since !== undefined && (
-                  <>
-                    since <Time at={since} />,{' '}
-                  </>
-                )}
-                {duration}
-              </span>
-            </li>
-          ))}
-        </ul>
+        <Table
+          label="Checks"
+          items={checks}
+          keyOf={({ name }) => name}
+          columns={{
+            Check: ({ name }) => <Text value={name} />,
+            State: ({ status }) => <Badge tone={OF_CHECK[status]}>{status}</Badge>,
+            Why: ({ otelrdcp_reason: reason = '' }) => <Text value={reason} most={1000} />,
+            'For how long': ({ otelrdcp_since: since }) =>
+              since !== undefined && (
+                <>
+                  since <Time at={since} />
+                </>
+              ),
+            Took: ({ duration }) => duration,
+          }}
+        />
       )}
       {value.otelrdcp_emit && (
         <p>

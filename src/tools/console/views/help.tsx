@@ -1,5 +1,6 @@
 import { state } from '../page.ts';
 import { Dialog } from '../parts/dialog.tsx';
+import { Check } from '../parts/fields.tsx';
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'go to or do anything'],
@@ -20,7 +21,6 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 export function Help({ onClose }: { readonly onClose: () => void }) {
-  const on = state.shortcuts.value;
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <dl class="keys">
@@ -33,16 +33,13 @@ export function Help({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <label class="bar check">
-        <input
-          type="checkbox"
-          checked={on}
-          onChange={({ currentTarget }) => {
-            state.shortcuts.value = currentTarget.checked;
-          }}
-        />
-        Single-key shortcuts
-      </label>
+      <Check
+        label="Single-key shortcuts"
+        checked={state.shortcuts.value}
+        onCheck={(checked) => {
+          state.shortcuts.value = checked;
+        }}
+      />
     </Dialog>
   );
 }

@@ -100,11 +100,11 @@ function commandsOf(views: PaletteProps['views'], onHelp: () => void): readonly 
     run: () => location.assign(hrefOf(view)),
   }));
   if (tail.isRunning) commands.push({ text: 'Stop the tail', icon: 'action', run: () => tail.stop() });
-  if (connection.mayMeasure && state.categories.value) {
+  if (connection.mayMeasure() && state.categories.value) {
     commands.push({
       text: 'Measure all',
       icon: 'action',
-      run: () => void connection.measureAll().catch((error) => connection.showProblem(error)),
+      run: () => void connection.measureAll(),
     });
   }
   commands.push({ text: 'Keyboard shortcuts', icon: 'action', run: onHelp });

@@ -47,7 +47,7 @@ export function SignIn({ again = false }: { readonly again?: boolean }) {
         autocomplete="off"
         spellcheck={false}
         required
-        aria-invalid={problem?.kind === 'unauthenticated'}
+        aria-invalid={problem?.status === 401}
         aria-describedby="credential-help"
       />
       <p id="credential-help" class="muted">
@@ -59,7 +59,7 @@ export function SignIn({ again = false }: { readonly again?: boolean }) {
         <Button type="submit" kind="primary" busy={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </Button>
-        {again && <Button onClick={() => void connection.signOut()}>Sign out</Button>}
+        {again && <Button onClick={() => connection.signOut()}>Sign out</Button>}
       </div>
       {!again && <WaysIn />}
     </form>

@@ -8,94 +8,94 @@ import { counted } from '../../../wire/words/count.ts';
 import { clockTime } from '../../../wire/words/time.ts';
 import { FIELDS, type Field, FieldError, readFields } from '../../client/fields.ts';
 import { connection, now, state } from '../page.ts';
-import { Button, CopyButton } from '../parts/button.tsx';
+import { Button, CopyButton, Toggle } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Check, TextField } from '../parts/fields.tsx';
 import { exactSpan } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
-import { type ChangeForm, commandOf, RequestIds, readDuration, receiptOf, undoOf } from '../state/change.ts';
-import { type Intent, isReset } from '../state/intents.ts';
+import {
+  buttonText,
+  type ChangeForm,
+  commandOf,
+  RequestIds,
+  readDuration,
+  receiptOf,
+  undoOf,
+} from '../state/change.ts';
+import { isReset, needsApproval, VERBS } from '../state/intents.ts';
 import { EVERYTHING, readPart as partOf, trimmed } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
 import type { Asked } from '../state/state.ts';
 import { Forecast } from './forecast.tsx';
-import { PartFields } from './part-fields.tsx';
+import { MatchFields, PartFields } from './part-fields.tsx';
 import { TenantChoice } from './tenant-choice.tsx';
 
-const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600];
+const PRESETS = [5 * 60, 15 * 60, 3600, 4 * 3600, 86_400];
 const RECORDED_PRESETS = [3600, 86_400, RECORDING_SECONDS];
 const PROPOSED = '15m';
+/** Failures are rare: they are waited for. */
+const PROPOSED_LONG = '1d';
 const OTHER_TIME = 'other';
 const NO_END = 'none';
-
-const VERBS: Readonly<Record<Intent, string>> = {
-  enable: 'Enable',
-  extend: 'Extend',
-  disable: 'Disable',
-  toggle: 'Toggle',
-  end: 'End now',
-  reset: 'Reset',
-};
+/** The common cases of whose lines are meant. */
+const CASES = [
+  ['all', 'Everybody'],
+  ['some', 'One user or request'],
+  ['failures', 'Only failures'],
+] as const;
 
 /** Asks for whom, how long and why, offers a forecast, and sends the change. */
 export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
   const [record, setRecord] = useState(false);
-  const maxSeconds = record ? connection.maxRecordedSeconds : connection.maxSeconds;
+  const maxSeconds = connection.maxSeconds({ record });
   const [tenant, setTenant] = useState(proposed);
-  const [time, setTime] = useState(maxSeconds >= 900 ? PROPOSED : formatDuration(maxSeconds));
+  const atMost = (time: string) => ((parseDuration(time) ?? 0) <= maxSeconds ? time : formatDuration(maxSeconds));
+  const [time, setTime] = useState(atMost(PROPOSED));
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
   const [limit, setLimit] = useState<Limits>({});
   const [part, setPart] = useState(EVERYTHING);
+  const [isSome, setSome] = useState(false);
   const [ticket, setTicket] = useState<RequestTicket | undefined>();
   const [sure, setSure] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | undefined>();
   const [checked, setChecked] = useState(false);
+  const requestIds = useRef(new RequestIds());
   const close = () => {
     state.asked.value = undefined;
   };
-  const requestIds = useRef(new RequestIds());
-  const expired = state.stage.value === 'expired';
+  const which = part.failed ? 'failures' : isSome || part.request || part.match.length > 0 ? 'some' : 'all';
+  const choose = (chosen: typeof which) => {
+    setSome(chosen === 'some');
+    setPart({ ...part, failed: chosen === 'failures', ...(chosen !== 'some' && { match: [], request: false }) });
+    setTime(atMost(chosen === 'failures' ? PROPOSED_LONG : PROPOSED));
+  };
 
   const timed = !isReset(intent);
-  const readPart = partOf(part);
-  const waits = typeof readPart === 'object' && (readPart.when ?? readPart.target?.request) !== undefined;
-  const wrongPart =
-    record && waits
-      ? 'What is recorded cannot be for one request, or for failed or slow work'
-      : typeof readPart === 'string'
-        ? readPart
-        : undefined;
-  const isPart = typeof readPart === 'object' && Object.keys(readPart).length > 0;
   const noEnd = timed && time === NO_END;
+  const readPart = partOf(part);
   const read = readDuration(time === OTHER_TIME ? typed : time, maxSeconds);
-  const seconds = timed && !noEnd && typeof read === 'number' ? read : undefined;
-  const wrongTime = !timed
-    ? undefined
-    : noEnd && isPart && !record
-      ? 'For some work or lines alone it always ends: choose a time'
-      : !noEnd && typeof read === 'string'
-        ? read
-        : undefined;
   const budget = budgetOf(limit);
-  const wrongLimit = typeof budget === 'string' ? budget : undefined;
   const whom = tenant === undefined ? everybodyOf() : `for ${tenant}`;
-  const verb = record ? 'Record' : VERBS[intent];
   const form: ChangeForm = {
     intent,
     categories,
-    seconds,
+    seconds: timed && !noEnd && typeof read === 'number' ? read : undefined,
     reason,
     budget: typeof budget === 'string' ? undefined : budget,
-    ...(typeof readPart === 'object' && { part: readPart }),
+    part: typeof readPart === 'string' ? {} : readPart,
     record,
   };
+  const wrong = wrongOf({ form, noEnd, read, readPart, budget, isSome });
+  const button = buttonText(form, { tenant, everybody: everybodyOf(), noEnd });
+  const asksFirst = needsApproval(form, connection.session ?? {});
 
   async function submit(event: Event): Promise<void> {
     event.preventDefault();
     setChecked(true);
-    if (busy || wrongTime !== undefined || wrongLimit !== undefined || wrongPart !== undefined) return;
+    if (busy || Object.values(wrong).some((text) => text !== undefined)) return;
     if (noEnd && !sure) {
       setSure(true);
       return;
@@ -114,20 +114,22 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
       connection.showReceipt({
         ...receiptOf(answer, whom, (id) => connection.processName(id)),
         categories,
-        ...(undo && { undo: () => connection.undo(undo, tenant) }),
+        ...(undo && { undo: () => connection.make(undo, tenant) }),
       });
     } catch (error) {
-      setProblem(connection.problemOf(error));
       setBusy(false);
+      if (connection.showWaiting(error)) close();
+      else setProblem(connection.problemOf(error));
     }
   }
 
   if (ticket !== undefined) return <Ticket ticket={ticket} onClose={close} />;
+  const expired = state.stage.value === 'expired';
   return (
     <Dialog
       title={
         <>
-          {verb} <span class="name">{nameSome(categories, { most: 3 })}</span>
+          {record ? 'Record' : VERBS[intent]} <span class="name">{nameSome(categories, { most: 3 })}</span>
         </>
       }
       onClose={close}
@@ -140,17 +142,23 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
           </div>
         )}
         {intent === 'enable' && !sure && (
-          <label class="bar check">
-            <input
-              type="checkbox"
-              checked={record}
-              onChange={() => {
-                setRecord(!record);
-                setTime(!record ? '1d' : PROPOSED);
-              }}
-            />
-            Only record: lines are kept in memory, and none is written
-          </label>
+          <>
+            <fieldset class="field">
+              <legend>Whose lines</legend>
+              <div class="bar">
+                {CASES.map(([each, text]) => (
+                  <Toggle key={each} pressed={each === which} onPress={() => choose(each)}>
+                    {text}
+                  </Toggle>
+                ))}
+              </div>
+            </fieldset>
+            {isSome && (
+              <div class="limit-fields">
+                <MatchFields value={part} onChange={setPart} offersRequest />
+              </div>
+            )}
+          </>
         )}
         {timed && !sure && (
           <TimeChoice
@@ -159,8 +167,8 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
             time={time}
             typed={typed}
             maxSeconds={maxSeconds}
-            seconds={seconds}
-            wrong={checked || typed !== '' ? wrongTime : undefined}
+            seconds={form.seconds}
+            wrong={checked || typed !== '' ? wrong.time : undefined}
             onTime={setTime}
             onTyped={setTyped}
           />
@@ -172,44 +180,88 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
             again.
           </p>
         )}
-        <label class="field">
-          <span>
-            Reason <span class="muted">for the audit trail</span>
-          </span>
-          <input
-            value={reason}
-            maxLength={MAX_REASON_LENGTH}
-            placeholder={timed ? 'slow checkout' : 'found it'}
-            autofocus
-            onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        <TextField
+          label={
+            <>
+              Reason <span class="muted">for the audit trail</span>
+            </>
+          }
+          value={reason}
+          placeholder={timed ? 'slow checkout' : 'found it'}
+          input={{ maxLength: MAX_REASON_LENGTH, autofocus: true }}
+          onText={setReason}
+        />
+        {intent === 'enable' && !sure && (
+          <Check
+            label="Only record: lines are kept in memory, and none is written"
+            checked={record}
+            onCheck={() => {
+              setRecord(!record);
+              setTime(record ? atMost(PROPOSED) : PROPOSED_LONG);
+            }}
           />
-        </label>
+        )}
         {timed && intent !== 'disable' && !noEnd && !record && (
-          <LimitChoice limit={limit} wrong={wrongLimit} onLimit={setLimit} />
+          <LimitChoice limit={limit} wrong={wrong.limit} onLimit={setLimit} />
         )}
         {intent === 'enable' && (
-          <PartFields value={part} onChange={setPart} wrong={checked ? wrongPart : undefined} offersRequest />
+          <PartFields
+            value={part}
+            onChange={setPart}
+            wrong={checked ? wrong.part : undefined}
+            offersRequest
+            withoutMatch={isSome}
+          />
         )}
-        {(intent === 'enable' || intent === 'toggle') && !record && (
+        {(intent === 'enable' || intent === 'toggle') && !record && connection.mayMeasure(categories) && (
           <Forecast categories={categories} tenant={tenant} part={readPart} />
         )}
-        {problem && !(expired && problem.kind === 'unauthenticated') && <Notice problem={problem} />}
-        {problem?.kind === 'unauthenticated' && !expired && (
-          <p class="muted">You are signed in again. Nothing was changed yet.</p>
-        )}
+        {problem && !(expired && problem.status === 401) && <Notice problem={problem} />}
+        {problem?.status === 401 && !expired && <p class="muted">You are signed in again. Nothing was changed yet.</p>}
+        {asksFirst && <p class="muted">This goes beyond your credential: another user has to approve it.</p>}
         <div class="bar">
           <Button type="submit" kind={!timed || intent === 'disable' ? 'danger' : 'primary'} busy={busy}>
             {busy
               ? 'Sending …'
               : sure
-                ? `Yes, ${verb.toLowerCase()} permanently`
-                : buttonText(verb, whom, noEnd, seconds)}
+                ? `Yes, ${button.toLowerCase().replace(/ permanently.*/, '')} permanently`
+                : `${asksFirst ? 'Send for approval: ' : ''}${button}`}
           </Button>
           <Button onClick={() => (sure ? setSure(false) : close())}>{sure ? 'Back' : 'Cancel'}</Button>
         </div>
       </form>
     </Dialog>
   );
+}
+
+interface Reading {
+  readonly form: ChangeForm;
+  readonly noEnd: boolean;
+  /** What is wrong with each, as text. */
+  readonly read: number | string;
+  readonly readPart: object | string;
+  readonly budget: object | string | undefined;
+  /** Whether it is for some work only. */
+  readonly isSome: boolean;
+}
+
+/** What is wrong with the fields. */
+function wrongOf({ form, noEnd, read, readPart, budget, isSome }: Reading) {
+  const { intent, record, part = {} } = form;
+  const isPart = Object.keys(part).length > 0;
+  const waits = (part.when ?? part.target?.request) !== undefined;
+  const time = noEnd
+    ? isPart && !record && 'For some work or lines it always ends: choose a time'
+    : typeof read === 'string' && read;
+  const whose =
+    (typeof readPart === 'string' && readPart) ||
+    (record && waits && 'What is recorded cannot be for one request, or for failed or slow work') ||
+    (isSome && part.target === undefined && 'Name the work, such as user.id=42, or choose everybody');
+  return {
+    time: isReset(intent) ? undefined : time || undefined,
+    part: whose || undefined,
+    limit: typeof budget === 'string' ? budget : undefined,
+  };
 }
 
 /** The header that one request has to carry, and until when it works. */
@@ -239,11 +291,6 @@ function Ticket({
   );
 }
 
-function buttonText(verb: string, whom: string, noEnd: boolean, seconds: number | undefined): string {
-  if (noEnd) return `${verb} permanently …`;
-  return `${verb}${whom && ' '}${whom}${seconds === undefined ? '' : ` for ${exactSpan(seconds)}`}`;
-}
-
 /** Empty without tenants. */
 function everybodyOf(): string {
   const own = connection.session?.tenant?.id;
@@ -267,23 +314,26 @@ interface TimeChoiceProps {
 function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped, ...offered }: TimeChoiceProps) {
   const presets = offered.presets.filter((preset) => preset <= maxSeconds).map(formatDuration);
   if (time !== OTHER_TIME && time !== NO_END && !presets.includes(time)) presets.push(time);
-  const choice = (value: string, text: string) => (
-    <label class="choice" key={value}>
-      <input type="radio" name="time" value={value} checked={time === value} onChange={() => onTime(value)} />
-      <span>{text}</span>
-    </label>
-  );
+  const choices = [
+    ...presets.map((preset) => [preset, exactSpan(parseDuration(preset) ?? 0)] as const),
+    [OTHER_TIME, 'Other'] as const,
+    ...(offered.offersNoEnd ? [[NO_END, 'Permanent'] as const] : []),
+  ];
   return (
-    <fieldset class="field">
-      <legend>For how long</legend>
-      <div class="bar">
-        {presets.map((preset) => choice(preset, exactSpan(parseDuration(preset) ?? 0)))}
-        {choice(OTHER_TIME, 'Other')}
-        {offered.offersNoEnd && choice(NO_END, 'Permanent')}
-      </div>
+    <>
+      <fieldset class="field">
+        <legend>For how long</legend>
+        <div class="bar">
+          {choices.map(([value, text]) => (
+            <label class="choice" key={value}>
+              <input type="radio" name="time" checked={time === value} value={value} onChange={() => onTime(value)} />
+              <span>{text}</span>
+            </label>
+          ))}
+        </div>
+      </fieldset>
       {time === OTHER_TIME && (
         <input
-          class="time-text"
           aria-label="Time"
           aria-invalid={wrong !== undefined}
           aria-describedby="time-help"
@@ -298,7 +348,7 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped, 
             ? 'Stays until it is switched again.'
             : `Goes back by itself at ${clockTime(now.value + seconds * 1000)}.`)}
       </p>
-    </fieldset>
+    </>
   );
 }
 
@@ -325,16 +375,15 @@ function LimitChoice({ limit, wrong, onLimit }: LimitChoiceProps) {
       <summary>Limit its output</summary>
       <div class="limit-fields">
         {(Object.entries(FIELDS.limits) as [keyof Limits, Field][]).map(([name, { page, help }]) => (
-          <label class="field" key={name} title={help}>
-            <span>{page[0]}</span>
-            <input
-              inputMode="numeric"
-              placeholder={page[1]}
-              value={limit[name] ?? ''}
-              aria-invalid={wrong !== undefined}
-              onInput={({ currentTarget }) => onLimit({ ...limit, [name]: currentTarget.value })}
-            />
-          </label>
+          <TextField
+            key={name}
+            label={page[0]}
+            title={help}
+            placeholder={page[1]}
+            value={limit[name] ?? ''}
+            input={{ inputMode: 'numeric', 'aria-invalid': wrong !== undefined }}
+            onText={(text) => onLimit({ ...limit, [name]: text })}
+          />
         ))}
       </div>
       <p class={wrong === undefined ? 'muted' : 'wrong'}>

@@ -1,13 +1,15 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { TailLine } from '../../../wire/streams.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state, tailQuery, useShortcuts } from '../page.ts';
-import { Button, CopyButton } from '../parts/button.tsx';
+import { Button, CopyButton, Toggle } from '../parts/button.tsx';
+import { Check, SelectField, TextField } from '../parts/fields.tsx';
 import { exactSpan } from '../parts/format.ts';
 import { Menu } from '../parts/menu.tsx';
 import { Empty, Notice } from '../parts/notice.tsx';
-import { onlyWith, partOfQuery, queryOfPart, readPart } from '../state/part.ts';
+import { SearchBar } from '../parts/search-bar.tsx';
+import { limitsOf, onlyWith, partOfQuery, queryOfPart, readPart } from '../state/part.ts';
 import { href, type Query } from '../state/route.ts';
 import { PartFields } from './part-fields.tsx';
 import { arranged } from './tail/arrange.ts';
@@ -25,11 +27,11 @@ import {
   closeTail,
   DEFAULT_DURATION,
   draw,
+  drawNow,
   follow,
   keeps,
   nameOf,
   selected,
-  settingsOf,
   startTail,
   tail,
   version,
@@ -42,29 +44,31 @@ import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
 const SINCE = ['30s', '1m', '2m', '5m', '10m'];
 const DURATIONS = ['1m', '5m', '15m', '30m', '1h', '4h', '8h'];
 
+/** Changes the tail's part of the address. */
+const set = (change: Query) => replaceQuery('tail', { ...Object.fromEntries(route.value.query), ...change });
+const setSearch = (filter: string) => set({ filter });
+const addTerm = (term: string) => setSearch(withTerm(route.value.query.get('filter') ?? '', term));
+
 export function TailView() {
   // Read, so that the view is drawn again with each change of the tail.
   void version.value;
   const { log, phase, isRunning, problem } = tail;
   const { query } = route.value;
-  const set = (change: Query) => replaceQuery('tail', { ...Object.fromEntries(route.value.query), ...change });
   const search = query.get('filter') ?? '';
-  const setSearch = (text: string) => set({ filter: text });
-  const filter = useMemo(() => parseFilter(search), [search]);
-  useEffect(() => {
-    log.setFilter(filter);
+  // Before anything is drawn, so that marks and rows are of one filter.
+  const filter = useMemo(() => {
+    const parsed = parseFilter(search);
+    log.setFilter(parsed);
     draw();
-  }, [filter]);
+    return parsed;
+  }, [search]);
+  // Whether a start was tried, so that what is wrong is shown.
   const [checked, setChecked] = useState(false);
-  const begin = (of = query) => setChecked(startTail(of) !== undefined);
-
-  /** Begins again with the lines alone whose attribute has a value. */
-  function narrow(name: string, value: unknown): void {
-    const narrowed = onlyWith(partOfQuery(query), name, value);
-    if (narrowed === undefined) return;
-    set(queryOfPart(narrowed));
-    begin(route.value.query);
-  }
+  const begin = () => setChecked(startTail(route.value.query) !== undefined);
+  const beginWith = (change: Query) => {
+    set(change);
+    begin();
+  };
 
   useShortcuts({
     p: () => isRunning && hold(),
@@ -75,9 +79,12 @@ export function TailView() {
     s: () => (isRunning ? tail.stop() : begin()),
   });
   const shown = selected.value;
+  const unselect = () => {
+    selected.value = undefined;
+  };
   return (
     <div class={`tail ${shown?.kind === 'line' ? 'with-details' : ''}`}>
-      <Setup set={set} checked={checked} onStart={() => begin()} />
+      <Setup checked={checked} onStart={begin} onRestart={beginWith} />
       {problem && <Notice problem={problem} />}
       {phase === 'idle' ? (
         <Empty title={categoriesOf(query).length === 0 ? 'Choose categories to read their lines' : 'Ready to start'}>
@@ -89,16 +96,17 @@ export function TailView() {
         </Empty>
       ) : (
         <>
-          <Lines search={search} setSearch={setSearch} filter={filter} set={set} />
+          <Lines search={search} filter={filter} />
           {shown?.kind === 'line' && (
             <LineDetails
               row={shown}
               traceUrl={connection.session?.otelrdcp_console?.traceUrl}
-              onTerm={(term) => setSearch(withTerm(search, term))}
-              onOnly={narrow}
-              onClose={() => {
-                selected.value = undefined;
+              onTerm={addTerm}
+              onOnly={(...condition) => {
+                const narrowed = onlyWith(partOfQuery(query), ...condition);
+                if (narrowed !== undefined) beginWith(queryOfPart(narrowed));
               }}
+              onClose={unselect}
             />
           )}
         </>
@@ -114,25 +122,23 @@ function hold(): void {
 }
 
 interface SetupProps {
-  readonly set: (change: Query) => void;
-  /** Whether a start was tried, so that what is wrong is shown. */
   readonly checked: boolean;
   readonly onStart: () => void;
+  /** Begins again with another address. */
+  readonly onRestart: (change: Query) => void;
 }
 
 /** What to read. While the tail runs it is one line that can be opened. */
-function Setup({ set, checked, onStart }: SetupProps) {
+function Setup({ checked, onStart, onRestart }: SetupProps) {
   const { query } = route.value;
-  const { isRunning } = tail;
+  const { isRunning, settings } = tail;
   const chosen = categoriesOf(query);
-  const duration = query.get('duration') ?? DEFAULT_DURATION;
-  const since = query.get('since') ?? '';
   const part = partOfQuery(query);
   const read = readPart(part);
-  const limits = connection.session?.otelrdcp_console;
-  const durations = [...new Set([...DURATIONS, duration])].filter(
-    (each) => (parseDuration(each) ?? 0) <= connection.maxSeconds,
-  );
+  const times = (name: string, offered: readonly string[], usual: string, text = '') =>
+    [...new Set([...offered, query.get(name) ?? usual])]
+      .filter((each) => each !== '' && (parseDuration(each) ?? 0) <= connection.maxSeconds())
+      .map((each) => [each, `${exactSpan(parseDuration(each) ?? 0)}${text}`] as const);
   const form = (
     <form
       class="tail-form"
@@ -147,62 +153,42 @@ function Setup({ set, checked, onStart }: SetupProps) {
         disabled={isRunning}
         onChange={(names) => set({ categories: names.join(',') })}
       />
-      <label>
-        For
-        <select
-          value={duration}
-          disabled={isRunning}
-          onChange={(event) => set({ duration: event.currentTarget.value })}
-        >
-          {durations.map((each) => (
-            <option key={each} value={each}>
-              {exactSpan(parseDuration(each) ?? 0)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label title="Recorded lines from before the tail begins">
-        Since
-        <select
-          value={since}
-          disabled={isRunning}
-          onChange={(event) => set({ since: event.currentTarget.value, past: '' })}
-        >
-          <option value="">now</option>
-          {[...new Set([...SINCE, ...(since === '' ? [] : [since])])].map((each) => (
-            <option key={each} value={each}>
-              {exactSpan(parseDuration(each) ?? 0)} ago
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Lines a second
-        <input
-          type="number"
-          min="1"
-          max="10000"
-          value={query.get('rate') ?? ''}
-          placeholder={String(limits?.tail?.rate ?? '')}
-          disabled={isRunning}
-          onInput={(event) => set({ rate: event.currentTarget.value })}
-        />
-      </label>
+      <SelectField
+        label="For"
+        value={query.get('duration') ?? DEFAULT_DURATION}
+        options={times('duration', DURATIONS, DEFAULT_DURATION)}
+        disabled={isRunning}
+        onChoose={(duration) => set({ duration })}
+      />
+      <SelectField
+        label="Since"
+        title="Recorded lines from before the tail begins"
+        value={query.get('since') ?? ''}
+        options={[['', 'now'], ...times('since', SINCE, '', ' ago')]}
+        disabled={isRunning}
+        onChoose={(since) => set({ since, past: '' })}
+      />
+      <TextField
+        label="Lines a second"
+        input={{ type: 'number', min: '1', max: '10000' }}
+        value={query.get('rate') ?? ''}
+        placeholder={String(connection.session?.otelrdcp_console?.tail?.rate ?? '')}
+        disabled={isRunning}
+        onText={(rate) => set({ rate })}
+      />
       {!isRunning && (
         <Button kind="primary" type="submit" disabled={chosen.length === 0}>
           Start
         </Button>
       )}
       <SavedTails disabled={isRunning} />
-      <label class="bar check" title="In every process, for as long as the tail lasts">
-        <input
-          type="checkbox"
-          checked={query.get('log') === 'true'}
-          disabled={isRunning}
-          onChange={(event) => set({ log: event.currentTarget.checked ? 'true' : '' })}
-        />
-        Also to the service's own outputs
-      </label>
+      <Check
+        label="Also to the service's own outputs"
+        title="In every process, for as long as the tail lasts"
+        checked={query.get('log') === 'true'}
+        disabled={isRunning}
+        onCheck={(log) => set({ log: log ? 'true' : '' })}
+      />
       <PartFields
         value={part}
         onChange={(changed) => set(queryOfPart(changed))}
@@ -212,7 +198,6 @@ function Setup({ set, checked, onStart }: SetupProps) {
     </form>
   );
   if (!isRunning) return form;
-  const { settings } = tail;
   return (
     <div class="bar tight setup">
       <details>
@@ -222,6 +207,18 @@ function Setup({ set, checked, onStart }: SetupProps) {
         </summary>
         {form}
       </details>
+      {limitsOf(part).map(([text, without]) => (
+        <span key={text} class="chip limit">
+          {text}
+          <button
+            type="button"
+            aria-label="Start again without this limit"
+            onClick={() => onRestart(queryOfPart(without))}
+          >
+            ×
+          </button>
+        </span>
+      ))}
       <Button kind="danger" onClick={() => tail.stop()}>
         Stop
       </Button>
@@ -231,65 +228,48 @@ function Setup({ set, checked, onStart }: SetupProps) {
 
 interface LinesProps {
   readonly search: string;
-  readonly setSearch: (search: string) => void;
   readonly filter: ReturnType<typeof parseFilter>;
-  readonly set: (change: Query) => void;
 }
 
-function Lines({ search, setSearch, filter, set }: LinesProps) {
+function Lines({ search, filter }: LinesProps) {
+  // A component that reads any signal is drawn again for signals and its own properties only.
+  void version.value;
   const { log } = tail;
   const { query } = route.value;
-  const [fold, byTrace, wrap] = ['fold', 'trace', 'wrap'].map((name) => query.get(name) === 'true');
+  const [fold = false, byTrace = false, wrap = false] = ['fold', 'trace', 'wrap'].map(
+    (name) => query.get(name) === 'true',
+  );
   const columns = (query.get('columns') ?? '').split(',').filter(Boolean);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [showsFields, setShowsFields] = useState(false);
   const fields = useFields(log.shown, filter);
   // Of all lines: a word that is half typed may leave out every one.
   const completed = useFields(log.rows, undefined);
-  const rows = arranged(log.shown, { fold: fold === true, byTrace: byTrace === true, open });
-  const lines = () => log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
-  const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
-  const addTerm = (term: string) => setSearch(withTerm(route.value.query.get('filter') ?? '', term));
-  const toggle = (name: string, title: string) => (
-    <button
-      type="button"
-      class="filter"
-      aria-pressed={query.get(name) === 'true'}
-      onClick={() => set({ [name]: query.get(name) === 'true' ? '' : 'true' })}
-    >
-      {title}
-    </button>
-  );
+  const rows = arranged(log.shown, { fold, byTrace, open }, log.rows);
   return (
     <>
       <div class="bar tail-bar">
         <TailStatus />
-        <search class="bar tight search-field">
-          <input
-            type="search"
-            class="search"
-            aria-label="Filter lines"
-            value={search}
-            placeholder="words -without name:value name>100"
-            aria-describedby="filter-result"
-            list="filter-completions"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => setSearch(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') chooseNewest();
-              if (event.key === 'Escape') setSearch('');
-            }}
-          />
+        <SearchBar
+          label="Filter lines"
+          value={search}
+          onSearch={setSearch}
+          input={{
+            placeholder: 'words -without name:value name>100',
+            list: 'filter-completions',
+            onKeyDown: ({ key }) => {
+              if (key === 'Enter') chooseNewest();
+              if (key === 'Escape') setSearch('');
+            },
+          }}
+        >
           <datalist id="filter-completions">
             {completionsOf(search, completed).map((each) => (
               <option key={each} value={each} />
             ))}
           </datalist>
-          <span id="filter-result" class="muted">
-            {filter && `${counted(log.shown.length, 'row')} of ${log.size.toLocaleString()}`}
-          </span>
-        </search>
+          <span class="muted">{filter && `${counted(log.shown.length, 'row')} of ${log.size.toLocaleString()}`}</span>
+        </SearchBar>
         <Button aria-pressed={log.isHolding} onClick={hold}>
           {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
         </Button>
@@ -297,34 +277,12 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
           onClick={() => {
             selected.value = undefined;
             log.clear();
-            draw();
+            drawNow();
           }}
         >
           Clear
         </Button>
-        <Menu label="View" kind="button">
-          <div class="bar">
-            {toggle('fold', 'Fold equal lines')}
-            {toggle('trace', 'Group by trace')}
-            {toggle('wrap', 'Wrap')}
-          </div>
-          <label class="bar check" title="In this tab alone, until it is closed or you sign out">
-            <input
-              type="checkbox"
-              checked={keeps.value}
-              onChange={({ currentTarget }) => {
-                keeps.value = currentTarget.checked;
-              }}
-            />
-            Keep the lines over a reload
-          </label>
-          <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
-          <Button onClick={() => download(fileName(tail.settings.categories, Date.now()), ndjson(lines()))}>
-            Download
-          </Button>
-          <CopyCommands />
-          {!tail.isRunning && <Button onClick={closeTail}>Close the tail</Button>}
-        </Menu>
+        <ViewMenu />
         <button
           type="button"
           class="filter"
@@ -352,11 +310,9 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
         )}
         <LogList
           rows={rows}
-          version={version.value}
           filter={filter}
-          selected={selected.value?.id}
           columns={columns}
-          wrap={wrap === true}
+          wrap={wrap}
           onSelect={(row) => {
             selected.value = row;
             if (row !== undefined) follow.value = false;
@@ -368,15 +324,48 @@ function Lines({ search, setSearch, filter, set }: LinesProps) {
             setOpen(next);
           }}
           onTerm={addTerm}
-          follow={follow.value}
-          onFollow={(follows) => {
-            follow.value = follows;
-          }}
-          numberOf={(id) => [...tail.processes.keys()].indexOf(id)}
           live={tail.isQuiet}
         />
       </div>
     </>
+  );
+}
+
+/** How the lines are shown, and where they can be taken to. */
+function ViewMenu() {
+  void version.value;
+  const { query } = route.value;
+  const { settings } = tail;
+  const command = rdcpCommand(settings);
+  const lines = () => tail.log.shown.filter((row) => row.kind === 'line').map((row) => row.line);
+  const textOf = (line: TailLine) => lineText(line, nameOf(line.instance));
+  const toggle = (name: string, title: string) => (
+    <Toggle pressed={query.get(name) === 'true'} onPress={(pressed) => set({ [name]: pressed ? 'true' : '' })}>
+      {title}
+    </Toggle>
+  );
+  return (
+    <Menu label="View" kind="button">
+      <div class="bar">
+        {toggle('fold', 'Fold equal lines')}
+        {toggle('trace', 'Group by trace')}
+        {toggle('wrap', 'Wrap')}
+      </div>
+      <Check
+        label="Keep the lines over a reload"
+        title="In this tab alone, until it is closed or you sign out"
+        checked={keeps.value}
+        onCheck={(checked) => {
+          keeps.value = checked;
+        }}
+      />
+      <CopyButton label="Copy" text={() => lines().map(textOf).join('\n')} />
+      <Button onClick={() => download(fileName(settings.categories, Date.now()), ndjson(lines()))}>Download</Button>
+      {command !== undefined && <CopyButton label="Copy as rdcp command" text={() => command} />}
+      <CopyButton label="Copy as curl" text={() => curlCommand(settings, new URL('../v1/tail', location.href).href)} />
+      <CopyButton label="Copy link" text={() => location.href} />
+      {!tail.isRunning && <Button onClick={closeTail}>Close the tail</Button>}
+    </Menu>
   );
 }
 
@@ -391,29 +380,10 @@ function chooseNewest(): void {
   document.querySelector<HTMLElement>('.log-lines')?.focus();
 }
 
-/** The running tail as commands, and as a link. */
-function CopyCommands() {
-  const url = new URL('../v1/tail', location.href).href;
-  const settings = settingsOf(route.value.query);
-  if (typeof settings === 'string') return null;
-  const command = rdcpCommand(settings);
-  return (
-    <>
-      {command !== undefined && <CopyButton label="Copy as rdcp command" text={() => command} />}
-      <CopyButton label="Copy as curl" text={() => curlCommand(settings, url)} />
-      <CopyButton
-        label="Copy link"
-        text={() => new URL(href('tail', undefined, Object.fromEntries(route.value.query)), location.href).href}
-      />
-    </>
-  );
-}
-
 /** The lines below the other views, while there is a tail. */
 export function TailDock() {
   void version.value;
   const [isOpen, setOpen] = useState(true);
-  const [follows, setFollows] = useState(true);
   if (tail.phase === 'idle') return null;
   const show = (row?: Row) => {
     selected.value = row;
@@ -427,6 +397,7 @@ export function TailDock() {
         </button>
         <span class="name">{tail.settings.categories.join(', ')}</span>
         {tail.settings.tenant !== undefined && <span class="muted">for {tail.settings.tenant}</span>}
+        {tail.part !== '' && <span class="chip">{tail.part}</span>}
         <TailStatus />
         <span class="bar tools">
           <Button onClick={() => show()}>Show</Button>
@@ -442,9 +413,7 @@ export function TailDock() {
       {isOpen && (
         <LogList
           rows={arranged(tail.log.shown, CLOSED)}
-          version={version.value}
           filter={undefined}
-          selected={undefined}
           columns={[]}
           wrap={false}
           onSelect={(row) => row && show(row)}
@@ -453,9 +422,6 @@ export function TailDock() {
             tailQuery.value = { ...tailQuery.value, filter: withTerm(tailQuery.value.filter ?? '', term) };
             show();
           }}
-          follow={follows}
-          onFollow={setFollows}
-          numberOf={(id) => [...tail.processes.keys()].indexOf(id)}
           live={false}
         />
       )}

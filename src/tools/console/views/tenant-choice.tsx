@@ -1,10 +1,9 @@
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { isIdentifier } from '../../../wire/names.ts';
 import { state } from '../page.ts';
-import { Button } from '../parts/button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Question } from '../parts/dialog.tsx';
+import { Select } from '../parts/fields.tsx';
 import { printable } from '../parts/format.ts';
-import { useFocus } from '../parts/use-focus.ts';
 
 interface TenantChoiceProps {
   readonly label: string;
@@ -18,81 +17,30 @@ const OTHER = '?';
 
 /** Everybody, one of the known tenants, or another one by its id. */
 export function TenantChoice({ label, value, onChoose }: TenantChoiceProps) {
-  const tenants = state.tenants.value ?? [];
-  const known = tenants.some(({ id }) => id === value);
   const [asks, setAsks] = useState(false);
+  const tenants = new Map(value === undefined ? [] : [[value, value]]);
+  for (const { id, name } of state.tenants.value ?? []) {
+    tenants.set(id, printable(name === undefined ? id : `${name} (${id})`, 60).text);
+  }
   return (
     <>
-      <select
-        aria-label={label}
+      <Select
+        label={label}
         value={value ?? ''}
-        onChange={({ currentTarget }) => {
-          const { value: chosen } = currentTarget;
-          if (chosen !== OTHER) {
-            onChoose(chosen === '' ? undefined : chosen);
-            return;
-          }
-          currentTarget.value = value ?? '';
-          setAsks(true);
-        }}
-      >
-        <option value="">Everybody</option>
-        {value !== undefined && !known && <option value={value}>{value}</option>}
-        {tenants.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {printable(name === undefined ? id : `${name} (${id})`, 60).text}
-          </option>
-        ))}
-        <option value={OTHER}>Another tenant …</option>
-      </select>
+        options={[['', 'Everybody'], ...tenants, [OTHER, 'Another tenant …']]}
+        onChoose={(chosen) => (chosen === OTHER ? setAsks(true) : onChoose(chosen === '' ? undefined : chosen))}
+      />
       {asks && (
-        <OtherTenant
+        <Question
+          title="Another tenant"
+          label="Id of the tenant"
+          help="1 to 255 letters, digits, dots, hyphens and underscores, as the service writes it."
+          verb="Choose"
+          isValid={isIdentifier}
+          onAnswer={onChoose}
           onClose={() => setAsks(false)}
-          onChoose={(id) => {
-            setAsks(false);
-            onChoose(id);
-          }}
         />
       )}
     </>
-  );
-}
-
-interface OtherTenantProps {
-  readonly onClose: () => void;
-  readonly onChoose: (id: string) => void;
-}
-
-/** Asks for the id of a tenant that has no settings yet. */
-function OtherTenant({ onClose, onChoose }: OtherTenantProps) {
-  const field = useFocus<HTMLInputElement>();
-  const help = useId();
-  const [wrong, setWrong] = useState(false);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    // It may be within the form of another dialog.
-    event.stopPropagation();
-    const id = field.current?.value.trim() ?? '';
-    if (isIdentifier(id)) onChoose(id);
-    else setWrong(true);
-  };
-  return (
-    <Dialog title="Another tenant" onClose={onClose}>
-      <form class="switch" onSubmit={submit} noValidate>
-        <label class="field">
-          <span>Id of the tenant</span>
-          <input ref={field} autocomplete="off" spellcheck={false} aria-invalid={wrong} aria-describedby={help} />
-        </label>
-        <p id={help} class={wrong ? 'wrong' : 'muted'} role={wrong ? 'alert' : undefined}>
-          1 to 255 letters, digits, dots, hyphens and underscores, as the service writes it.
-        </p>
-        <div class="bar">
-          <Button type="submit" kind="primary">
-            Choose
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

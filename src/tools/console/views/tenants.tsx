@@ -5,14 +5,12 @@ import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
-import { LongRow, LongTable } from '../parts/tables.tsx';
+import { LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { href } from '../state/route.ts';
-import { foundTenants, namesOn } from './search.ts';
+import { foundTenants, namesOn } from '../state/search.ts';
 
-const HEAD = ['Tenant', 'Categories that are on', 'Changes', 'Show'];
-const ROW_HEIGHT = 56;
 /** Categories that a row names. */
 const MOST_NAMES = 6;
 
@@ -29,6 +27,9 @@ export function TenantsView() {
     connection.chooseTenant(id);
     location.assign(href('categories'));
   };
+  /** Whether a category is on for a tenant, and not because it is for everybody. */
+  const isOwn = (name: string) => chosen === undefined && categories?.get(name)?.enabled === false;
+  const namesOf = (tenant: TenantSummary) => namesOn(tenant).toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
   return (
     <div class="stack">
       <SearchBar label="Search tenant or category" value={search} onSearch={(q) => replaceQuery('tenants', { q })}>
@@ -45,77 +46,59 @@ export function TenantsView() {
         <LongTable
           label="Tenants"
           kind="tenant-row"
-          head={HEAD}
           items={found}
           keyOf={({ id }) => id}
-          rowHeight={ROW_HEIGHT}
-          renderRow={(tenant, index) => (
-            <TenantRow
-              tenant={tenant}
-              index={index}
-              stale={stale}
-              isOwn={(name) => chosen === undefined && categories?.get(name)?.enabled === false}
-              isChosen={tenant.id === chosen}
-              onChoose={() => choose(tenant.id)}
-            />
-          )}
+          columns={{
+            Tenant: ({ id, name }) => (
+              <>
+                <strong>
+                  <Text value={name ?? id} most={120} />
+                </strong>{' '}
+                {name !== undefined && <span class="muted">{id}</span>}
+              </>
+            ),
+            'Categories that are on': (tenant) =>
+              stale ? <span class="muted">…</span> : <NamesOn names={namesOf(tenant)} isOwn={isOwn} />,
+            Changes: ({ temporaryControls, lastChangedAt }) => (
+              <span class="muted">
+                {temporaryControls > 0 && `${temporaryControls} temporary, `}
+                {lastChangedAt !== undefined && (
+                  <>
+                    changed <Time at={lastChangedAt} />
+                  </>
+                )}
+              </span>
+            ),
+            Show: ({ id, name }) => {
+              const text = id === chosen ? 'Chosen' : 'Choose';
+              return (
+                <Button aria-label={`${text} ${name ?? id}`} aria-pressed={id === chosen} onClick={() => choose(id)}>
+                  {text}
+                </Button>
+              );
+            },
+          }}
         />
       )}
     </div>
   );
 }
 
-interface TenantRowProps {
-  readonly tenant: TenantSummary;
-  readonly index: number;
-  /** What is on for it is being asked again. */
-  readonly stale: boolean;
-  /** Whether a category is on for this tenant, and not because it is for everybody. */
+interface NamesOnProps {
+  readonly names: readonly string[];
   readonly isOwn: (category: string) => boolean;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
 }
 
-function TenantRow({ tenant, index, stale, isOwn, isChosen, onChoose }: TenantRowProps) {
-  const on = namesOn(tenant).toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
-  const { id, name, temporaryControls, lastChangedAt } = tenant;
-  const text = isChosen ? 'Chosen' : 'Choose';
+function NamesOn({ names, isOwn }: NamesOnProps) {
   return (
-    <LongRow
-      kind="tenant-row"
-      index={index}
-      cells={[
-        <>
-          <strong>
-            <Text value={name ?? id} most={120} />
-          </strong>{' '}
-          {name !== undefined && <span class="muted">{id}</span>}
-        </>,
-        stale ? (
-          <span class="muted">…</span>
-        ) : (
-          <>
-            <Badge tone={on.length > 0 ? 'on' : 'off'}>{on.length} on</Badge>{' '}
-            {on.slice(0, MOST_NAMES).map((each) => (
-              <span key={each} class={isOwn(each) ? 'chip one-tenant' : 'chip'}>
-                {each}
-              </span>
-            ))}
-            {on.length > MOST_NAMES && <span class="muted">+{on.length - MOST_NAMES}</span>}
-          </>
-        ),
-        <span class="muted">
-          {temporaryControls > 0 && `${temporaryControls} temporary, `}
-          {lastChangedAt !== undefined && (
-            <>
-              changed <Time at={lastChangedAt} />
-            </>
-          )}
-        </span>,
-        <Button aria-label={`${text} ${name ?? id}`} aria-pressed={isChosen} onClick={onChoose}>
-          {text}
-        </Button>,
-      ]}
-    />
+    <>
+      <Badge tone={names.length > 0 ? 'on' : 'off'}>{names.length} on</Badge>{' '}
+      {names.slice(0, MOST_NAMES).map((name) => (
+        <span key={name} class={isOwn(name) ? 'chip one-tenant' : 'chip'}>
+          {name}
+        </span>
+      ))}
+      {names.length > MOST_NAMES && <span class="muted">+{names.length - MOST_NAMES}</span>}
+    </>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { changeText } from '../../../wire/change-text.ts';
 import type { WaitingChange } from '../../../wire/messages.ts';
 import { connection, now, state } from '../page.ts';
@@ -28,14 +27,8 @@ export function Waiting() {
 }
 
 function WaitingBanner({ change }: { readonly change: WaitingChange }) {
-  const [busy, setBusy] = useState(false);
   const { by, tenant, options, problem, expiresAt } = change;
   const isOwn = by.userId === state.session.value?.userId;
-  const approve = async () => {
-    setBusy(true);
-    await connection.approve(change);
-    setBusy(false);
-  };
   return (
     <section class="banner warning" aria-label="Waits for an approval">
       <span role="status">
@@ -64,7 +57,7 @@ function WaitingBanner({ change }: { readonly change: WaitingChange }) {
       {isOwn ? (
         'Another user has to approve it.'
       ) : (
-        <Button kind="quiet" busy={busy} onClick={() => void (busy || approve())}>
+        <Button kind="quiet" onClick={() => connection.approve(change)}>
           Approve
         </Button>
       )}

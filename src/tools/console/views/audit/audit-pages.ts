@@ -6,8 +6,6 @@ import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';
 
 /** Entries of one page. */
 const PAGE = 200;
-/** Pages that are read in a row while the page's own filters find nothing new. */
-const MAX_SEARCHED_PAGES = 10;
 
 interface AuditPagesParts {
   readonly fetch: (filter: AuditFilter, signal: AbortSignal) => Promise<AuditResponse>;
@@ -21,14 +19,14 @@ interface AuditPagesParts {
 export class AuditPages {
   readonly #parts: AuditPagesParts;
   readonly #wanted: Wanted;
-  readonly #isWanted: (entry: AuditEntry) => boolean;
   readonly #check: ChainCheck | undefined;
   readonly #controller = new AbortController();
   /** Everything that was loaded, newest first, also what the page's own filters leave out. */
   #loaded: readonly AuditEntry[] = [];
-  #live: readonly AuditEntry[] = [];
-  #hasPage = false;
+  /** Where the next older page begins. */
   #next: string | undefined;
+  /** Whether there were newer entries while a page was loaded. */
+  #isStale = false;
   isLoading = false;
   /** Whether the oldest entry is loaded. */
   isComplete = false;
@@ -38,7 +36,6 @@ export class AuditPages {
 
   constructor(wanted: Wanted, parts: AuditPagesParts) {
     this.#wanted = wanted;
-    this.#isWanted = isWanted(wanted);
     this.#parts = parts;
     this.#check = parts.digest && new ChainCheck(parts.digest);
   }
@@ -52,96 +49,46 @@ export class AuditPages {
     this.#controller.abort();
   }
 
-  /** Loads the next page, and further ones until the page's own filters have found something. */
+  /** Loads the next older page. */
   async more(): Promise<void> {
-    if (this.isLoading || this.isComplete) return;
-    const before = this.entries.length;
-    await this.#load(async () => {
-      for (let pages = 0; pages < MAX_SEARCHED_PAGES && !this.isComplete; pages++) {
-        const page = await this.#page(this.#next);
-        this.#end(page);
-        this.#take(merged(this.#loaded, page.entries, 'after'));
-        this.#hasPage = true;
-        this.add(this.#live);
-        if (this.entries.length > before) return;
-      }
-    });
+    if (!this.isComplete && !this.isLoading) await this.#load(this.#next);
   }
 
-  /** Loads newer entries after a lost connection, whose events are not sent again. */
+  /** Loads the newest entries again: there are others, or there may be after a lost connection. */
   async refresh(): Promise<void> {
-    if (this.isLoading) return;
-    await this.#load(async () => {
-      const page = await this.#page(undefined);
-      if (this.#loaded.length > 0 && overlaps(this.#loaded, page.entries)) {
-        this.#take(merged(this.#loaded, page.entries, 'before'));
-        return;
-      }
-      this.#end(page);
-      this.#take(page.entries);
-    });
+    this.#isStale = this.isLoading;
+    if (!this.isLoading) await this.#load(undefined);
   }
 
-  /** Entries of the event stream, newest first. */
-  add(live: readonly AuditEntry[]): void {
-    this.#live = live;
-    // They come before the newest page, which may have them already.
-    if (!this.#hasPage) return;
-    const { who: _, text: __, ...asked } = this.#wanted;
-    const all = merged(this.#loaded, live.filter(isWanted(asked)), 'before');
-    if (all !== this.#loaded) this.#take(all);
-  }
-
-  #page(cursor: string | undefined): Promise<AuditResponse> {
-    const filter = { ...serverFilter(this.#wanted), limit: PAGE, ...(cursor !== undefined && { cursor }) };
-    return this.#parts.fetch(filter, this.#controller.signal);
-  }
-
-  /** Notes where the next older page begins. */
-  #end({ otelrdcp_next: next }: AuditResponse): void {
-    this.#next = next;
-    this.isComplete = next === undefined;
-  }
-
-  #take(loaded: readonly AuditEntry[]): void {
-    this.#loaded = loaded;
-    this.entries = loaded.filter(this.#isWanted);
-    this.#parts.changed();
-    void this.#check?.add(loaded).then((chain) => {
-      this.chain = chain;
-      this.#parts.changed();
-    });
-  }
-
-  async #load(run: () => Promise<void>): Promise<void> {
+  async #load(cursor: string | undefined): Promise<void> {
     this.isLoading = true;
     this.problem = undefined;
     this.#parts.changed();
     try {
-      await run();
+      const filter = { ...serverFilter(this.#wanted), limit: PAGE, ...(cursor !== undefined && { cursor }) };
+      this.#take(await this.#parts.fetch(filter, this.#controller.signal), cursor !== undefined);
     } catch (error) {
       if (!this.#controller.signal.aborted) this.problem = this.#parts.problemOf(error);
-    } finally {
-      this.isLoading = false;
-      this.#parts.changed();
     }
+    this.isLoading = false;
+    this.#parts.changed();
+    if (this.#isStale) await this.refresh();
   }
-}
 
-/** Puts entries before or behind those that are known, each once. */
-function merged(
-  known: readonly AuditEntry[],
-  more: readonly AuditEntry[],
-  where: 'before' | 'after',
-): readonly AuditEntry[] {
-  const ids = new Set(known.map(({ id }) => id));
-  const fresh = more.filter(({ id }) => !ids.has(id));
-  if (fresh.length === 0) return known;
-  return where === 'before' ? [...fresh, ...known] : [...known, ...fresh];
-}
-
-/** Whether nothing lies between the known entries and newer ones. */
-function overlaps(known: readonly AuditEntry[], newer: readonly AuditEntry[]): boolean {
-  const ids = new Set(known.map(({ id }) => id));
-  return newer.some(({ id }) => ids.has(id));
+  /** Puts an older page behind what is loaded. The newest one goes before it, or in its place where some are missing between them. */
+  #take({ entries, otelrdcp_next: next }: AuditResponse, isOlder: boolean): void {
+    const known = new Set(this.#loaded.map(({ id }) => id));
+    const isJoined = entries.some(({ id }) => known.has(id));
+    const fresh = entries.filter(({ id }) => !known.has(id));
+    if (isOlder || !isJoined) {
+      this.#next = next;
+      this.isComplete = next === undefined;
+    }
+    this.#loaded = isOlder ? [...this.#loaded, ...fresh] : isJoined ? [...fresh, ...this.#loaded] : entries;
+    this.entries = this.#loaded.filter(isWanted(this.#wanted));
+    void this.#check?.add(this.#loaded).then((chain) => {
+      this.chain = chain;
+      this.#parts.changed();
+    });
+  }
 }

@@ -1,18 +1,16 @@
 import { useState } from 'preact/hooks';
-import { type AuditEntry, type AuditOutcome, actionOf } from '../../../../wire/audit-messages.ts';
+import type { AuditEntry, AuditOutcome } from '../../../../wire/audit-messages.ts';
+import { partText } from '../../../../wire/words/activation.ts';
 import { settingText } from '../../../../wire/words/level.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { CopyButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Fields, LongRow, LongTable, Table } from '../../parts/tables.tsx';
+import { Fields, LongTable, Table } from '../../parts/tables.tsx';
 import { Text } from '../../parts/text.tsx';
 import { Time } from '../../parts/time.tsx';
 import { href } from '../../state/route.ts';
-import { changesText, whoOf } from './entry-text.ts';
+import { actionText, changesText, whoOf } from './entry-text.ts';
 
-const HEAD = ['Time', 'Action', 'Categories', 'For whom', 'Change', 'Who', 'Reason'];
-/** Height of a row, in pixels. */
-const HEIGHT = 44;
 /** Categories that a row names. */
 const MOST_CATEGORIES = 2;
 
@@ -32,57 +30,54 @@ export function EntryTable({ label, entries, faultOf = () => undefined }: EntryT
         <LongTable
           label={label}
           kind="audit-row"
-          head={HEAD}
           items={entries}
           keyOf={({ id }) => id}
-          rowHeight={HEIGHT}
-          renderRow={(entry, index) => (
-            <LongRow
-              kind={`audit-row ${faultOf(entry) === undefined ? '' : 'broken'}`}
-              index={index}
-              cells={cellsOf(entry, () => setOpened(entry))}
-            />
-          )}
+          classOf={(entry) => (faultOf(entry) === undefined ? '' : 'broken')}
+          columns={{
+            Time: ({ timestamp }) => <Time at={timestamp} />,
+            Action: (entry) => (
+              <>
+                <button type="button" class="link" aria-haspopup="dialog" onClick={() => setOpened(entry)}>
+                  {actionText(entry)}
+                </button>{' '}
+                {entry.outcome !== 'success' && <OutcomeBadge outcome={entry.outcome} />}
+                {entry.count !== undefined && <span class="muted">× {entry.count.toLocaleString()}</span>}
+              </>
+            ),
+            Categories: ({ categories }) => (
+              <>
+                {categories.slice(0, MOST_CATEGORIES).map((name) => (
+                  <span key={name}>
+                    <a href={href('categories', name)}>{name}</a>{' '}
+                  </span>
+                ))}
+                {categories.length > MOST_CATEGORIES && (
+                  <span class="muted">+{categories.length - MOST_CATEGORIES}</span>
+                )}
+              </>
+            ),
+            'For whom': ({ tenant, categories, otelrdcp_activation: activation }) => {
+              const part = [tenant?.name ?? tenant?.id, activation && partText(activation)].filter(Boolean).join(', ');
+              return part === '' ? categories.length > 0 && 'everybody' : <Text value={part} most={40} />;
+            },
+            Change: ({ changes }) => (
+              <>
+                {changesText(changes)}{' '}
+                {changes[0]?.expiresAt !== undefined && (
+                  <span class="muted">
+                    until <Time at={changes[0].expiresAt} />
+                  </span>
+                )}
+              </>
+            ),
+            Who: (entry) => <Text value={whoOf(entry)} most={80} />,
+            Reason: ({ reason = '' }) => <Text value={reason} most={200} />,
+          }}
         />
       )}
       {opened && <EntryDialog entry={opened} fault={faultOf(opened)} onClose={() => setOpened(undefined)} />}
     </>
   );
-}
-
-function cellsOf(entry: AuditEntry, onOpen: () => void) {
-  const { categories, changes, count, outcome, reason, tenant, timestamp } = entry;
-  const more = categories.length - MOST_CATEGORIES;
-  const until = changes[0]?.expiresAt;
-  return [
-    <Time at={timestamp} />,
-    <>
-      <button type="button" class="link" aria-haspopup="dialog" onClick={onOpen}>
-        {actionOf(entry)}
-      </button>{' '}
-      {outcome !== 'success' && <OutcomeBadge outcome={outcome} />}
-      {count !== undefined && <span class="muted">× {count.toLocaleString()}</span>}
-    </>,
-    <>
-      {categories.slice(0, MOST_CATEGORIES).map((name) => (
-        <span key={name}>
-          <a href={href('categories', name)}>{name}</a>{' '}
-        </span>
-      ))}
-      {more > 0 && <span class="muted">+{more}</span>}
-    </>,
-    tenant ? <Text value={tenant.name ?? tenant.id} most={40} /> : categories.length > 0 && 'everybody',
-    <>
-      {changesText(changes)}{' '}
-      {until !== undefined && (
-        <span class="muted">
-          until <Time at={until} />
-        </span>
-      )}
-    </>,
-    <Text value={whoOf(entry)} most={80} />,
-    reason !== undefined && <Text value={reason} most={200} />,
-  ];
 }
 
 const TONES: Readonly<Record<AuditOutcome, Tone>> = {
@@ -110,7 +105,7 @@ function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
   const { identity, source, tenant, changes } = entry;
   const json = JSON.stringify(entry, undefined, 2);
   return (
-    <Dialog title={actionOf(entry)} onClose={onClose}>
+    <Dialog title={actionText(entry)} onClose={onClose}>
       <Fields
         of={{
           Time: <Time at={entry.timestamp} />,
@@ -126,19 +121,16 @@ function EntryDialog({ entry, fault, onClose }: EntryDialogProps) {
       />
       {changes.length > 0 && (
         <Table
-          caption="Changes"
-          head={['Category', 'Before', 'After', 'Until']}
-          nameOf={(category) => <a href={href('categories', category)}>{category}</a>}
-          rows={changes
-            .slice(0, MOST)
-            .map(({ category, previousState, newState, temporary, expiresAt, otelrdcp_level: level }) => [
-              category,
-              [
-                settingText({ enabled: previousState }),
-                settingText({ enabled: newState, level }),
-                expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
-              ],
-            ])}
+          label="Changes"
+          items={changes.slice(0, MOST)}
+          keyOf={({ category }) => category}
+          columns={{
+            Category: ({ category }) => <a href={href('categories', category)}>{category}</a>,
+            Before: ({ previousState }) => settingText({ enabled: previousState }),
+            After: ({ newState, otelrdcp_level: level }) => settingText({ enabled: newState, level }),
+            Until: ({ expiresAt, temporary }) =>
+              expiresAt === undefined ? !temporary && 'for good' : <Time at={expiresAt} />,
+          }}
         />
       )}
       <Fields of={{ Everything: json }} />

@@ -10,9 +10,20 @@ export interface Arrangement {
   readonly open: ReadonlySet<string>;
 }
 
-/** Rows as they are shown. Recorded lines of one piece of work are always one entry. */
-export function arranged(rows: readonly Row[], { fold, byTrace, open }: Arrangement): readonly Row[] {
-  return withGroups(fold ? folded(rows) : rows, byTrace, open);
+/**
+ * Rows as they are shown. Recorded lines of one piece of work are always one entry.
+ * @param all also the rows that a filter leaves out: a group of which one line passes is shown whole
+ */
+export function arranged(
+  rows: readonly Row[],
+  { fold, byTrace, open }: Arrangement,
+  all: readonly Row[] = rows,
+): readonly Row[] {
+  const keyOf = ({ work, line }: LineRow) => {
+    if (work !== undefined) return `work ${work.id}`;
+    return byTrace && line.traceId !== undefined ? `trace ${line.traceId}` : undefined;
+  };
+  return withGroups(fold ? folded(rows) : rows, { open, all, keyOf });
 }
 
 function folded(rows: readonly Row[]): readonly Row[] {
@@ -35,31 +46,29 @@ function isEqual(a: LineRow, b: LineRow): boolean {
   );
 }
 
-function withGroups(rows: readonly Row[], byTrace: boolean, open: ReadonlySet<string>): readonly Row[] {
-  const groups = Map.groupBy(rows, (row) => (row.kind === 'line' ? keyOf(row, byTrace) : undefined));
-  groups.delete(undefined);
-  if (groups.size === 0) return rows;
-  const shown: Row[] = [];
-  for (const row of rows) {
-    const key = row.kind === 'line' ? keyOf(row, byTrace) : undefined;
-    const lines = key === undefined ? undefined : (groups.get(key) as LineRow[] | undefined);
-    if (key === undefined || lines === undefined) {
-      shown.push(row);
-      continue;
-    }
-    if (lines[0] !== row) continue;
-    const isOpen = open.has(key);
-    // Before its first line, and never the same as another row.
-    shown.push({ kind: 'group', id: row.id - 0.5, key, lines, isOpen });
-    if (isOpen) shown.push(...lines);
-  }
-  return shown;
+interface Grouping extends Pick<Arrangement, 'open'> {
+  readonly all: readonly Row[];
+  /** The group of a line: its piece of work, where it was recorded, or its trace. */
+  readonly keyOf: (row: LineRow) => string | undefined;
 }
 
-/** The group of a line: its piece of work, where it was recorded, or its trace. */
-function keyOf({ work, line }: LineRow, byTrace: boolean): string | undefined {
-  if (work !== undefined) return `work ${work.id}`;
-  return byTrace && line.traceId !== undefined ? `trace ${line.traceId}` : undefined;
+function withGroups(rows: readonly Row[], { open, all, keyOf }: Grouping): readonly Row[] {
+  const groups = Map.groupBy(
+    all.filter((row) => row.kind === 'line'),
+    keyOf,
+  );
+  const done = new Set<string>();
+  return rows.flatMap((row): Row | readonly Row[] => {
+    const key = row.kind === 'line' ? keyOf(row) : undefined;
+    const lines = key === undefined ? undefined : groups.get(key);
+    if (key === undefined || lines === undefined) return row;
+    if (done.has(key)) return [];
+    done.add(key);
+    const isOpen = open.has(key);
+    // Before its first line, and never the same as another row.
+    const group: Row = { kind: 'group', id: row.id - 0.5, key, lines, isOpen };
+    return isOpen ? [group, ...lines] : group;
+  });
 }
 
 /** Time between the first and the last of some lines, in milliseconds. */

@@ -1,6 +1,6 @@
 import { useId, useRef } from 'preact/hooks';
 import type { DiscoveredCategory } from '../../../../wire/messages.ts';
-import { matching } from '../search.ts';
+import { matching } from '../../state/search.ts';
 
 interface CategoryPickerProps {
   readonly categories: ReadonlyMap<string, DiscoveredCategory>;

@@ -14,8 +14,8 @@ interface LineDetailsProps {
   readonly traceUrl: string | undefined;
   /** Adds a word to the filter. */
   readonly onTerm: (term: string) => void;
-  /** Begins again with the lines alone whose attribute has this value. */
-  readonly onOnly: (name: string, value: JsonValue) => void;
+  /** Begins again with the work, or with the lines, whose attribute has this value. */
+  readonly onOnly: (name: string, value: JsonValue, of: 'work' | 'lines') => void;
   readonly onClose: () => void;
 }
 
@@ -35,8 +35,8 @@ export function LineDetails({ row, traceUrl, onTerm, onOnly, onClose }: LineDeta
           <Button
             kind="quiet"
             aria-label={`Only this ${printable(name, 80).text}`}
-            title="Starts again with these lines alone"
-            onClick={() => onOnly(name, value)}
+            title={`Starts again with ${ofWork(name) ? 'all lines of this work' : 'these lines'} only`}
+            onClick={() => onOnly(name, value, ofWork(name) ? 'work' : 'lines')}
           >
             Only this
           </Button>
@@ -91,6 +91,11 @@ export function LineDetails({ row, traceUrl, onTerm, onOnly, onClose }: LineDeta
       />
     </aside>
   );
+}
+
+/** Whether an attribute says whose work it is, by the names of OpenTelemetry's conventions: a line may repeat it. */
+function ofWork(name: string): boolean {
+  return /^(?:user|enduser|session|url|http|client|server|service|messaging|rpc|faas|tenant)\./.test(name);
 }
 
 interface TermButtonsProps {

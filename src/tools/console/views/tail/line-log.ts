@@ -1,7 +1,7 @@
 import { attributesText, recordedOf } from '../../../../wire/line-text.ts';
 import type { TailLine } from '../../../../wire/streams.ts';
 import { counted } from '../../../../wire/words/count.ts';
-import { dayTime } from '../../parts/format.ts';
+import { exactTime } from '../../parts/format.ts';
 import type { Filter } from './filter.ts';
 import type { LineRow, Row } from './row.ts';
 
@@ -18,28 +18,29 @@ const FIXED_SIZE = 200;
 export class LineLog {
   readonly #limits: LogLimits;
   #rows: Row[] = [];
-  #held: Row[] = [];
-  #unseen = 0;
   #size = 0;
-  #heldSize = 0;
   #nextId = 1;
   #filter: Filter | undefined;
   /** Rows before this one have not been looked at since the filter was set. */
   #unfiltered = 0;
   #shown: Row[] = this.#rows;
+  /** The first row that came during the pause of the reader. */
+  #pausedAt: number | undefined;
+  /** Lines that came during the pause, for which there was no room. */
+  #unseen = 0;
   /** Lines that were received in all. */
   lines = 0;
   /** Oldest rows that were given up for newer ones. */
   forgotten = 0;
-  isHolding = false;
 
   constructor(limits: LogLimits = { rows: 20_000, characters: 24_000_000 }) {
     this.#limits = limits;
   }
 
-  /** The rows that pass the filter. The array is replaced or appended to. */
+  /** The rows that pass the filter, during a pause those before it. The array is replaced or appended to. */
   get shown(): readonly Row[] {
-    return this.#shown;
+    const pausedAt = this.#pausedAt;
+    return pausedAt === undefined ? this.#shown : this.#shown.filter(({ id }) => id < pausedAt);
   }
 
   get rows(): readonly Row[] {
@@ -51,9 +52,14 @@ export class LineLog {
     return this.#rows.length;
   }
 
-  /** Lines that wait while the reader pauses. */
+  get isHolding(): boolean {
+    return this.#pausedAt !== undefined;
+  }
+
+  /** Rows that wait for the end of the pause. */
   get held(): number {
-    return this.#held.length;
+    const { length } = this.#rows;
+    return length - (this.#rows.findLastIndex(({ id }) => id < (this.#pausedAt ?? this.#nextId)) + 1);
   }
 
   /** Whether {@link work} has something to do. */
@@ -66,43 +72,38 @@ export class LineLog {
     this.lines += 1;
     const { line, work } = recordedOf(received);
     const at = Date.parse(line.timestamp);
-    const date = new Date(at);
-    const clock = `${dayTime(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+    const clock = exactTime(new Date(at));
     const attributes = attributesText(line.attributes);
-    this.#take({ id: this.#nextId++, kind: 'line', line, at, clock, process, attributes, work });
+    this.#append({ id: this.#nextId++, kind: 'line', line, at, clock, process, attributes, work });
   }
 
   /** A line of an earlier page. */
   restore(row: LineRow): void {
     this.lines += 1;
-    this.#take({ ...row, id: this.#nextId++ });
+    this.#append({ ...row, id: this.#nextId++ });
   }
 
   /** @param at milliseconds since the epoch */
   note(text: string, isWarning: boolean, at: number): void {
-    this.#take({ id: this.#nextId++, kind: 'note', text, isWarning, at });
+    this.#append({ id: this.#nextId++, kind: 'note', text, isWarning, at });
   }
 
-  /** Keeps new lines apart, so that nothing moves while it is read. */
+  /** Shows no new lines, so that nothing moves while it is read. */
   hold(): void {
-    this.isHolding = true;
+    this.#pausedAt = this.#nextId;
   }
 
   release(at: number): void {
-    this.isHolding = false;
-    const held = this.#held;
-    this.#held = [];
-    this.#heldSize = 0;
-    if (this.#unseen > 0) this.note(`${counted(this.#unseen, 'line')} dropped during the pause`, true, at);
+    this.#pausedAt = undefined;
+    const unseen = this.#unseen;
     this.#unseen = 0;
-    for (const row of held) this.#append(row);
+    if (unseen > 0) this.note(`${counted(unseen, 'line')} dropped during the pause`, true, at);
+    this.#forgetOldest();
   }
 
   clear(): void {
     this.#rows = [];
-    this.#held = [];
     this.#size = 0;
-    this.#heldSize = 0;
     this.forgotten = 0;
     this.#unseen = 0;
     this.lines = 0;
@@ -133,39 +134,34 @@ export class LineLog {
     if (found.length > 0) this.#shown = [...found.reverse(), ...this.#shown];
   }
 
-  #take(row: Row): void {
-    if (!this.isHolding) {
-      this.#append(row);
+  #append(row: Row): void {
+    // What stands before a pause stays, and half as much may follow.
+    if (this.isHolding && this.#isOver(1.5)) {
+      this.#unseen += 1;
       return;
     }
-    this.#held.push(row);
-    this.#heldSize += sizeOf(row);
-    const { rows, characters } = this.#limits;
-    // Half, so that what stands before the pause stays when they follow.
-    if (this.#held.length <= rows / 2 && this.#heldSize <= characters / 2) return;
-    for (const gone of this.#held.splice(0, Math.ceil(this.#held.length / 20))) {
-      this.#heldSize -= sizeOf(gone);
-      this.#unseen += 1;
-    }
-  }
-
-  #append(row: Row): void {
     this.#rows.push(row);
     this.#size += sizeOf(row);
     if (this.#filter !== undefined && this.#passes(row)) this.#shown.push(row);
+    if (!this.isHolding) this.#forgetOldest();
+  }
+
+  #isOver(share: number): boolean {
     const { rows, characters } = this.#limits;
-    if (this.#rows.length > rows || this.#size > characters) this.#forget(Math.ceil(this.#rows.length / 20));
+    return this.#rows.length > share * rows || this.#size > share * characters;
   }
 
   /** Many at a time, because removing from the front moves all others. */
-  #forget(count: number): void {
-    for (const row of this.#rows.splice(0, count)) this.#size -= sizeOf(row);
-    this.forgotten += count;
-    this.#unfiltered = Math.max(0, this.#unfiltered - count);
-    if (this.#filter === undefined) return;
+  #forgetOldest(): void {
+    while (this.#isOver(1)) {
+      const count = Math.ceil(this.#rows.length / 20);
+      for (const row of this.#rows.splice(0, count)) this.#size -= sizeOf(row);
+      this.forgotten += count;
+      this.#unfiltered = Math.max(0, this.#unfiltered - count);
+    }
     const oldest = this.#rows[0]?.id ?? Number.POSITIVE_INFINITY;
-    const keep = this.#shown.findIndex(({ id }) => id >= oldest);
-    this.#shown.splice(0, keep === -1 ? this.#shown.length : keep);
+    const gone = this.#shown.findIndex(({ id }) => id >= oldest);
+    if (this.#filter !== undefined && gone !== 0) this.#shown.splice(0, gone === -1 ? this.#shown.length : gone);
   }
 
   #passes(row: Row): boolean {

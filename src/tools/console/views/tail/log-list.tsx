@@ -2,19 +2,16 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../../wire/words/count.ts';
 import { Button } from '../../parts/button.tsx';
-import { dayTime, printable } from '../../parts/format.ts';
+import { exactTime, printable } from '../../parts/format.ts';
 import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
 import { durationOf } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
 import type { GroupRow, LineRow, Row } from './row.ts';
+import { follow, selected, tail, version } from './running-tail.ts';
 
 interface LogListProps {
-  /** Replaced or appended to; `version` changes with it. */
   readonly rows: readonly Row[];
-  readonly version: number;
   readonly filter: Filter | undefined;
-  /** Id of the row that is chosen. */
-  readonly selected: number | undefined;
   /** Fields that stand in columns of their own. */
   readonly columns: readonly string[];
   /** Whether long lines take three lines. */
@@ -24,21 +21,18 @@ interface LogListProps {
   readonly onToggle: (group: GroupRow) => void;
   /** Adds a word to the filter. */
   readonly onTerm: (term: string) => void;
-  readonly follow: boolean;
-  readonly onFollow: (follow: boolean) => void;
-  readonly numberOf: (process: string) => number;
   /** Whether screen readers read new lines. */
   readonly live: boolean;
 }
 
-/** How many colours processes have. */
-const COLOURS = 6;
 /** Characters of a message that a row shows. */
 const MOST = 400;
 
 /** The lines, newest at the bottom. Only visible rows are drawn, and they keep their place. */
 export function LogList(props: LogListProps) {
-  const { rows, version, filter, selected, follow, onFollow, live } = props;
+  const { rows, filter, live } = props;
+  const isFollowing = follow.value;
+  const chosenId = selected.value?.id;
   const scroller = useRef<HTMLDivElement>(null);
   const probe = useRef<HTMLDivElement>(null);
   const anchor = useRef<ReturnType<typeof anchorAt>>(undefined);
@@ -60,16 +54,16 @@ export function LogList(props: LogListProps) {
     const element = scroller.current;
     if (element === null) return;
     const kept = anchor.current;
-    if (follow) element.scrollTop = element.scrollHeight;
+    if (isFollowing) element.scrollTop = element.scrollHeight;
     else if (kept !== undefined) element.scrollTop = placeOf(rows, kept.id) * rowHeight + kept.offset;
     setTop(element.scrollTop);
-  }, [version, rows.length, follow, height, rowHeight]);
+  }, [version.value, rows.length, isFollowing, height, rowHeight]);
   // Details beside or below the list leave the chosen line in sight.
   useLayoutEffect(() => {
-    if (selected !== undefined && !follow && rows.some(({ id }) => id === selected)) {
-      reveal(placeOf(rows, selected));
+    if (chosenId !== undefined && !isFollowing && rows.some(({ id }) => id === chosenId)) {
+      reveal(placeOf(rows, chosenId));
     }
-  }, [selected, height, rowHeight]);
+  }, [chosenId, height, rowHeight]);
 
   function reveal(at: number): void {
     const element = scroller.current;
@@ -86,15 +80,15 @@ export function LogList(props: LogListProps) {
     anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
     setTop(element.scrollTop);
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight;
-    if (isAtEnd !== follow) onFollow(isAtEnd);
+    if (isAtEnd !== isFollowing) setFollow(isAtEnd);
   }
 
   // Everything else that scrolls is the browser's.
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (event.key === 'Escape' || event.key === 'End') props.onSelect(undefined);
-    if (event.key === 'End') onFollow(true);
-    const chosen = selected === undefined ? undefined : rows[placeOf(rows, selected)];
+    if (event.key === 'End') setFollow(true);
+    const chosen = chosenId === undefined ? undefined : rows[placeOf(rows, chosenId)];
     if (chosen?.kind === 'group' && (event.key === 'Enter' || event.key === ' ')) {
       event.preventDefault();
       props.onToggle(chosen);
@@ -103,7 +97,7 @@ export function LogList(props: LogListProps) {
     if (trace !== undefined && event.key === 't') props.onTerm(termFor('trace', trace));
     if (step === undefined) return;
     event.preventDefault();
-    let at = selected === undefined ? rows.length - 1 : placeOf(rows, selected) + step;
+    let at = chosenId === undefined ? rows.length - 1 : placeOf(rows, chosenId) + step;
     while (rows[at]?.kind === 'note') at += step;
     const row = rows[at];
     if (row === undefined) return;
@@ -113,12 +107,12 @@ export function LogList(props: LogListProps) {
 
   const { from, to } = visibleRange({ top, height, rowHeight, count: rows.length });
   const drawn = rows.slice(from, to);
-  const isDrawn = selected !== undefined && drawn.some(({ id }) => id === selected);
+  const isDrawn = chosenId !== undefined && drawn.some(({ id }) => id === chosenId);
   return (
     <div
       class={props.wrap ? 'log wrap' : 'log'}
       role="log"
-      aria-live={live && follow ? 'polite' : 'off'}
+      aria-live={live && isFollowing ? 'polite' : 'off'}
       aria-label="Lines"
     >
       <div
@@ -127,7 +121,7 @@ export function LogList(props: LogListProps) {
         role="listbox"
         aria-label="Lines, newest last"
         tabIndex={0}
-        aria-activedescendant={isDrawn ? `line-${selected}` : undefined}
+        aria-activedescendant={isDrawn ? `line-${chosenId}` : undefined}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
@@ -141,9 +135,9 @@ export function LogList(props: LogListProps) {
               key={row.id}
               row={row}
               filter={filter}
-              isSelected={row.id === selected}
+              isSelected={row.id === chosenId}
               columns={props.columns}
-              colour={props.numberOf(row.line.instance) % COLOURS}
+              process={[...tail.processes.keys()].indexOf(row.line.instance)}
               onSelect={props.onSelect}
               onTerm={props.onTerm}
             />
@@ -151,7 +145,7 @@ export function LogList(props: LogListProps) {
             <Group
               key={row.id}
               row={row}
-              isSelected={row.id === selected}
+              isSelected={row.id === chosenId}
               onToggle={() => {
                 props.onSelect(row);
                 props.onToggle(row);
@@ -163,13 +157,17 @@ export function LogList(props: LogListProps) {
         )}
         <div role="presentation" style={{ height: `${(rows.length - Math.max(to, from)) * rowHeight}px` }} />
       </div>
-      {!follow && (
+      {!isFollowing && (
         <div class="to-end">
-          <Button onClick={() => onFollow(true)}>↓ Follow the newest lines</Button>
+          <Button onClick={() => setFollow(true)}>↓ Follow the newest lines</Button>
         </div>
       )}
     </div>
   );
+}
+
+function setFollow(follows: boolean): void {
+  follow.value = follows;
 }
 
 /** The place of a row, or of the next newer one if it is gone. In groups ids do not ascend. */
@@ -185,26 +183,28 @@ interface LineProps {
   readonly filter: Filter | undefined;
   readonly isSelected: boolean;
   readonly columns: readonly string[];
-  readonly colour: number;
+  /** Number of its process, which has a colour of its own. */
+  readonly process: number;
   readonly onSelect: (row: LineRow) => void;
   readonly onTerm: (term: string) => void;
 }
 
 /** Drawn once: a flood draws only the new ones. */
-function Line({ row, filter, isSelected, columns, colour, onSelect, onTerm }: LineProps) {
+function Line({ row, filter, isSelected, columns, process, onSelect, onTerm }: LineProps) {
   return useMemo(() => {
-    const { line, attributes, process, clock, times } = row;
+    const { line, attributes, clock, times } = row;
     return (
       // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
       <div
         id={`line-${row.id}`}
-        class={`log-row process-${colour}`}
+        class={`log-row ${'exception.type' in line.attributes ? 'failed' : ''}`}
+        style={{ borderColor: `hsl(${215 + process * 137} 60% 55%)` }}
         role="option"
         aria-selected={isSelected}
         onClick={() => onSelect(row)}
       >
         <LineTime at={line.timestamp} clock={clock} />
-        <span class="process">{process}</span>
+        <span class="process">{row.process}</span>
         <span class="category">{line.category}</span>
         {columns.map((name) => (
           <span key={name} class="column" title={name}>
@@ -246,11 +246,13 @@ interface GroupProps {
   readonly onToggle: () => void;
 }
 
-/** A trace or a piece of work that failed: how long it took, and how many lines it has. */
+/** A trace or a piece of work that failed: how many lines it has, how long it took, and what it said last. */
 function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps) {
   const [first] = lines;
-  if (first === undefined) return null;
-  const { line, work, clock } = first;
+  const last = lines.at(-1);
+  if (first === undefined || last === undefined) return null;
+  const { line, clock } = first;
+  const work = lines.find((each) => each.work !== undefined)?.work;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
     <div
@@ -273,7 +275,7 @@ function Group({ row: { id, lines, isOpen }, isSelected, onToggle }: GroupProps)
         {line.tenant !== undefined && <bdi class="tenant"> {line.tenant}</bdi>}
         <span class="attributes">
           {' '}
-          <Marked value={line.message} filter={undefined} />
+          <Marked value={last.line.message} filter={undefined} />
         </span>
       </span>
     </div>
@@ -293,7 +295,7 @@ function LineTime({ at, clock }: { readonly at: string; readonly clock: string }
 function NoteRow({ text, isWarning, at }: Extract<Row, { kind: 'note' }>) {
   return (
     <div class={`log-row note ${isWarning ? 'warning' : ''}`} role="option" aria-disabled="true" aria-selected={false}>
-      <span class="time">{dayTime(new Date(at))}</span>
+      <span class="time">{exactTime(new Date(at)).slice(0, 8)}</span>
       <bdi>{text}</bdi>
     </div>
   );

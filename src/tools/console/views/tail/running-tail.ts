@@ -3,7 +3,7 @@ import { parseDuration } from '../../../../wire/time.ts';
 import { connection, state } from '../../page.ts';
 import { REAL_TIME } from '../../state/follower.ts';
 import { partOfQuery, readPart } from '../../state/part.ts';
-import { href, type Query } from '../../state/route.ts';
+import { href, parseRoute, type Query } from '../../state/route.ts';
 import { keepLines, takeLines } from './kept-lines.ts';
 import type { Row } from './row.ts';
 import { TailSession, type TailSettings } from './tail-session.ts';
@@ -29,15 +29,8 @@ let frame = 0;
 
 export const tail = new TailSession({
   ...REAL_TIME,
-  open: ({ categories, seconds, rate, tenant, since, past, ...settings }, signal) =>
-    connection.clientFor(tenant).tail(categories, {
-      ...settings,
-      duration: seconds,
-      signal,
-      ...(rate !== undefined && { rate }),
-      ...(since !== undefined && { since }),
-      ...(past === true && { past }),
-    }),
+  open: ({ categories, seconds, tenant, ...settings }, signal) =>
+    connection.clientFor(tenant).tail(categories, { ...settings, duration: seconds, signal }),
   changed: draw,
   nameOf,
 });
@@ -47,7 +40,8 @@ export function draw(): void {
   if (frame === 0) frame = requestAnimationFrame(drawNow);
 }
 
-function drawNow(): void {
+/** Draws what the reader has just done, without waiting for a frame. */
+export function drawNow(): void {
   frame = 0;
   const until = performance.now() + SLICE_MS;
   tail.log.work(() => performance.now() > until);
@@ -67,24 +61,21 @@ export function categoriesOf(query: URLSearchParams): readonly string[] {
 }
 
 /** The tail that an address asks for; what is wrong with it as text. */
-export function settingsOf(query: URLSearchParams): TailSettings | string {
+function settingsOf(query: URLSearchParams): TailSettings | string {
   const categories = categoriesOf(query);
   const part = readPart(partOfQuery(query));
   if (typeof part === 'string') return part;
   if (categories.length === 0) return 'Choose a category';
-  const { match, instances } = part.target ?? {};
   const seconds = parseDuration(query.get('duration') ?? DEFAULT_DURATION) ?? 300;
-  const rate = query.get('rate') ?? '';
+  const rate = Number(query.get('rate'));
   const since = parseDuration(query.get('since') ?? undefined);
   return {
     categories,
-    ...(since !== undefined && { since, past: query.get('past') === 'true' }),
-    seconds: Math.min(seconds, connection.maxSeconds),
-    rate: rate === '' ? undefined : Number(rate),
+    ...part,
+    ...(since !== undefined && { since, ...(query.get('past') === 'true' && { past: true }) }),
+    seconds: Math.min(seconds, connection.maxSeconds()),
+    ...(rate > 0 && { rate }),
     log: query.get('log') === 'true',
-    filter: part.filter,
-    target: (match ?? instances) && { match, instances },
-    when: part.when,
     tenant: connection.tenant,
   };
 }
@@ -98,11 +89,16 @@ export function startTail(query: URLSearchParams): string | undefined {
   return undefined;
 }
 
-/** Goes to the tail of some categories, which begins at once. */
+/** Goes to a tail, which begins at once. */
+export function goToTail(query: Query): void {
+  const address = href('tail', undefined, query);
+  location.assign(address);
+  startTail(parseRoute(address).query);
+}
+
+/** Goes to the tail of some categories. */
 export function tailOf(categories: readonly string[]): void {
-  const query: Query = { categories: [...categories].sort().join(',') };
-  location.assign(href('tail', undefined, query));
-  startTail(new URLSearchParams(query as Record<string, string>));
+  goToTail({ categories: [...categories].sort().join(',') });
 }
 
 /** Ends the tail and forgets its lines. */

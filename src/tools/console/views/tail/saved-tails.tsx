@@ -1,14 +1,12 @@
 import { useState } from 'preact/hooks';
 import { replaceQuery, route } from '../../page.ts';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { useFocus } from '../../parts/use-focus.ts';
+import { Question } from '../../parts/dialog.tsx';
+import { Select } from '../../parts/fields.tsx';
 import type { Query } from '../../state/route.ts';
 
 /** The browser keeps them under this name: what to read, by the names that were given. Never a credential or a line. */
 const STORED = 'rdcp.tails';
-/** Parts of the address that are saved. The tenant is not: a set is for any. */
-const UNSAVED = ['tenant'];
 
 type Saved = Readonly<Record<string, Query>>;
 
@@ -21,83 +19,43 @@ export function SavedTails({ disabled }: { readonly disabled: boolean }) {
     write(next);
     setSaved(next);
   };
-  const current = withoutTenant(Object.fromEntries(route.value.query));
-  const isAt = (name: string) => JSON.stringify(saved[name]) === JSON.stringify(current);
-  const chosen = names.find(isAt) ?? '';
+  // The tenant is not saved: a set is for any.
+  const { tenant: _, ...current } = Object.fromEntries([...route.value.query].filter(([, value]) => value !== ''));
+  const chosen = names.find((name) => JSON.stringify(saved[name]) === JSON.stringify(current)) ?? '';
+  const { [chosen]: __, ...others } = saved;
   return (
     <div class="bar tight">
       {names.length > 0 && (
-        <select
-          aria-label="Saved tails"
+        <Select
+          label="Saved tails"
           value={chosen}
           disabled={disabled}
-          onChange={({ currentTarget }) => replaceQuery('tail', saved[currentTarget.value] ?? {})}
-        >
-          <option value="">Saved …</option>
-          {names.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
+          options={[['', 'Saved …'], ...names.map((name) => [name, name] as const)]}
+          onChoose={(name) => replaceQuery('tail', saved[name] ?? {})}
+        />
       )}
       {chosen === '' ? (
         <Button kind="quiet" disabled={!current.categories} onClick={() => setAsks(true)}>
           Save …
         </Button>
       ) : (
-        <Button
-          kind="quiet"
-          onClick={() => {
-            const { [chosen]: _, ...rest } = saved;
-            keep(rest);
-          }}
-        >
+        <Button kind="quiet" onClick={() => keep(others)}>
           Forget
         </Button>
       )}
       {asks && (
-        <NameDialog
+        <Question
+          title="Save this tail"
+          label="Name"
+          help="Categories and filters are kept in this browser. No line and no credential is."
+          verb="Save"
+          isValid={(name) => name !== '' && name.length <= 60}
+          onAnswer={(name) => keep({ ...saved, [name]: current })}
           onClose={() => setAsks(false)}
-          onName={(name) => {
-            setAsks(false);
-            keep({ ...saved, [name]: current });
-          }}
         />
       )}
     </div>
   );
-}
-
-function NameDialog({ onClose, onName }: { readonly onClose: () => void; readonly onName: (name: string) => void }) {
-  const field = useFocus<HTMLInputElement>();
-  return (
-    <Dialog title="Save this tail" onClose={onClose}>
-      <form
-        class="switch"
-        onSubmit={(event) => {
-          event.preventDefault();
-          event.stopPropagation();
-          const name = field.current?.value.trim() ?? '';
-          if (name !== '') onName(name);
-        }}
-      >
-        <label class="field">
-          <span>Name</span>
-          <input ref={field} required maxLength={60} placeholder="checkout" autocomplete="off" />
-        </label>
-        <p class="muted">Categories and filters are kept in this browser. No line and no credential is.</p>
-        <div class="bar">
-          <Button type="submit" kind="primary">
-            Save
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
-
-function withoutTenant(query: Query): Query {
-  return Object.fromEntries(Object.entries(query).filter(([name, value]) => !UNSAVED.includes(name) && value));
 }
 
 /** Storage may be full, switched off or written by others: then nothing is saved. */

@@ -2,33 +2,28 @@ import { isRdcpError } from '../../../../client.ts';
 import type { TailEndReason } from '../../../../wire/audit-messages.ts';
 import { describeCalls } from '../../../../wire/call-counts.ts';
 import type { TailCounts, TailEvent, TailLine, TailNow } from '../../../../wire/streams.ts';
-import type { LineFilter, Target, When } from '../../../../wire/target.ts';
 import { counted } from '../../../../wire/words/count.ts';
 import { tailEndText } from '../../../../wire/words/tail.ts';
+import type { Filled } from '../../../client/fields.ts';
 import { askedForMs } from '../../../client/passing.ts';
 import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
+import { partWords } from '../../state/part.ts';
 import { type Problem, problemOf } from '../../state/problem.ts';
 import { LineLog } from './line-log.ts';
 import type { LineRow } from './row.ts';
 
-export interface TailSettings {
+export interface TailSettings extends Pick<Filled, 'target' | 'filter' | 'when'> {
   readonly categories: readonly string[];
   /** Duration in seconds. */
   readonly seconds: number;
   /** Most lines a second. @default the server's */
-  readonly rate?: number | undefined;
+  readonly rate?: number;
   /** Whether the lines also go to the service's own outputs. */
   readonly log: boolean;
-  /** Lines of this work alone. @default all work */
-  readonly target?: Target | undefined;
-  /** Lines that pass it alone. @default all lines */
-  readonly filter?: LineFilter | undefined;
-  /** Lines of work that ends so alone. @default all lines, at once */
-  readonly when?: When | undefined;
   /** First recorded lines of so many seconds. @default none */
-  readonly since?: number | undefined;
+  readonly since?: number;
   /** Whether it ends with those. @default false */
-  readonly past?: boolean | undefined;
+  readonly past?: boolean;
   /** Whose lines. @default everybody's, or the credential's own tenant's */
   readonly tenant?: string | undefined;
 }
@@ -80,9 +75,9 @@ export class TailSession {
     this.#follower = new Follower<TailEvent>({
       ...parts,
       open: (_, signal) => {
-        const { since, past, ...settings } = this.settings;
+        const { since: __, past: ___, ...again } = this.settings;
         const seconds = Math.ceil((this.deadline - now()) / 1000);
-        return open({ ...settings, seconds, ...(!this.#isOpen && { since, past }) }, signal);
+        return open({ ...(this.#isOpen ? again : this.settings), seconds }, signal);
       },
       receive: (event) => this.#receive(event),
       changed: (state) => this.#linkChanged(state),
@@ -97,6 +92,11 @@ export class TailSession {
 
   get isRunning(): boolean {
     return this.phase === 'opening' || this.phase === 'running' || this.phase === 'lost';
+  }
+
+  /** Whose work, which lines and which processes it is for, in words; empty for all. */
+  get part(): string {
+    return partWords(this.settings);
   }
 
   /** Whether lines come so slowly that a screen reader can read them out. */
@@ -151,17 +151,17 @@ export class TailSession {
   #end(reason: End): void {
     this.phase = 'ended';
     this.#follower.stop();
-    this.#noteSilence();
+    this.#noteSilence('No line');
+    this.#counts = undefined;
     this.#note(`The tail has ended: ${tailEndText(reason)}`);
   }
 
-  #noteSilence(): void {
+  #noteSilence(what: string): void {
     if (this.#counts === undefined) return;
     const { instances: counted, categories: counts } = this.#counts;
     const seconds = (this.#parts.now() - this.#openedAt) / 1000;
     const asked = Math.max(this.asked, counted);
-    this.#note(`No line: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
-    this.#counts = undefined;
+    this.#note(`${what}: ${describeCalls({ ...this.settings, counts, counted, asked, seconds })}`);
   }
 
   #note(text: string, isWarning = false): void {
@@ -180,17 +180,20 @@ export class TailSession {
     } else if (event === 'instance') {
       this.processes.set(data.id, data.state === 'joined');
       this.#note(`${this.#parts.nameOf(data.id)} ${data.state}`, data.state === 'left');
-    } else if (event === 'counts') this.#counts = data;
-    else if (event === 'now') this.#now(data);
+    } else if (event === 'counts') {
+      const isFirst = !hasUnmatched(this.#counts);
+      this.#counts = data;
+      // It may have been narrowed to work that there is none of.
+      if (isFirst && hasUnmatched(data)) this.#noteSilence('No line yet');
+    } else if (event === 'now') this.#now(data);
     else if (event === 'end') this.#end(data.reason);
     else if (event === 'start') {
       this.asked = data.instances;
       this.#counts = undefined;
       this.#openedAt = this.#parts.now();
       this.phase = 'running';
-      this.#note(
-        this.#isOpen ? 'Connected again; lines in between are missing' : `Tail of ${data.categories.join(', ')}`,
-      );
+      const beginning = `Tail of ${data.categories.join(', ')}${this.part && ` for ${this.part}`}`;
+      this.#note(this.#isOpen ? 'Connected again; lines in between are missing' : beginning);
       this.#isOpen = true;
     }
   }
@@ -228,4 +231,8 @@ export class TailSession {
     if (this.phase !== 'lost') this.#note(this.problem.title, true);
     this.phase = 'lost';
   }
+}
+
+function hasUnmatched(counts: TailCounts | undefined): boolean {
+  return Object.values(counts?.categories ?? {}).some(({ unmatched }) => unmatched > 0);
 }

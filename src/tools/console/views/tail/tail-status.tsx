@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks';
 import { counted, processesText } from '../../../../wire/words/count.ts';
-import { now, state } from '../../page.ts';
+import { state } from '../../page.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
-import { clockSpan } from '../../parts/format.ts';
+import { TimeLeft } from '../../parts/time.tsx';
 import { tail } from './running-tail.ts';
 import type { TailPhase } from './tail-session.ts';
 
@@ -17,10 +17,6 @@ const PHASES: Readonly<Record<TailPhase, readonly [Tone, string]>> = {
   ended: ['neutral', 'Ended'],
 };
 
-function TimeLeft({ until }: { readonly until: number }) {
-  return <span>{clockSpan(until - now.value)} left</span>;
-}
-
 /** How the tail goes. */
 export function TailStatus() {
   const { log, dropped, asked, processes, phase, isRunning, deadline } = tail;
@@ -29,7 +25,7 @@ export function TailStatus() {
   return (
     <div class="bar status">
       <Badge tone={tone}>{text}</Badge>
-      {isRunning && <TimeLeft until={deadline} />}
+      {isRunning && <TimeLeft until={new Date(deadline).toISOString()} />}
       {phase === 'running' && (
         <span class={here < asked ? 'wrong' : ''}>
           {here} of {processesText(Math.max(asked, here))}
