@@ -2,7 +2,7 @@ import type { ResolvedConfig } from '../options/config.ts';
 import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import type { RecordStore } from '../store/records.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError, type RdcpError } from '../wire/errors.ts';
 import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
 import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
@@ -14,14 +14,12 @@ import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import { openKeysFile } from './keys-file.ts';
 import { createCertificateVerifier } from './mtls.ts';
+import { invalidSetting } from './refusal.ts';
 import { openOwnTokens } from './tokens/own-tokens.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
 type Settings = ResolvedConfig['security'];
-
-/** Delay before issuers are checked, so that the application starts first, in milliseconds. */
-const CHECK_AFTER_MS = 500;
 
 /** Credential settings of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
@@ -104,7 +102,6 @@ function assemble(
     issuers.length > 0 || own
       ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
       : undefined;
-  if (signed !== undefined) closing({ close: unrefTimeout(CHECK_AFTER_MS, signed.checkIssuers) });
   const opaque =
     introspection &&
     createIntrospectionVerifier({
@@ -155,9 +152,6 @@ function keySource(
   } catch (cause) {
     if (!isRdcpError(cause)) throw cause;
     const field = 'security.apiKeys.file';
-    throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field}: ${cause.message}`, {
-      details: { field },
-      cause,
-    });
+    throw invalidSetting(field, `configuration: ${field}: ${cause.message}`, cause);
   }
 }

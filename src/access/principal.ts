@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Limits } from '../wire/allow.ts';
 import { type AuthMethod, SCOPES, type Scope } from '../wire/constants.ts';
-import { RdcpError } from '../wire/errors.ts';
 import { commonPatterns } from '../wire/names.ts';
+import { missingScope } from './refusal.ts';
 
 /** The authenticated identity. It comes from the credential alone, never from headers. */
 export interface Principal extends Limits {
@@ -80,12 +80,5 @@ export function commonTenants(
  */
 export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {
   if (scopes.some((scope) => hasScope(principal, scope))) return;
-  throw new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${scopes.join(' or ')}`, {
-    method: principal.method,
-    details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },
-    ...(principal.method === 'bearer' && {
-      // RFC 6750, section 3.1.
-      headers: { 'WWW-Authenticate': `Bearer realm="rdcp", error="insufficient_scope", scope="${scopes.join(' ')}"` },
-    }),
-  });
+  throw missingScope(principal, scopes, operation);
 }
