@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
-import { slackFailure } from '../../src/trail/notify/chat.ts';
+import { slackBody } from '../../src/trail/notify/chat.ts';
 import { type FailureReport, FailureReports } from '../../src/trail/notify/failures.ts';
 import { makeKey } from '../auth/records.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -57,8 +57,10 @@ test('a report has the address of the trace of its newest failure', () => {
 
 test('in a chat a report is one line, with the address of the trace where there is one', () => {
   const source = { service: 'shop', host: 'web-1', pid: 7 };
-  const line = (report: Partial<FailureReport>) =>
-    (JSON.parse(slackFailure({ ...FAILURE, failures: 2, since: 0, ...report }, 0, source)) as { text: string }).text;
+  const line = (changes: Partial<FailureReport>) => {
+    const report = { ...FAILURE, failures: 2, since: 0, ...changes };
+    return JSON.parse(slackBody({ event: 'failure.recorded', report }, { source, now: 0 })).text;
+  };
   assert.equal(line({}), 'shop on web-1: 3 ORDERS lines of 2 failures, last POST /orders 500 after 1.2 s, TypeError');
   const traceUrl = `https://traces.example.com/${TRACE}`;
   assert.ok(
