@@ -35,7 +35,6 @@ export function createApiKeyVerifier({
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
-    close: () => keys.close(),
   };
 }
 

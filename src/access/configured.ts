@@ -41,7 +41,7 @@ export interface AuthenticationOptions {
 }
 
 export interface ConfiguredAuthentication {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator & { /** Stops file watching and timers. */ close(): void };
   /** Present if the server issues tokens. Closed with the authenticator. */
   readonly tokens?: TokenService | undefined;
   /** Its signing keys. Closed with the authenticator. */
@@ -64,18 +64,18 @@ export function openAuthentication(
   settings: CredentialSettings,
   options: AuthenticationOptions,
 ): ConfiguredAuthentication {
-  const opened: { close?: (() => void) | undefined }[] = [];
-  const closeAll = () => {
-    for (const part of opened) part.close?.();
+  const opened: { close(): void }[] = [];
+  const close = () => {
+    for (const part of opened) part.close();
   };
   try {
     const { authenticator, ...rest } = assemble(settings, options, (part) => {
       opened.push(part);
       return part;
     });
-    return { ...rest, authenticator: { ...authenticator, close: closeAll } };
+    return { ...rest, authenticator: { ...authenticator, close } };
   } catch (error) {
-    closeAll();
+    close();
     throw error;
   }
 }
@@ -83,8 +83,8 @@ export function openAuthentication(
 function assemble(
   settings: CredentialSettings,
   { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore, tenancy = true }: AuthenticationOptions,
-  closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
-): ConfiguredAuthentication {
+  closing: <T extends { close(): void }>(part: T) => T,
+) {
   const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
   const certificateRequired = level === 'enterprise';
   if (!tenancy) assertNoTenants(mtls?.identities ?? []);
@@ -92,7 +92,7 @@ function assemble(
     mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
 
   const records = hasCredentials(settings) ? apiKeys : [ensureDevKey(cwd) ?? []].flat();
-  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions, tenancy), clock }));
+  const apiKey = records && createApiKeyVerifier({ keys: closing(keySource(records, conditions, tenancy)), clock });
 
   const own =
     settings.tokens &&
@@ -100,16 +100,12 @@ function assemble(
   const issuers = jwt === undefined ? [] : [jwt].flat();
   const signed =
     issuers.length > 0 || own
-      ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
+      ? closing(createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout }))
       : undefined;
   const opaque =
     introspection &&
-    createIntrospectionVerifier({
-      ...introspection,
-      clock,
-      condition: conditions.watch('introspection'),
-    });
-  const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
+    createIntrospectionVerifier({ ...introspection, clock, condition: conditions.watch('introspection') });
+  const bearer = signed || opaque ? createBearerVerifier({ jwt: signed, opaque }) : undefined;
 
   const application =
     authenticate &&

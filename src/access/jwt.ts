@@ -34,6 +34,8 @@ export interface JwtVerifierOptions {
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether the unverified `iss` of a token is a known issuer. */
   isFromKnownIssuer(token: string): boolean;
+  /** Stops fetching published keys. */
+  close(): void;
 }
 
 interface Verified {
@@ -82,7 +84,6 @@ export function createJwtVerifier({
     },
     isFromKnownIssuer: (token) => trusted.has(claimedIssuer(token)),
     close: () => {
-      cache.clear();
       for (const issuer of trusted.values()) issuer.close?.();
     },
   };

@@ -22,7 +22,7 @@ async function setUp(t: TestContext, server: KeyServer) {
     issuers: [{ issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], jwksUri: server.uri }],
     clock,
   });
-  t.after(() => jwt.close?.());
+  t.after(() => jwt.close());
   let serial = 0;
   /** Verifies a token that was never seen before, so that its key is needed. */
   const attempt = async (pair: Pair, kid?: string) => {
