@@ -53,12 +53,18 @@ export function trustIssuers(
 ): ReadonlyMap<string, TrustedIssuer> {
   const trusted = new Map<string, TrustedIssuer>();
   if (own !== undefined) trusted.set(own.issuer, own);
-  for (const [index, issuer] of issuers.entries()) {
-    const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
-    if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
-    trusted.set(issuer.issuer, trust(issuer, field, remote));
+  try {
+    for (const [index, issuer] of issuers.entries()) {
+      const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
+      if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
+      trusted.set(issuer.issuer, trust(issuer, field, remote));
+    }
+    return trusted;
+  } catch (error) {
+    // Those before it would go on fetching their keys.
+    for (const { close } of trusted.values()) close?.();
+    throw error;
   }
-  return trusted;
 }
 
 function trust(issuer: JwtIssuerOptions, field: string, remote: RemoteSurroundings): TrustedIssuer {

@@ -17,7 +17,8 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const FAILURE = { category: 'ORDERS', lines: 3, workId: 'a', outcome: 'POST /orders 500 after 1.2 s, TypeError' };
 
 test('the first failure of a category is reported at once, and those after it once a minute', async () => {
-  const { clock, delay, pass, ...time } = virtualTime();
+  const time = virtualTime();
+  const { clock, delay, pass } = time;
   const reports: FailureReport[] = [];
   const failures = new FailureReports({ clock, delay }, (report) => void reports.push(report));
   const newest = () => reports.at(-1);
