@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { RdcpError } from '../wire/errors.ts';
+import { invalidSetting } from './refusal.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const ENTROPY_BYTES = 32;
@@ -69,7 +69,7 @@ export function hashApiKey(key: string): string {
  */
 export function assertUsableSecret(secret: string, name: string): void {
   const refuse = (problem: string) => {
-    throw new RdcpError('RDCP_CONFIG_INVALID', `${name} ${problem}`, { details: { field: name } });
+    throw invalidSetting(name, `${name} ${problem}`);
   };
   if (secret.length < MIN_SECRET_LENGTH) refuse(`must hold at least ${MIN_SECRET_LENGTH} characters (128 bits)`);
   if (secret.length > MAX_API_KEY_LENGTH) refuse(`must hold at most ${MAX_API_KEY_LENGTH} characters`);

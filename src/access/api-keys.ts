@@ -1,11 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyRecord } from '../options/options.ts';
-import { RdcpError } from '../wire/errors.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import type { Principal } from './principal.ts';
-import { refusal } from './refusal.ts';
+import { invalidSetting, refusal } from './refusal.ts';
 
 export interface ApiKeyVerifier extends CredentialVerifier {
   /** Whether a text is one of the keys, valid now or not. */
@@ -28,7 +27,7 @@ export function createApiKeyVerifier({
   return {
     knows: (key) => lookUp(keys, key) !== undefined,
     principal: (id) => {
-      const stored = keys.findById(id);
+      const stored = keys.value.byId.get(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
     },
     verify: (key) => {
@@ -36,7 +35,6 @@ export function createApiKeyVerifier({
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;
     },
-    close: () => keys.close(),
   };
 }
 
@@ -47,7 +45,7 @@ export function createApiKeyVerifier({
 function lookUp(keys: KeySource, key: string): StoredKey | undefined {
   if (key.length > MAX_API_KEY_LENGTH) return undefined;
   const hash = hashApiKey(key);
-  const stored = keys.find(hash);
+  const stored = keys.value.byHash.get(hash);
   return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
 }
 
@@ -62,11 +60,9 @@ export interface StoredKey {
   readonly principal: Principal;
 }
 
-/** Finds keys. */
+/** Keys, which a file may replace at any time. */
 export interface KeySource {
-  find(hash: string): StoredKey | undefined;
-  /** Finds a key by the id of its record. */
-  findById(id: string): StoredKey | undefined;
+  readonly value: KeySet;
   close(): void;
 }
 
@@ -75,10 +71,11 @@ export interface KeyRules {
   readonly tenancy?: boolean | undefined;
 }
 
+/** Keys by hash and by the id of their record. */
 export type KeySet = ReturnType<typeof keySet>;
 
 /** Whether a key is valid at an instant, in milliseconds since the epoch. */
-export function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
+function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
   return now >= notBefore && now < expiresAt;
 }
 
@@ -95,8 +92,8 @@ export function keySet(records: readonly ApiKeyRecord[], field: string, { tenanc
     if (member !== undefined && !tenancy) {
       throw withoutTenancy(`${field}.${index}.${member}`, `the key of client ${record.clientId}`);
     }
-    if (byId.has(record.id)) throw invalid(`${field}.${index}.id`, 'is used by an earlier key');
-    if (byHash.has(record.hash)) throw invalid(`${field}.${index}.hash`, 'is used by an earlier key');
+    if (byId.has(record.id)) throw wrong(`${field}.${index}.id`, 'is used by an earlier key');
+    if (byHash.has(record.hash)) throw wrong(`${field}.${index}.hash`, 'is used by an earlier key');
     const stored = storedKey(record);
     byId.set(record.id, stored);
     byHash.set(record.hash, stored);
@@ -106,8 +103,7 @@ export function keySet(records: readonly ApiKeyRecord[], field: string, { tenanc
 
 /** Returns a source of keys that never change. */
 export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): KeySource {
-  const keys = keySet(records, 'security.apiKeys', rules);
-  return { find: (hash) => keys.byHash.get(hash), findById: (id) => keys.byId.get(id), close: () => {} };
+  return { value: keySet(records, 'security.apiKeys', rules), close: () => {} };
 }
 
 /** Returns the field of a record that makes sense with tenants alone, if it has one. */
@@ -122,12 +118,12 @@ export function tenantMember({
 }
 
 /** @param holder credential that belongs to a tenant, for the message */
-export function withoutTenancy(field: string, holder: string): RdcpError {
-  return invalid(field, `needs tenancy: ${holder} belongs to a tenant`);
+export function withoutTenancy(field: string, holder: string) {
+  return wrong(field, `needs tenancy: ${holder} belongs to a tenant`);
 }
 
-function invalid(field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `${field} ${problem}`, { details: { field } });
+function wrong(field: string, problem: string) {
+  return invalidSetting(field, `${field} ${problem}`);
 }
 
 function storedKey({ id, hash, notBefore, expiresAt, ...identity }: ApiKeyRecord): StoredKey {

@@ -4,7 +4,7 @@ import type { Authenticate } from '../options/options.ts';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
 import { AUTH_METHODS, SCOPES } from '../wire/constants.ts';
 import type { ReadonlyArrays, Shape } from '../wire/documented.ts';
-import { failureCode, RdcpError, unavailable } from '../wire/errors.ts';
+import { failureCode, type RdcpError, unavailable } from '../wire/errors.ts';
 import { firstIssue } from '../wire/issues.ts';
 import { IDENTIFIER, PRINTABLE_NAME } from '../wire/names.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
@@ -12,7 +12,7 @@ import { parseTimestamp } from '../wire/time.ts';
 import type { ValidationMetadata, ValidCredential } from '../wire/validation-result.ts';
 import type { CredentialRequest } from './authenticator.ts';
 import type { Principal } from './principal.ts';
-import { refusal } from './refusal.ts';
+import { refusal, wrongResult } from './refusal.ts';
 
 const identifier = z.string().regex(IDENTIFIER);
 const name = z.string().regex(PRINTABLE_NAME);
@@ -79,9 +79,7 @@ export function createApplicationAuthenticator(
     }
     if (!isRefusal(answer)) {
       const { field, message: problem } = firstIssue(result.error);
-      report(
-        new RdcpError('RDCP_SERVER_ERROR', `security.authenticate: ${field === '' ? 'the result' : field} ${problem}`),
-      );
+      report(wrongResult(field === '' ? 'the result' : field, problem));
     }
     throw refusal('bearer');
   };

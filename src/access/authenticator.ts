@@ -49,6 +49,4 @@ export interface Authenticator {
    * @throws {RdcpError} `RDCP_UNAVAILABLE` while revocations cannot be read
    */
   current(principal: Principal): Promise<Principal | undefined>;
-  /** Stops file watching and timers. */
-  close(): void;
 }

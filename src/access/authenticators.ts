@@ -13,7 +13,6 @@ export interface CredentialVerifier {
    * @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid
    */
   verify(credential: string, sender?: Sender): Principal | Promise<Principal>;
-  close?(): void;
 }
 
 /** The configured kinds. */
@@ -108,10 +107,6 @@ export function createAuthenticator(verifiers: CredentialVerifiers): Authenticat
       return byCertificate(certificate, claimed);
     },
     current: current ?? (async (principal) => principal),
-    close: () => {
-      apiKey?.close?.();
-      bearer?.close?.();
-    },
   };
 }
 

@@ -21,9 +21,5 @@ export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): Credenti
       if (opaque === undefined || token.startsWith(OWN_SECRET_PREFIX)) throw refusal('bearer');
       return opaque.verify(token, sender);
     },
-    close: () => {
-      jwt?.close?.();
-      opaque?.close?.();
-    },
   };
 }

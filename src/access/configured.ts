@@ -2,7 +2,7 @@ import type { ResolvedConfig } from '../options/config.ts';
 import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import type { RecordStore } from '../store/records.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError, type RdcpError } from '../wire/errors.ts';
 import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
 import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
@@ -14,14 +14,12 @@ import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import { openKeysFile } from './keys-file.ts';
 import { createCertificateVerifier } from './mtls.ts';
+import { invalidSetting } from './refusal.ts';
 import { openOwnTokens } from './tokens/own-tokens.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
 type Settings = ResolvedConfig['security'];
-
-/** Delay before issuers are checked, so that the application starts first, in milliseconds. */
-const CHECK_AFTER_MS = 500;
 
 /** Credential settings of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
@@ -43,7 +41,7 @@ export interface AuthenticationOptions {
 }
 
 export interface ConfiguredAuthentication {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator & { /** Stops file watching and timers. */ close(): void };
   /** Present if the server issues tokens. Closed with the authenticator. */
   readonly tokens?: TokenService | undefined;
   /** Its signing keys. Closed with the authenticator. */
@@ -66,18 +64,18 @@ export function openAuthentication(
   settings: CredentialSettings,
   options: AuthenticationOptions,
 ): ConfiguredAuthentication {
-  const opened: { close?: (() => void) | undefined }[] = [];
-  const closeAll = () => {
-    for (const part of opened) part.close?.();
+  const opened: { close(): void }[] = [];
+  const close = () => {
+    for (const part of opened) part.close();
   };
   try {
     const { authenticator, ...rest } = assemble(settings, options, (part) => {
       opened.push(part);
       return part;
     });
-    return { ...rest, authenticator: { ...authenticator, close: closeAll } };
+    return { ...rest, authenticator: { ...authenticator, close } };
   } catch (error) {
-    closeAll();
+    close();
     throw error;
   }
 }
@@ -85,8 +83,8 @@ export function openAuthentication(
 function assemble(
   settings: CredentialSettings,
   { clock, cwd, conditions = { watch: () => UNWATCHED }, report, tokenStore, tenancy = true }: AuthenticationOptions,
-  closing: <T extends { close?: (() => void) | undefined }>(part: T) => T,
-): ConfiguredAuthentication {
+  closing: <T extends { close(): void }>(part: T) => T,
+) {
   const { level, apiKeys, jwt, introspection, mtls, authenticate } = settings;
   const certificateRequired = level === 'enterprise';
   if (!tenancy) assertNoTenants(mtls?.identities ?? []);
@@ -94,7 +92,7 @@ function assemble(
     mtls === undefined && !certificateRequired ? undefined : createCertificateVerifier(mtls?.identities ?? [], clock);
 
   const records = hasCredentials(settings) ? apiKeys : [ensureDevKey(cwd) ?? []].flat();
-  const apiKey = records && closing(createApiKeyVerifier({ keys: keySource(records, conditions, tenancy), clock }));
+  const apiKey = records && createApiKeyVerifier({ keys: closing(keySource(records, conditions, tenancy)), clock });
 
   const own =
     settings.tokens &&
@@ -102,17 +100,12 @@ function assemble(
   const issuers = jwt === undefined ? [] : [jwt].flat();
   const signed =
     issuers.length > 0 || own
-      ? createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout })
+      ? closing(createJwtVerifier({ issuers, own: own?.trusted, clock, conditions, delay: unrefTimeout }))
       : undefined;
-  if (signed !== undefined) closing({ close: unrefTimeout(CHECK_AFTER_MS, signed.checkIssuers) });
   const opaque =
     introspection &&
-    createIntrospectionVerifier({
-      ...introspection,
-      clock,
-      condition: conditions.watch('introspection'),
-    });
-  const bearer = signed || opaque ? closing(createBearerVerifier({ jwt: signed, opaque })) : undefined;
+    createIntrospectionVerifier({ ...introspection, clock, condition: conditions.watch('introspection') });
+  const bearer = signed || opaque ? createBearerVerifier({ jwt: signed, opaque }) : undefined;
 
   const application =
     authenticate &&
@@ -155,9 +148,6 @@ function keySource(
   } catch (cause) {
     if (!isRdcpError(cause)) throw cause;
     const field = 'security.apiKeys.file';
-    throw new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field}: ${cause.message}`, {
-      details: { field },
-      cause,
-    });
+    throw invalidSetting(field, `configuration: ${field}: ${cause.message}`, cause);
   }
 }

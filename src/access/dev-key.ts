@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,25 +22,19 @@ interface Place {
 
 /**
  * The directory of the service, and where that cannot be written, a folder of this user in the system's temporary folder,
- * named after that directory.
+ * named after that directory. None where the working directory was deleted.
  */
 function places(cwd: string | undefined, temporary: string): Place[] {
-  const parent = cwd ?? workingDirectory();
-  if (parent === undefined) return [];
-  const name = createHash('sha256').update(parent).digest('hex').slice(0, 16);
-  const directory = join(temporary, ['rdcp', process.getuid?.(), name].filter((part) => part !== undefined).join('-'));
-  return [
-    { directory: join(parent, DIRECTORY), file: `${DIRECTORY}/${FILE}` },
-    { directory, file: join(directory, FILE) },
-  ];
-}
-
-function workingDirectory(): string | undefined {
   try {
-    return process.cwd();
+    const parent = cwd ?? process.cwd();
+    const name = hash('sha256', parent).slice(0, 16);
+    const directory = join(temporary, ['rdcp', process.getuid?.() ?? [], name].flat().join('-'));
+    return [
+      { directory: join(parent, DIRECTORY), file: `${DIRECTORY}/${FILE}` },
+      { directory, file: join(directory, FILE) },
+    ];
   } catch {
-    // It was deleted.
-    return undefined;
+    return [];
   }
 }
 
@@ -52,20 +46,14 @@ function workingDirectory(): string | undefined {
  */
 export function ensureDevKey(cwd?: string, temporary: string = tmpdir()): ApiKeyRecord | undefined {
   for (const { directory } of places(cwd, temporary)) {
-    const key = keptIn(directory);
-    if (key !== undefined) return fullAccess('dev', key);
+    try {
+      makePrivate(directory);
+      return fullAccess('dev', readKey(directory) ?? writeKey(directory));
+    } catch {
+      // It cannot be written, or not be kept private.
+    }
   }
   return undefined;
-}
-
-/** `undefined` if the directory cannot be written, or not be kept private. */
-function keptIn(directory: string): string | undefined {
-  try {
-    makePrivate(directory);
-    return readKey(directory) ?? writeKey(directory);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the development key of the service in a directory, and its file; `undefined` if none is there that is private. */

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
-import { commonLimits } from '../wire/allow.ts';
 import { isRdcpError } from '../wire/errors.ts';
-import { matchesAny } from '../wire/names.ts';
 import type { ClientCertificate } from './authenticator.ts';
-import { commonScopes, commonTenants, type Principal } from './principal.ts';
+import { narrowed, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
 /**
@@ -13,29 +11,9 @@ import { type RefusalReason, refusal } from './refusal.ts';
  * nothing is within the `allow` of both
  */
 export function combine(token: Principal, identity: Principal | undefined): Principal {
-  if (identity === undefined) return { ...token, method: 'hybrid' };
-  const limits = commonLimits(token, identity);
-  if (limits === undefined) throw refusal('hybrid');
-  const expiries = [token.expiresAt, identity.expiresAt].filter((end) => end !== undefined);
-  return {
-    ...token,
-    ...limits,
-    method: 'hybrid',
-    scopes: commonScopes(token, identity),
-    ...tenantsOf(token, identity),
-    ...(expiries.length > 0 && { expiresAt: Math.min(...expiries) }),
-  };
-}
-
-function tenantsOf(token: Principal, identity: Principal): Pick<Principal, 'tenants'> {
-  const { tenantId } = token;
-  if (tenantId !== undefined) {
-    if (identity.tenants !== undefined && !matchesAny(identity.tenants, tenantId)) throw refusal('hybrid');
-    return {};
-  }
-  const tenants = commonTenants(token.tenants, identity.tenants);
-  if (tenants?.length === 0) throw refusal('hybrid');
-  return tenants === undefined ? {} : { tenants };
+  const pair = identity === undefined ? token : narrowed(token, identity);
+  if (pair === undefined) throw refusal('hybrid');
+  return { ...pair, method: 'hybrid' };
 }
 
 /**

@@ -141,11 +141,6 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
       pending.set(digest, asked);
       return asked;
     },
-    close: () => {
-      active.clear();
-      refused.clear();
-      turnedAway.clear();
-    },
   };
 }
 

@@ -34,8 +34,8 @@ export interface JwtVerifierOptions {
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether the unverified `iss` of a token is a known issuer. */
   isFromKnownIssuer(token: string): boolean;
-  /** Fetches published keys, to detect an outage before the first token. */
-  checkIssuers(): void;
+  /** Stops fetching published keys. */
+  close(): void;
 }
 
 interface Verified {
@@ -83,11 +83,7 @@ export function createJwtVerifier({
         : verifyUncached(token, digest);
     },
     isFromKnownIssuer: (token) => trusted.has(claimedIssuer(token)),
-    checkIssuers: () => {
-      for (const issuer of trusted.values()) void issuer.check?.();
-    },
     close: () => {
-      cache.clear();
       for (const issuer of trusted.values()) issuer.close?.();
     },
   };

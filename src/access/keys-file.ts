@@ -4,21 +4,17 @@ import { apiKeyRecordSchema } from '../options/config.ts';
 import { faultPlace } from '../options/json-fault.ts';
 import type { ApiKeyRecord } from '../options/options.ts';
 import type { Condition } from '../otel/report/conditions.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError } from '../wire/errors.ts';
 import { firstIssue } from '../wire/issues.ts';
-import { type KeyRules, type KeySet, type KeySource, keySet } from './api-keys.ts';
-import { watchFile } from './watched-file.ts';
+import { type KeyRules, type KeySet, keySet } from './api-keys.ts';
+import { invalidSetting } from './refusal.ts';
+import { type WatchedFile, watchFile } from './watched-file.ts';
 
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
 export interface KeysFileOptions extends KeyRules {
   /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition;
-}
-
-export interface KeysFile extends KeySource {
-  /** Reads the file now instead of at the next poll. */
-  refresh(): Promise<void>;
 }
 
 /**
@@ -39,15 +35,9 @@ export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
  * Opens a keys file: `{ "keys": [record, …] }`. Changes apply within a second.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is unreadable or invalid at the start
  */
-export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): KeysFile {
+export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): WatchedFile<KeySet> {
   const name = basename(path);
-  const file = watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });
-  return {
-    find: (hash) => file.value.byHash.get(hash),
-    findById: (id) => file.value.byId.get(id),
-    refresh: () => file.refresh(),
-    close: () => file.close(),
-  };
+  return watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });
 }
 
 function load(text: string, name: string, rules: KeyRules): KeySet {
@@ -67,6 +57,6 @@ function parseJson(text: string, name: string): unknown {
   }
 }
 
-function invalid(name: string, problem: string, field: string): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `keys file ${name}: ${problem}`, { details: { field } });
+function invalid(name: string, problem: string, field: string) {
+  return invalidSetting(field, `keys file ${name}: ${problem}`);
 }

@@ -3,6 +3,9 @@ import { configurationError } from '../wire/errors.ts';
 
 type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 
+const NEEDS_CA = 'needs server.tls.clientCaFile';
+const TOKENS = 'bearer tokens: one of security.jwt, introspection, tokens and authenticate';
+
 /**
  * Rejects a configuration that does not meet its security level (RDCP 1.0, Compliance levels).
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`
@@ -10,30 +13,24 @@ type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 export function assertLevel({ server, security }: Settings): void {
   const { level, mtls, jwt, introspection, tokens, authenticate } = security;
   const asksForCertificates = server === false || server.tls?.clientCaFile !== undefined;
-  if (mtls !== undefined && !asksForCertificates) {
-    throw configurationError(
-      'security.mtls',
-      'needs server.tls.clientCaFile: without it the server does not request client certificates',
-    );
-  }
-  if (level === 'basic') return;
-  if (level === 'enterprise' && !asksForCertificates) {
-    throw configurationError(
-      'security.level',
-      'enterprise needs server.tls.clientCaFile: every client must present a certificate',
-    );
-  }
   const takesTokens = [jwt, introspection, tokens, authenticate].some((kind) => kind !== undefined);
-  if (level === 'standard' && !takesTokens) {
-    throw configurationError(
+  const problems = [
+    [
+      mtls !== undefined && !asksForCertificates,
+      'security.mtls',
+      `${NEEDS_CA}: without it the server does not request client certificates`,
+    ],
+    [
+      level === 'enterprise' && !asksForCertificates,
       'security.level',
-      'standard needs bearer tokens: one of security.jwt, introspection, tokens and authenticate',
-    );
-  }
-  if (level === 'enterprise' && mtls === undefined && !takesTokens) {
-    throw configurationError(
+      `enterprise ${NEEDS_CA}: every client must present a certificate`,
+    ],
+    [level === 'standard' && !takesTokens, 'security.level', `standard needs ${TOKENS}`],
+    [
+      level === 'enterprise' && mtls === undefined && !takesTokens,
       'security.level',
-      'enterprise needs security.mtls, or bearer tokens: one of security.jwt, introspection, tokens and authenticate',
-    );
-  }
+      `enterprise needs security.mtls, or ${TOKENS}`,
+    ],
+  ] as const;
+  for (const [holds, field, problem] of problems) if (holds) throw configurationError(field, problem);
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Limits } from '../wire/allow.ts';
+import { commonLimits, type Limits } from '../wire/allow.ts';
 import { type AuthMethod, SCOPES, type Scope } from '../wire/constants.ts';
-import { RdcpError } from '../wire/errors.ts';
-import { commonPatterns } from '../wire/names.ts';
+import { commonPatterns, matchesAny } from '../wire/names.ts';
+import { missingScope } from './refusal.ts';
 
 /** The authenticated identity. It comes from the credential alone, never from headers. */
 export interface Principal extends Limits {
@@ -58,19 +58,32 @@ export function mayTail(principal: Principal, tail: false | { readonly scope: Sc
 }
 
 /** Returns the scopes that both principals have. */
-export function commonScopes(one: Principal, other: Principal): Scope[] {
+function commonScopes(one: Principal, other: Principal): Scope[] {
   return SCOPES.filter(
     (scope) =>
       (one.scopes.includes(scope) && hasScope(other, scope)) || (other.scopes.includes(scope) && hasScope(one, scope)),
   );
 }
 
-/** Returns the tenants that both lists allow; `undefined` if neither is limited to some. */
-export function commonTenants(
-  one: readonly string[] | undefined,
-  other: readonly string[] | undefined,
-): readonly string[] | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : commonPatterns(one, other);
+/**
+ * Returns a principal with the scopes, `tenants`, `allow` and expiry that another one has too. Its user and tenant stay.
+ * @returns `undefined` if the other one allows none of its tenants, or nothing of its `allow`
+ */
+export function narrowed(principal: Principal, by: Principal): Principal | undefined {
+  const { tenantId } = principal;
+  if (tenantId !== undefined && by.tenants !== undefined && !matchesAny(by.tenants, tenantId)) return undefined;
+  const [one, other] = tenantId === undefined ? [principal.tenants, by.tenants] : [];
+  const tenants = one === undefined || other === undefined ? (one ?? other) : commonPatterns(one, other);
+  const limits = commonLimits(principal, by);
+  if (tenants?.length === 0 || limits === undefined) return undefined;
+  const ends = [principal.expiresAt, by.expiresAt].filter((end) => end !== undefined);
+  return {
+    ...principal,
+    ...limits,
+    scopes: commonScopes(principal, by),
+    ...(tenants !== undefined && { tenants }),
+    ...(ends.length > 0 && { expiresAt: Math.min(...ends) }),
+  };
 }
 
 /**
@@ -80,12 +93,5 @@ export function commonTenants(
  */
 export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {
   if (scopes.some((scope) => hasScope(principal, scope))) return;
-  throw new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${scopes.join(' or ')}`, {
-    method: principal.method,
-    details: { reason: 'insufficient_scopes', requiredScopes: scopes, providedScopes: principal.scopes },
-    ...(principal.method === 'bearer' && {
-      // RFC 6750, section 3.1.
-      headers: { 'WWW-Authenticate': `Bearer realm="rdcp", error="insufficient_scope", scope="${scopes.join(' ')}"` },
-    }),
-  });
+  throw missingScope(principal, scopes, operation);
 }

@@ -1,13 +1,16 @@
-import type { AuthMethod } from '../wire/constants.ts';
+import type { AuthMethod, Scope } from '../wire/constants.ts';
 import { RdcpError } from '../wire/errors.ts';
+import type { Principal } from './principal.ts';
 
 /** Why a credential was refused: `details.reason` (RDCP 1.0, Authentication, rule 4). */
-export type RefusalReason =
-  | 'invalid_key'
-  | 'invalid_token'
-  | 'token_expired'
-  | 'invalid_certificate'
-  | 'method_mismatch';
+const MESSAGES = {
+  invalid_key: 'The API key is not valid',
+  invalid_token: 'The token is not valid',
+  token_expired: 'The token has expired',
+  invalid_certificate: 'The client certificate is not valid',
+  method_mismatch: 'The authentication method of the request does not match its credential',
+};
+export type RefusalReason = keyof typeof MESSAGES;
 
 const INVALID: Record<AuthMethod, RefusalReason> = {
   'api-key': 'invalid_key',
@@ -16,51 +19,62 @@ const INVALID: Record<AuthMethod, RefusalReason> = {
   hybrid: 'invalid_token',
 };
 
-const MESSAGES: Record<RefusalReason, string> = {
-  invalid_key: 'The API key is not valid',
-  invalid_token: 'The token is not valid',
-  token_expired: 'The token has expired',
-  invalid_certificate: 'The client certificate is not valid',
-  method_mismatch: 'The authentication method of the request does not match its credential',
-};
-
 /**
  * Returns the error for an invalid credential: 401 `RDCP_AUTH_FAILED`. It contains only the reason's name, so that it does
  * not help guessing.
  */
 export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[method], cause?: unknown): RdcpError {
-  const schemes = method === 'bearer' || method === 'hybrid' ? bearerChallenge : challenge([method]);
-  const options = { method, details: { reason }, headers: { 'WWW-Authenticate': schemes }, cause };
-  return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], options);
+  // RFC 6750, section 3.1.
+  const isToken = method === 'bearer' || method === 'hybrid';
+  const headers = isToken ? { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token"` } : challenge([method]);
+  return new RdcpError('RDCP_AUTH_FAILED', MESSAGES[reason], { method, details: { reason }, headers, cause });
 }
 
-/** RFC 6750, section 3.1. */
-const bearerChallenge = 'Bearer realm="rdcp", error="invalid_token"';
+const BEARER_CHALLENGE = 'Bearer realm="rdcp"';
+const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
 /**
- * Returns the `WWW-Authenticate` value (RFC 9110, section 11.6.1) with the available methods. Client certificates have no
- * challenge. Without other methods it returns the API key's, because 401 requires the header.
+ * Returns the `WWW-Authenticate` header (RFC 9110, section 11.6.1) with the available methods. Client certificates have no
+ * challenge. Without other methods it has the API key's, because 401 requires the header.
  */
-function challenge(methods: readonly AuthMethod[]): string {
-  const challenges = [
-    ...(methods.includes('bearer') || methods.includes('hybrid') ? ['Bearer realm="rdcp"'] : []),
-    ...(methods.includes('api-key') ? [API_KEY_CHALLENGE] : []),
-  ];
-  return challenges.length === 0 ? API_KEY_CHALLENGE : challenges.join(', ');
+function challenge(methods: readonly AuthMethod[]) {
+  const takesTokens = methods.includes('bearer') || methods.includes('hybrid');
+  const takesKeys = methods.includes('api-key') || !takesTokens;
+  const challenges = [...(takesTokens ? [BEARER_CHALLENGE] : []), ...(takesKeys ? [API_KEY_CHALLENGE] : [])];
+  return { 'WWW-Authenticate': challenges.join(', ') };
 }
-
-const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
 /** Returns the error for a one-time code that is wrong, used or too old: 401 `RDCP_AUTH_FAILED`. The message does not say which. */
 export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
   return new RdcpError('RDCP_AUTH_FAILED', 'The code is not valid: a code works once, and for 60 seconds', {
     details: { reason: 'invalid_code' },
-    headers: { 'WWW-Authenticate': challenge(methods) },
+    headers: challenge(methods),
   });
 }
 
 /** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
-  const headers = { 'WWW-Authenticate': challenge(methods) };
-  return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers });
+  return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers: challenge(methods) });
+}
+
+/** Returns the error for a credential with none of the scopes that an operation needs. */
+export function missingScope({ method, scopes }: Principal, needed: readonly Scope[], operation: string): RdcpError {
+  return new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${needed.join(' or ')}`, {
+    method,
+    details: { reason: 'insufficient_scopes', requiredScopes: needed, providedScopes: scopes },
+    ...(method === 'bearer' && {
+      // RFC 6750, section 3.1.
+      headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${needed.join(' ')}"` },
+    }),
+  });
+}
+
+/** Returns the error for what `security.authenticate` returned. The operator reads it; the client gets a refusal. */
+export function wrongResult(field: string, problem: string): RdcpError {
+  return new RdcpError('RDCP_SERVER_ERROR', `security.authenticate: ${field} ${problem}`);
+}
+
+/** Returns the error for a key, or a file of keys, that cannot be used. The message shows neither a secret nor a path. */
+export function invalidSetting(field: string, message: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field }, cause });
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError } from '../wire/errors.ts';
 import { codeOf } from '../wire/thrown.ts';
 import { timers } from '../wire/time/timers.ts';
+import { invalidSetting } from './refusal.ts';
 
 /** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
 const POLL_MS = 500;
@@ -81,10 +82,6 @@ function readNow(path: string, name: string): string {
   }
 }
 
-function unreadable(name: string, cause: unknown): RdcpError {
-  const code = codeOf(cause) ?? 'unknown error';
-  return new RdcpError('RDCP_CONFIG_INVALID', `${name}: the file cannot be read (${code})`, {
-    details: { field: '' },
-    cause,
-  });
+function unreadable(name: string, cause: unknown) {
+  return invalidSetting('', `${name}: the file cannot be read (${codeOf(cause) ?? 'unknown error'})`, cause);
 }

@@ -17,11 +17,6 @@ const BYTES_PER_DAY = 16 * 1024 * 1024;
 const SEALED_BYTES = 800;
 const MINUTES_AN_HOUR = 60;
 
-interface Tally {
-  readonly draft: AuditDraft;
-  readonly count: number;
-}
-
 /** Counts refused requests and handshakes by sender and reason, until each count is written as one entry. */
 export class RefusalTallies {
   readonly #known: Group;
@@ -46,7 +41,7 @@ export class RefusalTallies {
 
   add(draft: AuditDraft, path?: string): void {
     const group = isStranger(draft) ? this.#strangers : this.#known;
-    group.add(senderOf(draft, path), { draft, count: draft.count ?? 1 });
+    group.add(senderOf(draft, path), draft);
   }
 
   /** Removes and returns all counts; called once a minute. */
@@ -76,13 +71,13 @@ class Group {
   /** Entries that one sender may have before the minute ends. */
   readonly #each: number;
   readonly #bytesPerHour: number;
-  readonly #tallies: LRUCache<string, Tally>;
+  readonly #tallies: LRUCache<string, AuditDraft>;
   /** How many entries each sender has had in this minute. */
   readonly #written = new Map<string, number>();
   /** Bytes written in this hour. */
   #spent = 0;
   /** Everything beyond these bounds, as one entry a minute. */
-  #beyond: Tally | undefined;
+  #beyond: AuditDraft | undefined;
   /** Whether a query has written that entry in this minute. */
   #beyondWritten = false;
 
@@ -90,7 +85,7 @@ class Group {
     this.#most = most;
     this.#each = each;
     this.#bytesPerHour = bytesPerHour;
-    this.#tallies = new LRUCache<string, Tally>({
+    this.#tallies = new LRUCache<string, AuditDraft>({
       max: most,
       dispose: (tally, _, reason) => {
         if (reason === 'evict') this.#addBeyond(tally);
@@ -102,9 +97,9 @@ class Group {
     return this.#spent >= this.#bytesPerHour;
   }
 
-  add(sender: string, tally: Tally): void {
-    if (this.#isSpent) this.#addBeyond(tally);
-    else this.#tallies.set(sender, joined(this.#tallies.get(sender), tally));
+  add(sender: string, draft: AuditDraft): void {
+    if (this.#isSpent) this.#addBeyond(draft);
+    else this.#tallies.set(sender, joined(this.#tallies.get(sender), draft));
   }
 
   /** Counts an entry of the sender; returns false when the sender, or the number of senders, is over its limit. */
@@ -123,8 +118,8 @@ class Group {
         this.#addBeyond(tally);
         continue;
       }
-      taken.push(asDraft(tally));
-      this.#spend(asDraft(tally));
+      taken.push(tally);
+      this.#spend(tally);
     }
     this.#tallies.clear();
     this.#written.clear();
@@ -135,9 +130,9 @@ class Group {
   takeUnwritten(): AuditDraft[] {
     const taken: AuditDraft[] = [];
     for (const [sender, tally] of [...this.#tallies].reverse()) {
-      if (!this.spendOn(sender, asDraft(tally))) continue;
+      if (!this.spendOn(sender, tally)) continue;
       this.#tallies.delete(sender);
-      taken.push(asDraft(tally));
+      taken.push(tally);
     }
     if (!this.#isSpent || this.#beyondWritten || this.#beyond === undefined) return taken;
     this.#beyondWritten = true;
@@ -152,14 +147,14 @@ class Group {
     this.#spent += SEALED_BYTES + JSON.stringify(draft).length;
   }
 
-  #addBeyond(tally: Tally): void {
+  #addBeyond(tally: AuditDraft): void {
     this.#beyond = joined(this.#beyond, tally);
   }
 
   #takeBeyond(): readonly AuditDraft[] {
     const beyond = this.#beyond;
     this.#beyond = undefined;
-    return beyond === undefined ? [] : [asDraft(beyond)];
+    return beyond === undefined ? [] : [beyond];
   }
 }
 
@@ -174,19 +169,17 @@ function senderOf(draft: AuditDraft, path: string | undefined): string {
   return JSON.stringify([source?.address, reason, identity.userId, identity.clientId, tenant?.id, action, error, path]);
 }
 
-/** Adds two tallies, with the details that they share. */
-function joined(tally: Tally | undefined, { draft, count }: Tally): Tally {
-  if (tally === undefined) return { draft, count };
-  const { requestId: _, count: __, identity, source = {}, tenant, reason, error, ...rest } = tally.draft;
+/** Adds two counts, with the details that they share. */
+function joined(before: AuditDraft | undefined, draft: AuditDraft): AuditDraft {
+  if (before === undefined) return draft;
+  const { requestId: _, count = 1, identity, source = {}, tenant, reason, error, ...rest } = before;
   const place = source.address === draft.source?.address ? shared(source, draft.source) : {};
   return {
-    draft: {
-      ...rest,
-      identity: shared(identity, draft.identity),
-      ...(Object.keys(place).length > 0 && { source: place }),
-      ...shared({ tenant, reason, error }, draft),
-    },
-    count: tally.count + count,
+    ...rest,
+    identity: shared(identity, draft.identity),
+    ...(Object.keys(place).length > 0 && { source: place }),
+    ...shared({ tenant, reason, error }, draft),
+    count: count + (draft.count ?? 1),
   };
 }
 
@@ -198,8 +191,4 @@ function shared<T extends object>(one: T, other: object = {}): { [Name in keyof 
     ),
   );
   return members;
-}
-
-function asDraft({ draft, count }: Tally): AuditDraft {
-  return count === 1 ? draft : { ...draft, count };
 }

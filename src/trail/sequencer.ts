@@ -36,22 +36,15 @@ export interface DeferredEntry {
   readonly kept?: (() => void) | undefined;
 }
 
-/** A new entry at the end of the chain, and how the chain continues after the store's answer. */
-interface Link {
-  readonly entry: AuditEntry;
-  /** The chain advances if the store has committed the entry. */
-  advance(result: CommitResult): void;
-  /** The store may have written it, or not. */
-  doubt(draft?: AuditDraft): void;
-}
-
-interface Doubt {
-  readonly entry: AuditEntry;
+/** An entry for the end of the chain. */
+interface Addition {
   readonly unsealed: UnsealedEntry;
   /** What it was made from; `undefined` for an entry that is deferred. */
-  readonly draft: AuditDraft | undefined;
+  readonly draft?: AuditDraft;
+  /** The end of the chain before it. */
   readonly from: ChainHead;
-  readonly kept: () => void;
+  /** Called with the sealed entry once it is stored. */
+  readonly kept: (entry: AuditEntry) => void;
 }
 
 /** Appends entries to this process's chain one at a time, since each needs the hash of the one before it. */
@@ -65,7 +58,7 @@ export class Sequencer {
   #stopRetrying: (() => void) | undefined;
   #catchingUp: Promise<void> | undefined;
   /** An entry whose write was rejected. The store may hold it all the same, when only its answer was lost. */
-  #inDoubt: Doubt | undefined;
+  #inDoubt: (Addition & { readonly entry: AuditEntry }) | undefined;
 
   constructor(options: SequencerOptions) {
     this.#options = options;
@@ -85,14 +78,14 @@ export class Sequencer {
   async append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
     const release = await this.#takeTurn();
     try {
-      const link = await this.#next(draft);
-      const result = await commit(link.entry).catch((error: unknown) => {
-        link.doubt(draft);
-        this.#notWritten(error);
-        throw error;
-      });
+      const { from, unsealed } = await this.#begin(draft);
+      const result = await this.#add({ draft, unsealed, from, kept: this.#options.emit }, (entry) =>
+        commit(entry).catch((error: unknown) => {
+          this.#notWritten(error);
+          throw error;
+        }),
+      );
       this.#written();
-      link.advance(result);
       return result;
     } finally {
       release();
@@ -100,10 +93,11 @@ export class Sequencer {
   }
 
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first */
-  async #next(draft: AuditDraft): Promise<Link> {
+  async #begin(draft: AuditDraft): Promise<{ readonly from: ChainHead; readonly unsealed: UnsealedEntry }> {
+    const unsealed = this.#unsealed(draft);
     try {
       const known = this.#inDoubt === undefined && this.#deferred.length === 0 ? this.#head : undefined;
-      return this.#link(this.#unsealed(draft), known ?? (await this.#prepare()), this.#options.emit);
+      return { from: known ?? (await this.#prepare()), unsealed };
     } catch (cause) {
       this.#notWritten(cause);
       throw unavailable('The audit trail is unavailable, so nothing was changed', cause);
@@ -154,27 +148,27 @@ export class Sequencer {
     return turn;
   }
 
-  /**
-   * @param kept called with the sealed entry once it is stored
-   * @param now milliseconds since the epoch. @default the entry's timestamp
-   */
-  #link(unsealed: UnsealedEntry, from: ChainHead, kept: (entry: AuditEntry) => void, now?: number): Link {
+  /** Writes an entry at the end of the chain, which advances with the store's answer. */
+  async #add(
+    addition: Addition,
+    commit: (entry: AuditEntry) => Promise<CommitResult>,
+    now?: number,
+  ): Promise<CommitResult> {
+    const { unsealed, from } = addition;
     const { compliance, ...rest } = seal(unsealed, from, now);
     const signature = this.#options.sign?.(compliance.hash);
     const entry: AuditEntry = { ...rest, compliance: { ...compliance, ...(signature && { signature }) } };
-    const keep = () => {
-      this.#head = headOf(entry, from);
-      kept(entry);
-    };
-    return {
-      entry,
-      advance: ({ outcome }) => {
-        if (outcome === 'committed') keep();
-      },
-      doubt: (draft) => {
-        this.#inDoubt = { entry, unsealed, draft, from, kept: keep };
-      },
-    };
+    const result = await commit(entry).catch((error: unknown) => {
+      this.#inDoubt = { ...addition, entry };
+      throw error;
+    });
+    if (result.outcome === 'committed') this.#keep(addition, entry);
+    return result;
+  }
+
+  #keep({ from, kept }: Pick<Addition, 'from' | 'kept'>, entry: AuditEntry): void {
+    this.#head = headOf(entry, from);
+    kept(entry);
   }
 
   /** Writes what must come first, and returns the end of the chain. */
@@ -197,18 +191,16 @@ export class Sequencer {
 
   async #writeDeferred(next: DeferredEntry): Promise<void> {
     const kept = (entry: AuditEntry) => this.#stored(next, entry);
-    const link = this.#link(next.entry, await this.#standing(), kept, this.#options.clock.now());
-    try {
-      const result = await this.#commit(link.entry, next.replay);
-      link.advance(result);
-      if (result.outcome === 'committed') return;
-      this.#drop(next);
-      if (isClaim(next.replay)) return;
-      this.#options.report(lost(`an audit entry that was deferred could not be written: ${result.outcome}`));
-    } catch (error) {
-      link.doubt();
-      throw error;
-    }
+    const addition = { unsealed: next.entry, from: await this.#standing(), kept };
+    const { outcome } = await this.#add(
+      addition,
+      (entry) => this.#commit(entry, next.replay),
+      this.#options.clock.now(),
+    );
+    if (outcome === 'committed') return;
+    this.#drop(next);
+    if (isClaim(next.replay)) return;
+    this.#options.report(lost(`an audit entry that was deferred could not be written: ${outcome}`));
   }
 
   #stored(deferred: DeferredEntry, entry: AuditEntry): void {
@@ -237,12 +229,9 @@ export class Sequencer {
     const found = await this.#holds(entry, from);
     this.#inDoubt = undefined;
     if (!found) return;
+    // An entry that was deferred meanwhile has been emitted.
     const deferred = this.#deferred.find((each) => each.entry.id === entry.id);
-    if (deferred === undefined) kept();
-    else {
-      this.#head = headOf(entry, from);
-      this.#stored(deferred, entry);
-    }
+    this.#keep({ from, kept: deferred === undefined ? kept : () => this.#stored(deferred, entry) }, entry);
   }
 
   /** Searches back from the newest entry to where the chain ended: an entry in doubt can only come after that. */

@@ -2,25 +2,7 @@ import type { AuditPage, AuditQuery, CommitResult, ReplayRecord } from '../store
 import type { AuditEntry } from '../wire/audit-messages.ts';
 
 /** The content of an audit entry before the trail seals it with id, time, sequence and hash. */
-export type AuditDraft = Pick<AuditEntry, 'action' | 'categories' | 'changes' | 'outcome' | 'identity'> &
-  Partial<
-    Pick<
-      AuditEntry,
-      | 'tenant'
-      | 'requestId'
-      | 'reason'
-      | 'otelrdcp_budget'
-      | 'otelrdcp_level'
-      | 'otelrdcp_only'
-      | 'otelrdcp_activation'
-      | 'otelrdcp_tail'
-      | 'otelrdcp_approval'
-      | 'source'
-      | 'error'
-      | 'count'
-      | 'dropped'
-    >
-  >;
+export type AuditDraft = Omit<AuditEntry, 'id' | 'timestamp' | 'compliance'>;
 
 /** A recorded entry. One that was recorded while the store was unreachable has no place in the chain yet. */
 export type RecordedEntry = Omit<AuditEntry, 'compliance'> & { readonly compliance: Partial<AuditEntry['compliance']> };

@@ -84,8 +84,6 @@ interface Dropped {
   remains: boolean;
 }
 
-type Located = ChainFault & { readonly position: number };
-
 /**
  * Checks a whole trail, newest entry first, as stores and servers return it: the hash of each entry, the sequence and
  * links of each process's chain, and that each chain begins at an existing entry or right after one that retention
@@ -109,27 +107,28 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   const dropped = new Map<string, Dropped>();
   let position = 0;
   let faults = 0;
-  let first: Located | undefined;
+  let first: (ChainFault & { readonly position: number }) | undefined;
   /** The latest retention date of everything that was dropped; `undefined` before a prune entry was seen. */
   let prunedUntil: Timestamp | undefined;
 
-  function fault(found: Located): void {
+  /** @param at the entry, and its position */
+  function fault(at: Pick<Walked, 'oldest' | 'position'>, problem: ChainFault['problem'], message: string): void {
     faults += 1;
     // The walk goes back in time: a later position is an older entry.
-    if (first === undefined || found.position >= first.position) first = found;
+    if (first !== undefined && at.position < first.position) return;
+    first = { entry: at.oldest, position: at.position, problem, message };
   }
 
   /** Compares an entry with what the next newer one of its chain expects. */
   function compare(newer: Walked, { compliance: { sequence, hash } }: AuditEntry): void {
-    const { oldest: entry, position: at } = newer;
     if (newer.sequence !== undefined && sequence !== newer.sequence) {
       const message =
         newer.sequence === 0
           ? 'it is the first of its chain, but other entries come before it'
           : `entry ${newer.sequence} of its chain should stand before it`;
-      fault({ entry, position: at, problem: 'sequence', message });
+      fault(newer, 'sequence', message);
     } else if (newer.hash !== undefined && hash !== newer.hash) {
-      fault({ entry, position: at, problem: 'link', message: 'it does not link to the entry before it' });
+      fault(newer, 'link', 'it does not link to the entry before it');
     }
   }
 
@@ -146,7 +145,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
         : found === 'unknown'
           ? 'it is signed with an unknown key'
           : 'its signature is wrong';
-    fault({ entry, position, problem: 'signature', message });
+    fault({ oldest: entry, position }, 'signature', message);
     return true;
   }
 
@@ -155,18 +154,17 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (exported === undefined) return;
     deferred.delete(entry.id);
     if (saysWhatWasExported(entry, exported)) return;
-    fault({ entry, position, problem: 'record', message: 'it differs from its exported log record' });
+    fault({ oldest: entry, position }, 'record', 'it differs from its exported log record');
   }
 
   function seePrune(entry: AuditEntry): void {
     const { until = '', chains: ends = [] } = entry.dropped ?? {};
-    if (ends.length === 0) {
-      fault({ entry, position, problem: 'prune', message: 'it does not say what was dropped' });
-      return;
-    }
-    if (until > entry.timestamp) {
-      const message = `it drops entries that were retained until ${until}, a later time`;
-      fault({ entry, position, problem: 'prune', message });
+    const problem =
+      ends.length === 0
+        ? 'it does not say what was dropped'
+        : until > entry.timestamp && `it drops entries that were retained until ${until}, a later time`;
+    if (problem) {
+      fault({ oldest: entry, position }, 'prune', problem);
       return;
     }
     if (prunedUntil === undefined || until > prunedUntil) prunedUntil = until;
@@ -206,12 +204,11 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     const checkpoint = expected.get(placeOf(entry.compliance));
     expected.delete(placeOf(entry.compliance));
     if (!intact) {
-      fault({ entry, position, problem: 'hash', message: 'its content does not match its hash' });
+      fault({ oldest: entry, position }, 'hash', 'its content does not match its hash');
     } else {
       if (newer !== undefined) compare(newer, entry);
       if (checkpoint !== undefined && checkpoint.hash !== hash) {
-        const message = 'it does not match its checkpoint';
-        fault({ entry, position, problem: 'checkpoint', message });
+        fault({ oldest: entry, position }, 'checkpoint', 'it does not match its checkpoint');
       }
       compareRecord(entry);
       if (entry.action === 'prune') seePrune(entry);
@@ -261,10 +258,10 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   function checkBeginnings(): void {
     for (const chain of chains.values()) {
       const message = wrongStart(chain);
-      if (message !== undefined) fault({ entry: chain.oldest, position: chain.position, problem: 'start', message });
+      if (message !== undefined) fault(chain, 'start', message);
     }
-    for (const { oldest: entry, position: at } of [...awaited.values()].flat()) {
-      fault({ entry, position: at, problem: 'link', message: 'the entry that its chain begins at is missing' });
+    for (const chain of [...awaited.values()].flat()) {
+      fault(chain, 'link', 'the entry that its chain begins at is missing');
     }
   }
 
@@ -284,7 +281,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     finish() {
       checkBeginnings();
       const heads = [...chains.values()].map(({ head }) => head);
-      const { position: _, ...found } = first ?? { position: 0 };
+      const { position: _, ...found } = first ?? {};
       return {
         entries: position,
         heads,

@@ -3,17 +3,15 @@ import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { createAuditTrail } from '../../src/trail/trail.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-import { chainOf, DRAFT, NOW, verify } from './entries.ts';
+import { DRAFT, NOW, openTrail, verify } from './entries.ts';
 
 function startTrail(store: StateStore, instanceId: string) {
-  let ids = 0;
   const lost = { request: false, answer: false };
-  const trail = createAuditTrail({
+  const trail = openTrail({
     store: {
       ...store,
       async commit(commit) {
@@ -23,12 +21,8 @@ function startTrail(store: StateStore, instanceId: string) {
         return result;
       },
     },
-    telemetry: { logger: { emit: () => undefined } },
-    clock: { now: () => NOW },
-    schedule: virtualTime().schedule,
-    chain: chainOf(instanceId),
-    randomUUID: () => `${instanceId}-${++ids}`,
-    report: (error) => assert.fail(String(error)),
+    instanceId,
+    time: virtualTime(NOW),
   });
   const writeWithout = (what: 'request' | 'answer') => {
     lost[what] = true;

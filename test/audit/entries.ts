@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import type { ChainHead } from '../../src/trail/chain.ts';
-import { hashOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
+import type { LogRecord } from '../../src/otel/telemetry.ts';
+import { type ChainHead, hashOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
+import { type AuditTrailOptions, createAuditTrail } from '../../src/trail/trail.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { type ChainFault, createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 export const NOW = Date.UTC(2026, 0, 1);
 
@@ -28,6 +30,27 @@ export const DRAFT: AuditDraft = {
 };
 
 export const chainOf = (instanceId: string) => ({ securityLevel: 'standard' as const, instanceId, retentionDays: 90 });
+
+interface TrailSetup extends Pick<AuditTrailOptions, 'store' | 'failed'> {
+  readonly report?: AuditTrailOptions['report'];
+  readonly instanceId?: string;
+  readonly time?: ReturnType<typeof virtualTime>;
+  readonly emit?: (record: LogRecord) => void;
+}
+
+/** A trail of a process. What it reports fails the test. */
+export function openTrail({ instanceId = 'i-1', time = virtualTime(), emit = () => {}, ...options }: TrailSetup) {
+  let ids = 0;
+  return createAuditTrail({
+    telemetry: { logger: { emit } },
+    clock: time.clock,
+    schedule: time.schedule,
+    chain: chainOf(instanceId),
+    randomUUID: () => `${instanceId}-${++ids}`,
+    report: (error) => assert.fail(String(error)),
+    ...options,
+  });
+}
 
 /** A chain of one process that begins at a hash; `differing` tells what an entry has other than {@link DRAFT}. */
 export function chain(

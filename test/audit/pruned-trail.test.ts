@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { type ChainHead, hasEnded, hashOf, headOf, NO_PREVIOUS_HASH, seal, unsealed } from '../../src/trail/chain.ts';
-import { createAuditTrail } from '../../src/trail/trail.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-import { chain, chainOf, DRAFT } from './entries.ts';
+import { chain, chainOf, DRAFT, openTrail } from './entries.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -19,28 +18,20 @@ async function prunedTrail() {
   const store = createMemoryStore();
   const time = virtualTime();
   const checkpoints: Checkpoint[] = [];
-  let ids = 0;
   const start = (instanceId: string) =>
-    createAuditTrail({
+    openTrail({
       store,
-      telemetry: {
-        logger: {
-          emit: ({ eventName, attributes }) => {
-            if (eventName !== 'rdcp.audit.checkpoint') return;
-            checkpoints.push({
-              instanceId,
-              sequence: Number(attributes['rdcp.audit.sequence']),
-              hash: String(attributes['rdcp.audit.hash']),
-              retainUntil: String(attributes['rdcp.audit.retain_until']),
-            });
-          },
-        },
+      time,
+      instanceId,
+      emit: ({ eventName, attributes }) => {
+        if (eventName !== 'rdcp.audit.checkpoint') return;
+        checkpoints.push({
+          instanceId,
+          sequence: Number(attributes['rdcp.audit.sequence']),
+          hash: String(attributes['rdcp.audit.hash']),
+          retainUntil: String(attributes['rdcp.audit.retain_until']),
+        });
       },
-      clock: time.clock,
-      schedule: time.schedule,
-      chain: chainOf(instanceId),
-      randomUUID: () => `entry-${++ids}`,
-      report: (error) => assert.fail(String(error)),
     });
   const early = start('early');
   const quiet = start('quiet');

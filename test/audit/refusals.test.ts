@@ -7,13 +7,12 @@ import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { RefusalTallies } from '../../src/trail/refusals.ts';
-import { createAuditTrail } from '../../src/trail/trail.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { inFull } from '../support/tiers.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-import { chainOf } from './entries.ts';
+import { openTrail } from './entries.ts';
 
 const MINUTE = 60_000;
 const MIB = 2 ** 20;
@@ -107,7 +106,7 @@ test('the refusals of a minute are written in the background, and the event loop
   let written = 0;
   let most = 0;
   let inThisTurn = 0;
-  const trail = createAuditTrail({
+  const trail = openTrail({
     store: {
       ...store,
       commit(commit) {
@@ -121,12 +120,7 @@ test('the refusals of a minute are written in the background, and the event loop
         return store.commit(commit);
       },
     },
-    telemetry: { logger: { emit: () => {} } },
-    clock: time.clock,
-    schedule: time.schedule,
-    chain: chainOf('i-1'),
-    randomUUID: () => crypto.randomUUID(),
-    report: (error) => assert.fail(String(error)),
+    time,
   });
   for (let index = 0; index < 500; index += 1) trail.refused(stranger(index));
   await time.pass(MINUTE);
@@ -148,14 +142,9 @@ inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that ca
     rmSync(folder, { recursive: true });
   });
   const time = virtualTime();
-  const trail = createAuditTrail({
+  const trail = openTrail({
     store,
-    telemetry: { logger: { emit: () => {} } },
-    clock: time.clock,
-    schedule: time.schedule,
-    chain: chainOf('i-1'),
-    randomUUID: () => crypto.randomUUID(),
-    report: (error) => assert.fail(String(error)),
+    time,
   });
   for (let minute = 0, index = 0; minute < MINUTES; minute += 1) {
     for (let more = 0; more < 200; more += 1, index += 1) {

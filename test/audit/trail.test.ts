@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LogRecord } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import { createAuditTrail } from '../../src/trail/trail.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { breakableStore } from '../control/breakable-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-import { chainOf, DRAFT, verify } from './entries.ts';
+import { DRAFT, openTrail, verify } from './entries.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -25,14 +24,11 @@ function startTrail({ shared = breakableStore(), instanceId = 'i-1', emit, time 
   const records: LogRecord[] = [];
   const reports: unknown[] = [];
   const failures = { count: 0 };
-  let ids = 0;
-  const trail = createAuditTrail({
+  const trail = openTrail({
     store: shared.store,
-    telemetry: { logger: { emit: emit ?? ((record) => void records.push(record)) } },
-    clock: time.clock,
-    schedule: time.schedule,
-    chain: chainOf(instanceId),
-    randomUUID: () => `${instanceId}-${++ids}`,
+    instanceId,
+    time,
+    emit: emit ?? ((record) => void records.push(record)),
     failed: () => {
       failures.count += 1;
     },

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
-import { combine } from '../../src/access/hybrid.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
 import { parseKeysFile } from '../../src/access/keys-file.ts';
 import { createCertificateVerifier } from '../../src/access/mtls.ts';
-import type { Principal } from '../../src/access/principal.ts';
 import type { JwtIssuerOptions } from '../../src/options/options.ts';
 import { DURING, manyNames } from './certificates.ts';
 import { failsWith, makeKey } from './records.ts';
@@ -66,25 +64,4 @@ test('a token has the allow of its claim, within that of its issuer; a malformed
     await assert.rejects(limitsOf({ otelrdcp_allow: malformed }), refused, JSON.stringify(malformed));
   }
   await assert.rejects(limitsOf({ otelrdcp_allow: { categories: ['HTTP'] } }, { allow: DB }), refused);
-});
-
-test('certificate and token have what both allow', () => {
-  const half = (limits: Partial<Principal>): Principal => ({
-    method: 'bearer',
-    userId: 'ann',
-    scopes: ['admin'],
-    ...limits,
-  });
-  const pair = (token: Partial<Principal>, identity: Partial<Principal>) => combine(half(token), half(identity));
-  assert.deepEqual(pair({ allow: DB }, { allow: { categories: ['DB_POOL', 'HTTP'] } }).allow, {
-    categories: ['DB_POOL'],
-    maxDuration: '15m',
-  });
-  assert.deepEqual(pair({ allow: DB }, {}).allow, DB);
-  assert.deepEqual(pair({}, { allow: DB }).allow, DB);
-  assert.equal(pair({ allow: DB, approval: true }, { allow: DB }).approval, false);
-  assert.throws(
-    () => pair({ allow: DB }, { allow: { categories: ['HTTP'] } }),
-    failsWith('RDCP_AUTH_FAILED', 'invalid_token'),
-  );
 });

@@ -51,7 +51,12 @@ test('each request is verified by its own key as it is now, whatever was sent be
   const ann = makeKey({ id: 'ann', clientId: 'ann' });
   const bob = makeKey({ id: 'bob', clientId: 'bob' });
   let records = [ann.record, bob.record];
-  const keys: KeySource = { find: (hash) => fixedKeys(records).find(hash), findById: () => undefined, close: () => {} };
+  const keys: KeySource = {
+    get value() {
+      return fixedKeys(records).value;
+    },
+    close: () => {},
+  };
   const verifier = createApiKeyVerifier({ keys, clock: { now: Date.now, monotonic: Date.now } });
   const attempt = (key: string) => verifier.verify(key);
   assert.equal((attempt(ann.key) as Principal).clientId, 'ann');

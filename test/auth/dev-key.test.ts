@@ -98,9 +98,22 @@ test('where no key can be kept, there is none', (t) => {
   assert.equal(findDevKey(cwd, temporary), undefined);
 });
 
+const module = join(import.meta.dirname, '../../src/access/dev-key.ts');
+
+test('where the working directory was deleted there is none', async () => {
+  const script = `
+    import { rmSync } from 'node:fs';
+    import { ensureDevKey, findDevKey } from ${JSON.stringify(module)};
+    process.chdir(process.argv[1]);
+    rmSync(process.argv[1], { recursive: true });
+    console.log(ensureDevKey(), findDevKey());`;
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-dev-'));
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, cwd]);
+  assert.equal(stdout, 'undefined undefined\n');
+});
+
 test('processes that start together agree on one key', async (t) => {
   const cwd = directory(t);
-  const module = join(import.meta.dirname, '../../src/access/dev-key.ts');
   const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1])?.hash);`;
   const run = promisify(execFile);
   const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));

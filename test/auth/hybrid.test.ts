@@ -81,7 +81,7 @@ test('certificate and token: user and tenant are the token’s, scopes those tha
   }
 });
 
-test('the pair may name the tenants that both halves may', () => {
+test('the pair has the tenants and the limits that both halves have', () => {
   const half = (limits: Partial<Principal>): Principal => ({
     method: 'bearer',
     userId: 'ann',
@@ -101,6 +101,15 @@ test('the pair may name the tenants that both halves may', () => {
   assert.throws(() => pair({ tenantId: 'acme' }, { tenants: ['bravo'] }), refused);
   const { tenantId, tenants } = pair({ tenantId: 'bravo' }, { tenants: ['b*'] });
   assert.deepEqual([tenantId, tenants], ['bravo', undefined]);
+
+  const allow = { categories: ['DB_*'], maxDuration: '15m' };
+  assert.deepEqual(pair({ allow }, { allow: { categories: ['DB_POOL', 'HTTP'] } }).allow, {
+    categories: ['DB_POOL'],
+    maxDuration: '15m',
+  });
+  assert.deepEqual([pair({ allow }, {}).allow, pair({}, { allow }).allow], [allow, allow]);
+  assert.equal(pair({ allow, approval: true }, { allow }).approval, false);
+  assert.throws(() => pair({ allow }, { allow: { categories: ['HTTP'] } }), refused);
 });
 
 test('a valid certificate without an identity restricts no token, and grants nothing alone', async () => {

@@ -37,7 +37,6 @@ async function setUp(
     clock,
     condition: watch('introspection'),
   });
-  t.after(() => verifier.close?.());
   return { server, clock, lines, verifier, verify: async (token: string) => verifier.verify(token) };
 }
 
@@ -58,30 +57,21 @@ test('an active token is who the issuer says, with our scopes alone', async (t) 
   assert.deepEqual((await listing.verify('opaque-2')).scopes, ['admin']);
 });
 
-test('scopes and tenant are read from the fields that are configured, and a client may act for itself', async (t) => {
+test('scopes, tenants and limits are read from the fields that are configured, and a client may act for itself', async (t) => {
   const answer = { active: true, client_id: 'batch', permissions: ['admin'], org: 'acme' };
   const { verify } = await setUp(t, () => answer, { scopeClaim: 'permissions', tenantClaim: 'org' });
   const { userId, scopes, tenantId, expiresAt } = await verify('opaque');
   assert.deepEqual([userId, scopes, tenantId, expiresAt], ['batch', ['admin'], 'acme', undefined]);
-});
 
-test('the tenants that a token may name are read from the configured field', async (t) => {
-  const answer = active({ tenant_id: undefined, otelrdcp_tenants: ['acme'], teams: ['b*'] });
-  const ours = await setUp(t, () => answer);
-  assert.deepEqual((await ours.verify('opaque')).tenants, ['acme']);
-  const other = await setUp(t, () => answer, { tenantsClaim: 'teams' });
-  assert.deepEqual((await other.verify('opaque')).tenants, ['b*']);
-});
-
-test('what a token may do is read from the configured field, and is within what its issuer may allow', async (t) => {
-  const answer = active({ otelrdcp_allow: { categories: ['DB_*'] }, may: { categories: ['*'] } });
-  const ours = await setUp(t, () => answer);
-  assert.deepEqual((await ours.verify('opaque')).allow, { categories: ['DB_*'] });
-  const other = await setUp(t, () => answer, { allowClaim: 'may', allow: { categories: ['HTTP'] }, approval: true });
-  const { allow, approval } = await other.verify('opaque');
-  assert.deepEqual([allow, approval], [{ categories: ['HTTP'] }, false]);
+  const named = { otelrdcp_tenants: ['acme'], teams: ['b*'], otelrdcp_allow: { categories: ['DB_*'] } };
+  const listed = active({ ...named, tenant_id: undefined, may: { categories: ['*'] } });
+  const ours = await (await setUp(t, () => listed)).verify('opaque');
+  assert.deepEqual([ours.tenants, ours.allow], [['acme'], { categories: ['DB_*'] }]);
+  const claims = { tenantsClaim: 'teams', allowClaim: 'may', allow: { categories: ['HTTP'] }, approval: true };
+  const others = await (await setUp(t, () => listed, claims)).verify('opaque');
+  assert.deepEqual([others.tenants, others.allow, others.approval], [['b*'], { categories: ['HTTP'] }, false]);
   const malformed = await setUp(t, () => active({ otelrdcp_allow: 'DB_*' }));
-  await assert.rejects(malformed.verify('opaque'), failsWith('RDCP_AUTH_FAILED', 'invalid_token'));
+  await assert.rejects(malformed.verify('opaque'), invalid);
 });
 
 test('the request is that of RFC 7662, with both halves of the credentials encoded', async (t) => {
@@ -102,23 +92,16 @@ test('without a secret the client id goes in the body', async (t) => {
   assert.equal(server.asked[0]?.headers.authorization, undefined);
 });
 
+/** What claims may be is tested with JWTs, which are read by the same function. */
 const refused: [string, object, Partial<IntrospectionOptions>?][] = [
   ['that is not active', { active: false }],
   ['that is not active, whatever else is said', active({ active: false })],
   ['without a subject', active({ sub: undefined, client_id: undefined })],
-  ['with a subject that is no text', active({ sub: 7 })],
-  ['with a subject that would break a log line', active({ sub: 'ann\nadmin' })],
-  ['with a subject that has a line separator', active({ sub: 'ann\u2028admin' })],
-  ['with an expiry that is no number', active({ exp: '9999999999' })],
   ['that is not valid yet', active({ nbf: seconds(120) })],
-  ['of the future', active({ iat: seconds(120) })],
   ['with a malformed tenant', active({ tenant_id: 'a/b' })],
-  ['with a tenant that is a list', active({ tenant_id: ['acme'] })],
-  ['with scopes that are no text', active({ scope: { admin: true } })],
   ['of another type', active({ token_type: 'DPoP' })],
   ['that is a refresh token', active({ token_use: 'refresh_token' })],
   ['that is an ID token', active({ nonce: 'n' })],
-  ['bound to a key', active({ cnf: { jkt: 'x' } })],
   ['of another issuer', active({ iss: 'https://evil.example/' }), { issuer: ISSUER }],
   ['without the issuer that is demanded', active(), { issuer: ISSUER }],
   ['for another audience', active({ aud: 'billing' }), { audience: AUDIENCE }],
@@ -370,7 +353,6 @@ test('a valid token that found no place in a flood of its address is accepted wh
     flood(10);
   }
   assert.equal(server.asked.length, 11, 'the issuer is asked about junk one by one, however much there is');
-  verifier.close?.();
   const answering = setInterval(() => {
     for (const answer of answers.splice(0)) answer();
   }, 1);
@@ -410,12 +392,6 @@ test('made-up tokens push out none that was active, however many they are', asyn
   const before = server.asked.length;
   await verify('known');
   assert.equal(server.asked.length, before);
-});
-
-test('a token that is refused says nothing of the issuer', async (t) => {
-  const { lines, verify } = await setUp(t, () => ({ active: false }));
-  await assert.rejects(verify('opaque-1'), { code: 'RDCP_AUTH_FAILED' });
-  assert.deepEqual(lines, []);
 });
 
 test('while the issuer is down a token that was verified goes on until its answer is old', async (t) => {

@@ -7,6 +7,7 @@ import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { JwtIssuerOptions } from '../../src/options/options.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 import { failsWith, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, makePair, SECRET, seconds, secretBytes, sign, stoppedClock } from './tokens.ts';
 
@@ -347,6 +348,17 @@ for (const [what, issuers, message] of misconfigured) {
     );
   });
 }
+
+test('a wrong issuer leaves no timer of those before it', () => {
+  const time = virtualTime();
+  const published: JwtIssuerOptions = { ...base, algorithms: ['RS256'], jwksUri: 'https://id.example/' };
+  const issuers = [published, shared];
+  assert.throws(
+    () => createJwtVerifier({ issuers, clock: time.clock, delay: time.delay }),
+    failsWith('RDCP_CONFIG_INVALID'),
+  );
+  assert.equal(time.pending, 0);
+});
 
 test('tokens of several issuers are each checked by their own rules', async () => {
   const pair = await makePair('ES256');

@@ -41,7 +41,7 @@ test('keys create prints the key alone and keeps its hash in a private file', as
 
   const opened = openKeysFile(file);
   t.after(() => opened.close());
-  assert.equal(opened.find(hashApiKey(key))?.principal.userId, 'ann');
+  assert.equal(opened.value.byHash.get(hashApiKey(key))?.principal.userId, 'ann');
 });
 
 test('keys create makes a key that may do little', async (t) => {

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { Webhook as Receiver } from 'standardwebhooks';
 import { keyOfSecret } from '../../src/trail/notify/signature.ts';
 import { Webhook } from '../../src/trail/notify/webhook.ts';
 import { send } from '../../src/wire/net/request.ts';
 import { unrefTimeout } from '../../src/wire/time/clock.ts';
-import { atMost } from '../support/at-most.ts';
-import { createAuthority } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
-import { until } from '../support/until.ts';
 import { openReceiver } from './receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -39,9 +33,6 @@ function webhookTo(url: string) {
   return { webhook, warnings, dropped, conditions };
 }
 
-/** Longest time for the close: what it says, and room for a busy machine. */
-const BOUND_MS = atMost(3000 + 10_000);
-
 describe('a real receiver', { concurrency: true }, () => {
   for (const [what, answer] of Object.entries<(response: ServerResponse) => void>({
     'answers 500': (response) => void response.writeHead(500).end(),
@@ -55,9 +46,7 @@ describe('a real receiver', { concurrency: true }, () => {
       const { webhook, warnings, dropped } = webhookTo(receiver.url);
       for (const id of ['a', 'b', 'c']) webhook.add(id, '{}', 'change');
       await receiver.arrived(1);
-      const began = performance.now();
       await webhook.close();
-      assert.ok(performance.now() - began < BOUND_MS);
       const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
       assert.ok(ids.length <= 2 && ids.every((id) => id === 'a'), `${ids}`);
       assert.deepEqual(dropped, ['closed', 'closed', 'closed']);
@@ -71,9 +60,7 @@ describe('a real receiver', { concurrency: true }, () => {
     const { webhook, warnings, dropped } = webhookTo(receiver.url);
     webhook.add('a', '{}', 'change');
     await receiver.arrived(1);
-    const began = performance.now();
     await webhook.close();
-    assert.ok(performance.now() - began < BOUND_MS);
     webhook.add('b', '{}', 'change');
     await webhook.close();
     assert.deepEqual([receiver.received.length, dropped, warnings.length], [1, ['closed', 'closed'], 1]);
@@ -96,22 +83,5 @@ describe('a real receiver', { concurrency: true }, () => {
       bodies.map((body) => JSON.parse(body)),
     );
     assert.deepEqual([warnings, dropped], [[], []]);
-  });
-
-  test('a receiver whose certificate is of an unknown authority gets nothing, and the reason is reported', async (t) => {
-    const { cert, key } = createAuthority().issue('localhost', { usage: 'server' });
-    let requests = 0;
-    const server = createTlsServer({ cert, key }, (_request, response) => {
-      requests += 1;
-      response.end();
-    }).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const { webhook, dropped, conditions } = webhookTo(`https://localhost:${(server.address() as AddressInfo).port}/`);
-    webhook.add('a', '{}', 'change');
-    await until('the failure is reported', () => conditions.lines.length > 0, 20_000);
-    await webhook.close();
-    assert.deepEqual([requests, dropped], [0, ['closed']]);
-    assert.match(conditions.lines[0] ?? '', /^notifications to localhost:\d+ fail: it cannot be reached \([A-Z_]+\)$/);
   });
 });

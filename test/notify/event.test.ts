@@ -33,7 +33,7 @@ function told(fields: Partial<RecordedEntry>): readonly [string | undefined, str
   const recorded = entry(fields);
   const event = eventOf(recorded);
   if (event === undefined) return [event];
-  const { text } = JSON.parse(slackBody(event, recorded, SOURCE)) as { text: string };
+  const { text } = JSON.parse(slackBody({ event, entry: recorded }, { source: SOURCE, now: 0 })) as { text: string };
   return [event, text.replace(/^shop on web-1: /, '')];
 }
 
@@ -131,7 +131,9 @@ test('a reason cannot mention a person or a channel', () => {
   }
   assert.equal(reasonOf('of ann@example.com at @ 5'), 'of ann@example.com at @ 5');
   const source = { service: '<!here>', host: '@all' };
-  const { text } = JSON.parse(slackBody('change', entry({ changes }), { ...SOURCE, ...source })) as { text: string };
+  const { text } = JSON.parse(
+    slackBody({ event: 'change', entry: entry({ changes }) }, { source: { ...SOURCE, ...source }, now: 0 }),
+  ) as { text: string };
   assert.equal(text, '&lt;!here&gt; on @\u2060all: HTTP on');
 });
 

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
-import { slackFailure } from '../../src/trail/notify/chat.ts';
+import { slackBody } from '../../src/trail/notify/chat.ts';
 import { type FailureReport, FailureReports } from '../../src/trail/notify/failures.ts';
 import { makeKey } from '../auth/records.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -17,7 +17,8 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const FAILURE = { category: 'ORDERS', lines: 3, workId: 'a', outcome: 'POST /orders 500 after 1.2 s, TypeError' };
 
 test('the first failure of a category is reported at once, and those after it once a minute', async () => {
-  const { clock, delay, pass, ...time } = virtualTime();
+  const time = virtualTime();
+  const { clock, delay, pass } = time;
   const reports: FailureReport[] = [];
   const failures = new FailureReports({ clock, delay }, (report) => void reports.push(report));
   const newest = () => reports.at(-1);
@@ -57,8 +58,10 @@ test('a report has the address of the trace of its newest failure', () => {
 
 test('in a chat a report is one line, with the address of the trace where there is one', () => {
   const source = { service: 'shop', host: 'web-1', pid: 7 };
-  const line = (report: Partial<FailureReport>) =>
-    (JSON.parse(slackFailure({ ...FAILURE, failures: 2, since: 0, ...report }, 0, source)) as { text: string }).text;
+  const line = (changes: Partial<FailureReport>) => {
+    const report = { ...FAILURE, failures: 2, since: 0, ...changes };
+    return JSON.parse(slackBody({ event: 'failure.recorded', report }, { source, now: 0 })).text;
+  };
   assert.equal(line({}), 'shop on web-1: 3 ORDERS lines of 2 failures, last POST /orders 500 after 1.2 s, TypeError');
   const traceUrl = `https://traces.example.com/${TRACE}`;
   assert.ok(

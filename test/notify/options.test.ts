@@ -29,6 +29,9 @@ function problemOf(webhook: object): string | undefined {
     return undefined;
   } catch (error) {
     assert.ok(isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID', String(error));
+    for (const shown of ['/a-secret-path', ':pw@', Buffer.alloc(18, 0xfb).toString('base64')]) {
+      assert.ok(!error.message.includes(shown), error.message);
+    }
     return error.message.replace('configuration: ', '').replace(/^notify\.webhook\.?/, '');
   }
 }
@@ -49,7 +52,7 @@ test('a receiver is an https URL, or http on loopback, without a user', () => {
     assert.equal(of(url), undefined, url);
   }
   for (const url of [
-    'http://hooks.example',
+    'http://hooks.example/a-secret-path',
     'http://127.0.0.1.example.com/',
     'http://localhost.example/',
     'http://0.0.0.0/',
@@ -101,6 +104,8 @@ test('a secret is whsec_ and the base64 of 24 to 64 bytes, one or several', () =
   assert.match(of('') ?? '', /secret/);
   for (const secret of [null, 5, {}]) assert.match(of(secret) ?? '', /secret must be a string or an array$/);
   assert.match(of(undefined) ?? '', /secret is required$/);
+  assert.match(problemOf({ url: URL_OF, secret: good, format: 'teams' }) ?? '', /^format must be one of/);
+  assert.match(problemOf({ url: URL_OF, secret: good, retries: 3 }) ?? '', /^retries is not a known field/);
   assert.equal(problemOf({ url: URL_OF, format: 'slack' }), undefined);
   assert.match(problemOf({ url: URL_OF, format: 'slack', secret: 'short' }) ?? '', /secret must be whsec_/);
 });

@@ -108,29 +108,22 @@ test('jitter shortens a pause by up to half', async () => {
   );
 });
 
-test('Retry-After is honoured, in seconds and as a date, up to five minutes', async () => {
-  const answers = ['120', 'Thu, 01 Jan 2026 00:05:00 GMT', '999999', 'soon'];
-  const { webhook, pass, sent } = bench(() => ({ status: 429, retryAfter: answers.shift() }));
-  webhook.add('a', '{}', 'change');
-  await pass(601 * SECOND);
-  assert.deepEqual(
-    sent.map(({ at }) => at),
-    [0, 120, 300, 600],
-  );
-  await pass(8 * SECOND);
-  assert.equal(sent.at(-1)?.at, 608, 'what is no time counts as none');
-});
-
-test('Retry-After of more digits than a year has is five minutes, and nonsense is none', async () => {
-  const answers = ['9'.repeat(12), '-5', '1e3', '', ' 7', '5.5', 'Thu, 01 Jan 1970 00:00:00 GMT'];
-  const { webhook, pass, sent } = bench(() => ({ status: 503, retryAfter: answers.shift() }));
-  webhook.add('a', '{}', 'change');
-  await pass(420 * SECOND);
-  assert.deepEqual(
-    sent.slice(0, 7).map(({ at }) => at),
-    [0, 300, 302, 306, 314, 330, 362],
-  );
-});
+for (const [what, answers, times] of [
+  ['seconds and dates, up to five minutes', ['120', 'Thu, 01 Jan 2026 00:05:00 GMT', '999999'], [0, 120, 300, 600]],
+  [
+    'many digits, which are five minutes, and nonsense, which is none',
+    ['9'.repeat(12), 'soon', '-5', '1e3', '', ' 7', '5.5', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+    [0, 300, 302, 306, 314, 330, 362, 426],
+  ],
+] as const) {
+  test(`Retry-After is honoured: ${what}`, async () => {
+    const left = [...answers];
+    const { webhook, pass, sent } = bench(() => ({ status: 429, retryAfter: left.shift() }));
+    webhook.add('a', '{}', 'change');
+    await pass(601 * SECOND);
+    assert.deepEqual(sent.map(({ at }) => at).slice(0, times.length), times);
+  });
+}
 
 test('only 2xx counts as delivered; every other answer is sent again under the same id', async () => {
   for (const status of [200, 201, 204, 299]) {

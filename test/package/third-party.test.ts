@@ -6,6 +6,16 @@ import { assertBuilt, ROOT } from '../support/built.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
+it('every install script of a dependency is allowed by name, because npm 12 runs no other', () => {
+  const { packages }: { packages: Record<string, { hasInstallScript?: boolean }> } = JSON.parse(
+    read('package-lock.json'),
+  );
+  const withScripts = Object.entries(packages)
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([path]) => path.replace(/^.*node_modules\//, ''));
+  assert.deepEqual(Object.keys(JSON.parse(read('package.json')).allowScripts).sort(), [...new Set(withScripts)].sort());
+});
+
 interface Sbom {
   readonly metadata: { readonly component: { readonly purl: string } };
   readonly components: readonly { readonly name: string; readonly version: string; readonly purl: string }[];

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { type Algorithm, signatureOf } from '../../src/access/signature.ts';
 import type { TicketSigner } from '../../src/access/tickets/issue.ts';
 import { openTickets } from '../../src/access/tickets/open.ts';
-import { signatureOf, type TicketAlgorithm } from '../../src/access/tickets/signature.ts';
 import type { Ticket } from '../../src/access/tickets/ticket.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
@@ -39,7 +39,7 @@ export const about = (now: number, changes: Partial<Ticket> = {}): Ticket => ({
 export const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Signs any header and claims, sensible or not. */
-export function forge(header: object, claims: object, alg: TicketAlgorithm, key: KeyObject): string {
+export function forge(header: object, claims: object, alg: Algorithm, key: KeyObject): string {
   const text = `${encoded(header)}.${encoded(claims)}`;
   return `${text}.${signatureOf(text, key, alg).toString('base64url')}`;
 }

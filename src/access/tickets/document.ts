@@ -1,8 +1,8 @@
 import { type ControlRequest, controlRequestSchema } from '../../wire/control-request.ts';
-import { isIdentifier, PRINTABLE_NAME } from '../../wire/names.ts';
+import { PRINTABLE_NAME } from '../../wire/names.ts';
 import type { Json } from '../jws.ts';
 import { DOCUMENT_TYPE, SIGNED_OPTIONS } from './issue.ts';
-import { checkHeader, checkTimes, type TicketRefusal, type TicketRules } from './verify.ts';
+import { checkTimes, isId, readToken, type TicketRefusal, type TicketRules } from './verify.ts';
 
 /** Most controls of a document. */
 const MAX_CONTROLS = 16;
@@ -33,9 +33,9 @@ export interface ControlDocument {
 
 /** Verifies a document: its issuer, its audience, its times, its controls and, last, its signature. */
 export function readDocument(text: string, rules: TicketRules, now: number): ControlDocument | DocumentRefusal {
-  const token = checkHeader(text.trim(), DOCUMENT_TYPE, rules.issuers);
+  const token = readToken(text.trim(), DOCUMENT_TYPE, rules);
   if (typeof token === 'string') return token;
-  const problem = checkTimes(token.claims, token.issuer, rules.maxDuration, now);
+  const problem = checkTimes(token, rules, now);
   if (problem !== undefined) return problem;
   const document = documentOf(token.claims, rules, now);
   if (typeof document === 'string') return document;
@@ -46,7 +46,7 @@ export function readDocument(text: string, rules: TicketRules, now: number): Con
 
 function documentOf(claims: Json, rules: TicketRules, now: number): ControlDocument | DocumentRefusal {
   const { iss, jti, sub, iat, exp, controls } = claims;
-  if (typeof jti !== 'string' || !isIdentifier(jti)) return 'malformed';
+  if (!isId(jti)) return 'malformed';
   if (sub !== undefined && !(typeof sub === 'string' && PRINTABLE_NAME.test(sub))) return 'malformed';
   if (!Array.isArray(controls) || controls.length === 0 || controls.length > MAX_CONTROLS) return 'malformed';
   const found: DocumentControl[] = [];
@@ -71,9 +71,9 @@ function documentOf(claims: Json, rules: TicketRules, now: number): ControlDocum
 function controlOf(value: unknown): DocumentControl | undefined {
   const { categories, options = {}, tenant, exp, ...rest } = Object(value) as Json;
   if (!Number.isSafeInteger(exp) || Object.keys(rest).length > 0) return undefined;
-  if (tenant !== undefined && !(typeof tenant === 'string' && isIdentifier(tenant))) return undefined;
-  if (!Object.keys(Object(options)).every((name) => (SIGNED_OPTIONS as readonly string[]).includes(name)))
-    return undefined;
+  if (tenant !== undefined && !isId(tenant)) return undefined;
+  const isKnown = (name: string) => SIGNED_OPTIONS.some((known) => known === name);
+  if (!Object.keys(Object(options)).every(isKnown)) return undefined;
   const request = { action: 'enable', categories, options: { ...Object(options), otelrdcp_sign: true } };
   const { data } = controlRequestSchema.safeParse(request, { jitless: true });
   if (data === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { ControlRequest } from '../../wire/control-request.ts';
-import { RdcpError } from '../../wire/errors.ts';
-import { signatureOf, type TicketAlgorithm } from './signature.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
+import { type Algorithm, signatureOf } from '../signature.ts';
 import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
 
 /** The server as an issuer of signed tickets: its `security.tokens`. */
@@ -28,7 +28,7 @@ export function signed(signer: TicketSigner, type: string, claims: object): stri
   ];
   const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   // The algorithms of `security.tokens` are among those of tickets.
-  const signature = signatureOf(text, key, header.alg as TicketAlgorithm);
+  const signature = signatureOf(text, key, header.alg as Algorithm);
   return `${text}.${signature.toString('base64url')}`;
 }
 
@@ -52,9 +52,7 @@ export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): 
     exp,
   });
   if (value.length > MAX_TICKET_LENGTH) {
-    throw new RdcpError('RDCP_MALFORMED_REQUEST', 'categories are too many for one ticket', {
-      details: { field: 'categories' },
-    });
+    throw REFUSALS.malformed('categories', 'are too many for one ticket');
   }
   return { value, expiresAt: exp * 1000 };
 }

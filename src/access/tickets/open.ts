@@ -1,20 +1,16 @@
 import type { ResolvedConfig } from '../../options/config.ts';
-import type { Conditions } from '../../otel/report/conditions.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { matchesAny } from '../../wire/names.ts';
-import { trustedUri } from '../../wire/net/trusted-uri.ts';
-import type { RemoteKeysOptions } from '../jwks.ts';
-import { readPublicKey } from '../jwt-issuer.ts';
+import { publishedKeys, type RemoteSurroundings, readPublicKey } from '../jwt-issuer.ts';
+import type { PublishedKeys } from '../published-keys.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
-import { PublishedKeys } from './published-keys.ts';
 import { TicketReader } from './reader.ts';
 import type { TicketIssuer, TicketRefusal, TicketRules } from './verify.ts';
 
 type TicketSettings = NonNullable<ResolvedConfig['security']['tickets']>;
 type IssuerSettings = TicketSettings['issuers'][number];
 
-export interface OpenTicketsOptions extends Pick<RemoteKeysOptions, 'clock' | 'delay'> {
-  readonly conditions: Pick<Conditions, 'watch'>;
+export interface OpenTicketsOptions extends RemoteSurroundings {
   /** `issuer` of `security.tokens`, where this server issues tokens. */
   readonly ownIssuer: string | undefined;
   /** Called with each refused ticket. */
@@ -42,9 +38,10 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
       return () => key;
     }
     if (jwksUri !== undefined) {
-      const keys = openPublished(jwksUri, `${field}.jwksUri`, options);
+      const { clock, delay, conditions } = options;
+      const keys = publishedKeys(jwksUri, `${field}.jwksUri`, { clock, delay, conditions });
       published.push(keys);
-      return (algorithm, kid) => keys.find(algorithm, kid);
+      return (header) => keys.loaded(header);
     }
     if (issuer !== options.ownIssuer) {
       throw configurationError(
@@ -52,7 +49,7 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
         'must hold publicKey or jwksUri: only the issuer of security.tokens needs neither',
       );
     }
-    return (alg, kid) => own?.find({ alg, ...(kid !== undefined && { kid }) });
+    return (header) => own?.find(header);
   };
 
   const close = () => {
@@ -70,7 +67,12 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     close();
     throw error;
   }
-  const rules = { issuers, allows: allowing(settings.categories), maxDuration: settings.maxDuration };
+  const { categories: patterns, maxDuration } = settings;
+  const rules = {
+    issuers,
+    maxDuration,
+    allows: (name: string) => patterns === undefined || matchesAny(patterns, name),
+  };
   const reader = new TicketReader({ ...rules, clock: options.clock, refused: options.refused });
   return {
     reader,
@@ -80,16 +82,4 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     },
     close,
   };
-}
-
-function openPublished(jwksUri: string, field: string, options: OpenTicketsOptions): PublishedKeys {
-  const { conditions, clock, delay } = options;
-  const uri = trustedUri(jwksUri, field);
-  return new PublishedKeys({ uri, clock, delay, field, condition: conditions.watch('jwks') });
-}
-
-/** @param patterns names, with `*` for any characters. `undefined` allows all */
-function allowing(patterns: readonly string[] | undefined): (category: string) => boolean {
-  if (patterns === undefined) return () => true;
-  return (category) => matchesAny(patterns, category);
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../wire/time/clock.ts';
-import { MAX_TICKET_LENGTH, TICKET_PREFIX, type Ticket, ticketHash } from './ticket.ts';
-import { checkClaims, type TicketRefusal, type TicketRules } from './verify.ts';
+import { MAX_TICKET_LENGTH, TICKET_PREFIX, TICKET_TYPE, type Ticket, ticketHash } from './ticket.ts';
+import { readToken, type TicketRefusal, type TicketRules, ticketOf } from './verify.ts';
 
 /** Tickets whose verification is remembered. Forged ones have as many places of their own, so that they evict no valid one. */
 const MAX_REMEMBERED = 1000;
@@ -68,11 +68,15 @@ export class TicketReader {
   #verifyNew(value: string, digest: string): Ticket | TicketRefusal {
     const { clock } = this.#options;
     const now = clock.now();
-    const claimed = checkClaims(value, this.#options, now);
-    if (typeof claimed === 'string') return claimed;
+    // What costs little is checked first.
+    const token = readToken(value, TICKET_TYPE, this.#options);
+    if (typeof token === 'string') return token;
+    const ticket = ticketOf(token, this.#options, now);
+    if (typeof ticket === 'string') return ticket;
+    const isSigned = token.verifier();
+    if (typeof isSigned === 'string') return isSigned;
     if (this.#isFlooded()) return 'too_many_forged';
-    const { ticket } = claimed;
-    if (!claimed.isSigned()) {
+    if (!isSigned()) {
       this.#wrong += 1;
       this.#forged.set(digest, true);
       return 'wrong_signature';

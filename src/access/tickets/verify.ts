@@ -2,8 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { type Json, readClaims, readHeader } from '../jws.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
-import { fits, isSignedBy, isTicketAlgorithm, type TicketAlgorithm } from './signature.ts';
-import { TICKET_TYPE, type Ticket } from './ticket.ts';
+import type { KeyHeader } from '../published-keys.ts';
+import { fits, isAlgorithm, isSignedBy } from '../signature.ts';
+import type { Ticket } from './ticket.ts';
 
 /** Why a ticket was refused. Documented in docs/one-user-one-request.md. */
 export const TICKET_REFUSALS = [
@@ -30,7 +31,7 @@ export interface TicketIssuer {
   /** `undefined`: the audience is not checked. */
   readonly audience: readonly string[] | undefined;
   /** Returns the loaded key of a ticket. Never fetches one. */
-  key(algorithm: TicketAlgorithm, kid: string | undefined): KeyObject | undefined;
+  key(header: KeyHeader): KeyObject | undefined;
 }
 
 export interface TicketRules {
@@ -41,37 +42,16 @@ export interface TicketRules {
   readonly maxDuration: number;
 }
 
-/** A ticket whose claims are accepted and whose signature is not checked yet. */
-export interface UnverifiedTicket {
-  readonly ticket: Ticket;
-  /** Checks the signature, which takes some 100 µs. */
-  isSigned(): boolean;
-}
-
-/** A JSON Web Signature of a known issuer. */
+/** A JSON Web Signature of a known issuer, whose claims and signature are not checked yet. */
 export interface UnverifiedToken {
   readonly claims: Json;
   readonly issuer: TicketIssuer;
-  /** Finds the key. @returns what checks the signature, or why that cannot be done */
+  /** Finds the key. @returns what checks the signature, which takes some 100 µs, or why that cannot be done */
   verifier(): (() => boolean) | TicketRefusal;
 }
 
-/** Checks everything of a signed ticket but its signature, in the order of what it costs. */
-export function checkClaims(value: string, rules: TicketRules, now: number): UnverifiedTicket | TicketRefusal {
-  const token = checkHeader(value, TICKET_TYPE, rules.issuers);
-  if (typeof token === 'string') return token;
-  const ticket = ticketOf(token.claims, token.issuer, rules, now);
-  if (typeof ticket === 'string') return ticket;
-  const isSigned = token.verifier();
-  return typeof isSigned === 'string' ? isSigned : { ticket, isSigned };
-}
-
 /** Checks that it is a token of that type (`typ`) by one of the issuers, without its claims and its signature. */
-export function checkHeader(
-  value: string,
-  type: string,
-  issuers: TicketRules['issuers'],
-): UnverifiedToken | TicketRefusal {
+export function readToken(value: string, type: string, { issuers }: TicketRules): UnverifiedToken | TicketRefusal {
   const header = readHeader(value);
   const claims = readClaims(value);
   if (header === undefined || claims === undefined) return 'malformed';
@@ -80,29 +60,27 @@ export function checkHeader(
     return 'other_encoding';
   }
   if (header.typ !== type) return 'wrong_type';
-  const { alg, kid } = header;
-  if (!isTicketAlgorithm(alg)) return 'wrong_algorithm';
+  const { alg } = header;
+  if (!isAlgorithm(alg)) return 'wrong_algorithm';
   const issuer = typeof claims.iss === 'string' ? issuers.get(claims.iss) : undefined;
   if (issuer === undefined) return 'unknown_issuer';
   const end = value.lastIndexOf('.');
-  const text = value.slice(0, end);
   return {
     claims,
     issuer,
     verifier: () => {
-      const key = issuer.key(alg, kid);
+      const key = issuer.key(header);
       if (key === undefined) return 'unknown_key';
       if (!fits(key, alg)) return 'wrong_algorithm';
-      return () => isSignedBy(key, alg, text, Buffer.from(value.slice(end + 1), 'base64url'));
+      return () => isSignedBy(key, alg, value.slice(0, end), Buffer.from(value.slice(end + 1), 'base64url'));
     },
   };
 }
 
 /** @returns why a token is not in force now, for this process, or has no end within the bound; `undefined` where it is */
 export function checkTimes(
-  { iat, exp, aud }: Json,
-  issuer: TicketIssuer,
-  maxDuration: number,
+  { claims: { iat, exp, aud }, issuer }: UnverifiedToken,
+  { maxDuration }: TicketRules,
   now: number,
 ): TicketRefusal | undefined {
   if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return 'malformed';
@@ -115,22 +93,26 @@ export function checkTimes(
   return undefined;
 }
 
-function ticketOf(claims: Json, issuer: TicketIssuer, rules: TicketRules, now: number): Ticket | TicketRefusal {
-  const problem = checkTimes(claims, issuer, rules.maxDuration, now);
+/** @returns what the claims of a ticket say, or why they are refused */
+export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number): Ticket | TicketRefusal {
+  const problem = checkTimes(token, rules, now);
   if (problem !== undefined) return problem;
-  const { iss, jti, categories, tenant, exp } = claims;
-  if (typeof jti !== 'string' || !isIdentifier(jti) || !isCategoryList(categories)) return 'malformed';
-  if (tenant !== undefined && !(typeof tenant === 'string' && isIdentifier(tenant))) return 'malformed';
+  const { iss, jti, categories, tenant, exp } = token.claims;
+  if (!isId(jti) || !isCategoryList(categories) || !(tenant === undefined || isId(tenant))) return 'malformed';
   const allowed = categories.filter(rules.allows);
   if (allowed.length === 0) return 'category_not_allowed';
-  const expiresAt = (exp as number) * 1000;
   return {
     id: jti,
     issuer: String(iss),
     categories: allowed,
     ...(tenant !== undefined && { tenantId: tenant }),
-    expiresAt,
+    expiresAt: (exp as number) * 1000,
   };
+}
+
+/** An id of a ticket, or of a tenant. */
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && isIdentifier(value);
 }
 
 function isFor(aud: unknown, accepted: readonly string[]): boolean {

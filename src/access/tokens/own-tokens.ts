@@ -2,13 +2,12 @@ import type { ResolvedConfig } from '../../options/config.ts';
 import type { Conditions } from '../../otel/report/conditions.ts';
 import type { RecordStore } from '../../store/records.ts';
 import { TokenRecords } from '../../store/tokens.ts';
-import { commonLimits } from '../../wire/allow.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { type Clock, unrefInterval } from '../../wire/time/clock.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
 import { ALLOW_CLAIM, TENANTS_CLAIM } from '../jwt-claims.ts';
 import type { TrustedIssuer } from '../jwt-issuer.ts';
-import { commonScopes, commonTenants, type Principal } from '../principal.ts';
+import { narrowed, type Principal } from '../principal.ts';
 import { refusal } from '../refusal.ts';
 import { createRevocations } from './revocations.ts';
 import { openSigningKeys } from './signing-keys.ts';
@@ -53,24 +52,14 @@ export function openOwnTokens(
     ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
   });
   /**
-   * Limits a token to what its API key allows now: same user and tenant, no scope, none of `tenants` and no `allow` beyond the
-   * key's. Returns tokens without a key unchanged, and `undefined` if the key is no longer valid, belongs to another user or
-   * tenant, or allows none of the token's `tenants`, or nothing of its `allow`.
+   * Limits a token to what its API key allows now. Returns tokens without a key unchanged, and `undefined` if the key is no longer
+   * valid, belongs to another user or tenant, or has none of the token's `tenants` or nothing of its `allow`.
    */
   function allowedNow(token: Principal): Principal | undefined {
     if (token.keyId === undefined) return token;
     const key = apiKey?.principal(token.keyId);
     if (key === undefined || key.tenantId !== token.tenantId || key.userId !== token.userId) return undefined;
-    const tenants = commonTenants(token.tenants, key.tenants);
-    const limits = commonLimits(token, key);
-    if (tenants?.length === 0 || limits === undefined) return undefined;
-    const scopes = commonScopes(token, key);
-    return {
-      ...token,
-      ...limits,
-      ...(!token.scopes.every((scope) => scopes.includes(scope)) && { scopes }),
-      ...(tenants !== undefined && { tenants }),
-    };
+    return narrowed(token, key);
   }
 
   return {

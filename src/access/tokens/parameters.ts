@@ -38,26 +38,17 @@ export function requiredParameter(parameters: Parameters, name: string): string 
   return value;
 }
 
-export interface ClientCredentials {
-  readonly id: string;
-  readonly secret: string;
-}
-
 /**
  * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1); `undefined` without a secret.
  * @throws {RdcpError} `invalid_request` for both at once, `invalid_client` for malformed Basic
  */
-export function clientCredentials(
-  parameters: Parameters,
-  authorization: string | undefined,
-): ClientCredentials | undefined {
+export function clientCredentials(parameters: Parameters, authorization: string | undefined) {
   const secret = parameters.get('client_secret');
   if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
-    if (secret !== undefined)
-      throw badRequest(
-        'invalid_request',
-        'Authenticate with either the Authorization header or client_secret, not both',
-      );
+    if (secret !== undefined) {
+      const problem = 'Authenticate with either the Authorization header or client_secret, not both';
+      throw badRequest('invalid_request', problem);
+    }
     const credentials = decodeBasic(authorization);
     if ((parameters.get('client_id') ?? credentials.id) !== credentials.id) {
       throw badRequest('invalid_request', 'client_id differs from the client in the Authorization header');
@@ -68,7 +59,7 @@ export function clientCredentials(
 }
 
 /** Both parts are form-encoded. */
-function decodeBasic(authorization: string): ClientCredentials {
+function decodeBasic(authorization: string) {
   const text = Buffer.from(BASIC.exec(authorization)?.[1] ?? '', 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon < 1) throw badCredential('invalid_client', 'api-key');

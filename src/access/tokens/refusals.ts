@@ -37,17 +37,19 @@ export function badCredential(
 
 /** Returns the error for a scope that the credential does not have. */
 export function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
-  return forbidden(method, 'The credential does not have every scope that was requested', {
-    error: 'invalid_scope',
-    reason: 'insufficient_scopes',
-    requiredScopes: requested,
-    providedScopes: scopes,
+  const reason = { reason: 'insufficient_scopes', requiredScopes: requested, providedScopes: scopes };
+  return new RdcpError('RDCP_FORBIDDEN', 'The credential does not have every scope that was requested', {
+    method,
+    details: { error: 'invalid_scope', ...reason },
   });
 }
 
 /** Returns the error for a token of another client. */
 export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { method }: Principal): RdcpError {
-  return forbidden(method, 'The token was not issued to this client', { error: code });
+  return new RdcpError('RDCP_FORBIDDEN', 'The token was not issued to this client', {
+    method,
+    details: { error: code },
+  });
 }
 
 /**
@@ -62,8 +64,4 @@ export function withOAuthError(error: unknown, code: OAuthError): unknown {
     ...(headers !== undefined && { headers }),
     cause,
   });
-}
-
-function forbidden(method: string, message: string, details: Readonly<Record<string, unknown>>): RdcpError {
-  return new RdcpError('RDCP_FORBIDDEN', message, { method, details });
 }

@@ -1,34 +1,94 @@
 import { isRdcpError } from '../../wire/errors.ts';
 import type { TokenGrant } from '../../wire/oauth-messages.ts';
-import type { Sender } from '../authenticator.ts';
+import type { ApiKeyVerifier } from '../api-keys.ts';
+import type { ClientCertificate, Sender } from '../authenticator.ts';
+import type { CredentialVerifier } from '../authenticators.ts';
 import { assertBinding, thumbprintOf } from '../hybrid.ts';
 import { readClaims } from '../jws.ts';
+import type { CertificateVerifier } from '../mtls.ts';
 import type { Principal } from '../principal.ts';
 import type { TokenCall } from './call.ts';
-import {
-  ACCESS_TOKEN_TYPE,
-  ACCESS_TOKEN_TYPES,
-  createTokenCredentials,
-  type TokenCredentialsOptions,
-} from './credentials.ts';
 import { issuerUrl } from './issuer-url.ts';
 import type { OwnTokens } from './own-tokens.ts';
-import { type Parameters, readParameters, requestedScopes, requestedTargets, requiredParameter } from './parameters.ts';
-import { badCredential, badRequest, othersToken, withOAuthError } from './refusals.ts';
+import {
+  clientCredentials,
+  type Parameters,
+  readParameters,
+  requestedScopes,
+  requestedTargets,
+  requiredParameter,
+} from './parameters.ts';
+import { badCredential, badRequest, type OAuthError, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
 import { type IssueRequest, Sessions } from './sessions.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
 
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
+const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
+const ACCESS_TOKEN_TYPES = [ACCESS_TOKEN_TYPE, `${TOKEN_TYPE}jwt`];
+/** Type of an API key as `subject_token`. The access token type is accepted for it too. */
+const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
+const SUBJECT_TYPES = [...ACCESS_TOKEN_TYPES, API_KEY_TYPE];
+
+/** Verifies the credentials of a token request. */
+export interface TokenVerifiers {
+  readonly apiKey: ApiKeyVerifier | undefined;
+  /** Verifies every accepted bearer token, including our own. */
+  readonly bearer: CredentialVerifier;
+  readonly certificate: CertificateVerifier | undefined;
+  /** Whether issuing needs a valid client certificate (level enterprise). */
+  readonly certificateRequired: boolean;
+}
+
 export type TokenService = ReturnType<typeof createTokenService>;
 
 /** Creates the token service of this server. Its errors have an OAuth code (`oauthErrorOf`). */
-export function createTokenService(own: OwnTokens, options: TokenCredentialsOptions) {
-  const { bearer } = options;
+export function createTokenService(
+  own: OwnTokens,
+  { apiKey, bearer, certificate, certificateRequired }: TokenVerifiers,
+) {
   const { issuer, audience } = own.settings;
-  const credentials = createTokenCredentials(options);
   const sessions = new Sessions(own);
+
+  /** @throws {RdcpError} `invalid_client` if a required certificate is missing, or the certificate is invalid */
+  async function assertCertificate(presented: ClientCertificate | undefined): Promise<void> {
+    if (presented === undefined && certificateRequired) throw badCredential('invalid_client', 'mtls');
+    if (presented !== undefined) await asOAuth('invalid_client', () => certificate?.verify(presented));
+  }
+
+  /** Returns the authenticated client, if any. Its secret is an API key. */
+  async function clientOf({ authorization }: TokenCall, parameters: Parameters): Promise<Principal | undefined> {
+    const presented = clientCredentials(parameters, authorization);
+    if (presented === undefined) return undefined;
+    const principal = await verifiedKey(presented.secret, 'invalid_client');
+    if (principal.clientId !== presented.id) throw badCredential('invalid_client', 'api-key');
+    return principal;
+  }
+
+  async function verifiedKey(key: string, code: OAuthError): Promise<Principal> {
+    if (apiKey === undefined) throw badCredential(code, 'api-key');
+    return asOAuth(code, () => apiKey.verify(key));
+  }
+
+  /** Returns the subject of a token exchange. */
+  async function subjectOf({ sender, clientCertificate }: TokenCall, parameters: Parameters): Promise<Principal> {
+    const token = requiredParameter(parameters, 'subject_token');
+    const type = requiredParameter(parameters, 'subject_token_type');
+    if (!SUBJECT_TYPES.includes(type)) {
+      const types = `${ACCESS_TOKEN_TYPES.join(', ')} or ${API_KEY_TYPE}`;
+      throw badRequest('invalid_request', `subject_token_type must be ${types}`);
+    }
+    // An operator's own key has no prefix, so it is looked up.
+    const isKey = type === API_KEY_TYPE || token.startsWith('rdcp_') || apiKey?.knows(token) === true;
+    if (isKey) return verifiedKey(token, 'invalid_request');
+    return asOAuth('invalid_request', async () => {
+      const subject = await bearer.verify(token, sender);
+      assertBinding(subject, clientCertificate);
+      return subject;
+    });
+  }
 
   async function issue(call: TokenCall, request: IssueRequest, reason: string): Promise<TokenGrant> {
     const { principal, scopes } = request;
@@ -47,8 +107,8 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
     return grant;
   }
 
-  async function clientCredentials(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
-    const principal = await credentials.client(parameters, call.authorization);
+  async function clientGrant(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
+    const principal = await clientOf(call, parameters);
     if (principal === undefined) throw badCredential('invalid_client', 'api-key');
     call.identified(principal);
     const scopes = requestedScopes(parameters, principal);
@@ -58,20 +118,16 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
   async function tokenExchange(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
     assertSupported(parameters);
     assertTargets(call, [audience].flat());
-    const token = requiredParameter(parameters, 'subject_token');
-    const type = requiredParameter(parameters, 'subject_token_type');
-    const client = await credentials.client(parameters, call.authorization);
-    const subject = await credentials.subject(token, type, call.sender);
-    try {
-      assertBinding(subject, call.clientCertificate);
-    } catch (error) {
-      throw withOAuthError(error, 'invalid_request');
-    }
+    const client = await clientOf(call, parameters);
+    const subject = await subjectOf(call, parameters);
     // The requesting client becomes the token's client (RFC 8693, section 4.3), and may refresh and revoke it.
     const { clientId = subject.clientId } = client ?? {};
     const principal = clientId === undefined ? subject : { ...subject, clientId };
     call.identified(principal);
-    const parent = principal.method === 'bearer' && isFromUs(token) ? principal.sessionId : undefined;
+    const parent =
+      principal.method === 'bearer' && isFromUs(parameters.get('subject_token') ?? '')
+        ? principal.sessionId
+        : undefined;
     if (parent !== undefined && isTooDeep(parent)) {
       throw badRequest('invalid_request', 'The subject_token was exchanged too often');
     }
@@ -82,7 +138,7 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
 
   async function refreshToken(call: TokenCall, parameters: Parameters): Promise<TokenGrant> {
     const token = requiredParameter(parameters, 'refresh_token');
-    const client = await credentials.client(parameters, call.authorization);
+    const client = await clientOf(call, parameters);
     return sessions.refresh(call, token, parameters, client);
   }
 
@@ -113,11 +169,11 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
   return {
     /** Grants a token (RFC 6749, RFC 8693). */
     async grant(call: TokenCall): Promise<TokenGrant> {
-      credentials.assertCertificate(call.clientCertificate);
+      await assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
       switch (requiredParameter(parameters, 'grant_type')) {
         case 'client_credentials':
-          return clientCredentials(call, parameters);
+          return clientGrant(call, parameters);
         case TOKEN_EXCHANGE:
           return tokenExchange(call, parameters);
         case 'refresh_token':
@@ -129,10 +185,10 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
 
     /** Revokes the session of a token (RFC 7009). An unknown token is not an error. */
     async revoke(call: TokenCall): Promise<void> {
-      credentials.assertCertificate(call.clientCertificate);
+      await assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
       const token = requiredParameter(parameters, 'token');
-      const client = await credentials.client(parameters, call.authorization);
+      const client = await clientOf(call, parameters);
       const principal = await holderOf(token, call.sender);
       if (principal?.sessionId === undefined) {
         if (client === undefined) call.unidentified();
@@ -155,6 +211,15 @@ export function createTokenService(own: OwnTokens, options: TokenCredentialsOpti
     /** Public keys, if signing is asymmetric (RFC 7517). */
     publishedKeys: own.keys.published,
   };
+}
+
+/** Adds an OAuth code to what a verifier throws. */
+async function asOAuth<T>(code: OAuthError, verify: () => T | Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch (error) {
+    throw withOAuthError(error, code);
+  }
 }
 
 function assertSupported(parameters: Parameters): void {

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, hash, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
-import { RdcpError } from '../../wire/errors.ts';
-import { MIN_RSA_BITS } from '../jwt-issuer.ts';
+import { invalidSetting } from '../refusal.ts';
+import { isWeak, MIN_RSA_BITS } from '../signature.ts';
 
 /** A current or earlier signing key of this server. */
 export interface SigningKey {
@@ -45,9 +45,7 @@ function signingKey(privateKey: KeyObject, name: string): SigningKey {
   const publicKey = createPublicKey(privateKey);
   const algorithm = algorithmOf(privateKey);
   if (algorithm === undefined) throw invalid(name, 'must be RSA, P-256 or Ed25519');
-  if (algorithm === 'RS256' && (privateKey.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
-    throw invalid(name, `must have at least ${MIN_RSA_BITS} bits`);
-  }
+  if (isWeak(privateKey)) throw invalid(name, `must have at least ${MIN_RSA_BITS} bits`);
   const jwk = publicKey.export({ format: 'jwk' });
   const id = thumbprint(jwk);
   return { id, algorithm, privateKey, publicKey, jwk: { ...(jwk as JWK), kid: id, alg: algorithm, use: 'sig' } };
@@ -64,7 +62,6 @@ function thumbprint(jwk: JsonWebKey): string {
   return hash('sha256', JSON.stringify(jwk, ['crv', 'e', 'kty', 'n', 'x', 'y']), 'base64url');
 }
 
-function invalid(name: string, problem: string): RdcpError {
-  const field = 'security.tokens.signingKeyFile';
-  return new RdcpError('RDCP_CONFIG_INVALID', `${name} ${problem}`, { details: { field } });
+function invalid(name: string, problem: string) {
+  return invalidSetting('security.tokens.signingKeyFile', `${name} ${problem}`);
 }

@@ -1,11 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { basename } from 'node:path';
-import type { JWK, JWSHeaderParameters } from 'jose';
+import type { JWK } from 'jose';
 import type { TokenOptions } from '../../options/options.ts';
 import type { Condition } from '../../otel/report/conditions.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
 import { secretKey } from '../jwt-issuer.ts';
+import type { KeyHeader } from '../published-keys.ts';
 import { watchFile } from '../watched-file.ts';
 import { parseSigningKeys, SIGNING_ALGORITHMS, type SigningKey } from './signing-key.ts';
 
@@ -18,9 +19,9 @@ export interface SigningKeys {
    * Returns the key that verifies a token.
    * @throws {Error} for an unknown key
    */
-  verification(header: JWSHeaderParameters): KeyObject | Promise<KeyObject>;
+  verification(header: KeyHeader): KeyObject | Promise<KeyObject>;
   /** Returns the key that verifies a token, unless the file has it only since it was last read. */
-  find(header: JWSHeaderParameters): KeyObject | undefined;
+  find(header: KeyHeader): KeyObject | undefined;
   /** Returns the public keys, including replaced ones whose tokens may still be valid. Absent with a shared secret. */
   published?(): readonly JWK[];
   close(): void;
@@ -72,11 +73,11 @@ function keyFile(path: string, { tokenSeconds, clock, condition }: SigningKeysOp
     return [...seen, ...replaced.keys()];
   }
 
-  function find({ kid, alg }: JWSHeaderParameters): KeyObject | undefined {
+  function find({ kid, alg }: KeyHeader): KeyObject | undefined {
     return currentKeys().find(({ id, algorithm }) => id === kid && algorithm === alg)?.publicKey;
   }
 
-  async function findAfterReload(header: JWSHeaderParameters): Promise<KeyObject> {
+  async function findAfterReload(header: KeyHeader): Promise<KeyObject> {
     // Another process may already sign with a key of the new file.
     await file.refresh();
     const key = find(header);

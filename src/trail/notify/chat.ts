@@ -6,9 +6,8 @@ import { partText } from '../../wire/words/activation.ts';
 import { byText, ENDED, madeText, whoText } from '../../wire/words/change.ts';
 import { between } from '../../wire/words/time.ts';
 import type { RecordedEntry } from '../types.ts';
-import type { EntryEvent, EventSource } from './event.ts';
+import type { EntryEvent, Format, Notification } from './event.ts';
 import type { FailureReport } from './failures.ts';
-import type { Loss } from './webhook.ts';
 
 /** Most names in one line. */
 const MAX_NAMES = 20;
@@ -23,25 +22,21 @@ const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {
 };
 
 /** One line of text, in the body that Slack's incoming webhooks take and other chats understand. */
-export function slackBody(event: EntryEvent, entry: RecordedEntry, { service, host }: EventSource): string {
-  return JSON.stringify({ text: escaped(`${service} on ${host}: ${SENTENCES[event](entry)}`) });
+export const slackBody: Format = (notification, { source: { service, host } }) =>
+  JSON.stringify({ text: escaped(`${service} on ${host}: ${sentence(notification)}`) });
+
+function sentence(notification: Notification): string {
+  if ('entry' in notification) return SENTENCES[notification.event](notification.entry);
+  if ('report' in notification) return failureSentence(notification.report);
+  const { count, since } = notification.loss;
+  const were = count === 1 ? '1 notification was' : `${count} notifications were`;
+  return `${were} dropped since ${timestamp(since)}, see the audit trail`;
 }
 
-export function slackFailure(report: FailureReport, _now: number, { service, host }: EventSource): string {
-  const { category, failures, lines, outcome, traceId, traceUrl } = report;
+function failureSentence({ category, failures, lines, outcome, traceId, traceUrl }: FailureReport): string {
   const pieces = failures === 1 ? '1 failure' : `${failures} failures`;
   const trace = traceUrl ?? (traceId === undefined ? '' : `trace ${traceId}`);
-  return JSON.stringify({
-    text: escaped(`${service} on ${host}: ${lines} ${category} lines of ${pieces}, last ${outcome} ${trace}`.trimEnd()),
-  });
-}
-
-/** A line that stands for those that were dropped because too many waited. */
-export function slackLoss({ count, since }: Loss, _now: number, { service, host }: EventSource): string {
-  const were = count === 1 ? '1 notification was' : `${count} notifications were`;
-  return JSON.stringify({
-    text: escaped(`${service} on ${host}: ${were} dropped since ${timestamp(since)}, see the audit trail`),
-  });
+  return `${lines} ${category} lines of ${pieces}, last ${outcome} ${trace}`.trimEnd();
 }
 
 /**

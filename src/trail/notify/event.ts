@@ -48,18 +48,23 @@ export function eventOf({ action, outcome, reason }: RecordedEntry): EntryEvent 
   return kind === 'expiry' && reason === 'budget' ? 'budget' : kind;
 }
 
-/** The body that Standard Webhooks describes: type, time, and the entry as the audit endpoint shows it. */
-export function standardBody(event: EntryEvent, entry: RecordedEntry, source: EventSource): string {
-  return JSON.stringify({ type: `rdcp.${event}`, timestamp: entry.timestamp, source, data: entry });
-}
+/** What a receiver is told. */
+export type Notification =
+  | { readonly event: EntryEvent; readonly entry: RecordedEntry }
+  | { readonly event: 'failure.recorded'; readonly report: FailureReport }
+  /** Stands for notifications that were dropped because too many waited. */
+  | { readonly event: 'dropped'; readonly loss: Loss };
 
-export function standardFailure({ since, ...report }: FailureReport, now: number, source: EventSource): string {
-  const data = { ...report, since: timestamp(since) };
-  return JSON.stringify({ type: 'rdcp.failure.recorded', timestamp: timestamp(now), source, data });
-}
+/** Makes the body of a notification. */
+export type Format = (notification: Notification, by: { readonly source: EventSource; readonly now: number }) => string;
 
-/** The event that stands for those that were dropped because too many waited. */
-export function standardLoss({ count, since }: Loss, now: number, source: EventSource): string {
-  const data = { count, since: timestamp(since) };
-  return JSON.stringify({ type: 'rdcp.dropped', timestamp: timestamp(now), source, data });
-}
+/** The body that Standard Webhooks describes: type, time and data, which of an entry are as the audit endpoint shows it. */
+export const standardBody: Format = (notification, { source, now }) => {
+  const type = `rdcp.${notification.event}`;
+  if ('entry' in notification) {
+    const { entry } = notification;
+    return JSON.stringify({ type, timestamp: entry.timestamp, source, data: entry });
+  }
+  const { since, ...about } = 'report' in notification ? notification.report : notification.loss;
+  return JSON.stringify({ type, timestamp: timestamp(now), source, data: { ...about, since: timestamp(since) } });
+};

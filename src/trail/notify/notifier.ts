@@ -1,21 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { NotifyEvent, WebhookOptions } from '../../options/notify.ts';
+import type { WebhookOptions } from '../../options/notify.ts';
 import { withoutTracing } from '../../otel/own-work.ts';
 import type { Conditions } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
 import { configurationError } from '../../wire/errors.ts';
 import type { NotificationReceiver } from '../../wire/messages.ts';
-import { send as sendRequest } from '../../wire/net/request.ts';
+import { send } from '../../wire/net/request.ts';
 import { trustedUri } from '../../wire/net/trusted-uri.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import type { RecordedEntry } from '../types.ts';
-import { slackBody, slackFailure, slackLoss } from './chat.ts';
-import { type EventSource, eventOf, standardBody, standardFailure, standardLoss } from './event.ts';
-import type { RecordedFailure } from './failures.ts';
-import { FailureReports } from './failures.ts';
+import { slackBody } from './chat.ts';
+import { type EventSource, eventOf, type Format, type Notification, standardBody } from './event.ts';
+import { FailureReports, type RecordedFailure } from './failures.ts';
 import { keyOfSecret } from './signature.ts';
-import { type DropReason, Webhook, type WebhookParts } from './webhook.ts';
+import { type DropReason, Webhook } from './webhook.ts';
 
 export interface NotifierOptions {
   readonly webhooks: readonly WebhookOptions[];
@@ -48,42 +47,36 @@ export interface Notifier {
 
 interface Receiver {
   readonly webhook: Webhook;
-  readonly events: ReadonlySet<NotifyEvent> | undefined;
-  readonly bodyOf: typeof standardBody;
-  readonly failureBodyOf: typeof standardFailure;
+  readonly events: ReadonlySet<string> | undefined;
+  readonly bodyOf: (notification: Notification) => string;
 }
+
+const FORMATS: Record<NonNullable<WebhookOptions['format']>, Format> = { standard: standardBody, slack: slackBody };
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { webhooks, source, report } = options;
-  // Outside any request: requests that carry a notification belong to no trace, and make no span.
-  const outside = AsyncLocalStorage.snapshot();
-  const send: WebhookParts['send'] = (request) => outside(() => withoutTracing(() => sendRequest(request)));
+  const { webhooks } = options;
   const receivers = webhooks.map((webhook, index) =>
-    receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, { ...options, send }),
+    receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, options),
   );
-  const failures = new FailureReports(options, (report) => {
+  const notify = (id: string, notification: Notification) => {
     try {
-      for (const { webhook, events, failureBodyOf } of receivers) {
-        if (events?.has('failure.recorded') === false) continue;
-        webhook.add(randomUUID(), failureBodyOf(report, options.clock.now(), source()), 'failure.recorded');
+      for (const { webhook, events, bodyOf } of receivers) {
+        const { event } = notification;
+        if (events?.has(event) !== false) webhook.add(id, bodyOf(notification), event);
       }
     } catch (error) {
       options.report(error);
     }
+  };
+  const failures = new FailureReports(options, (report) => {
+    notify(randomUUID(), { event: 'failure.recorded', report });
   });
   return {
     failed: (failure) => failures.add(failure),
     recorded(entry) {
-      try {
-        const event = eventOf(entry);
-        if (event === undefined) return;
-        for (const { webhook, events, bodyOf } of receivers) {
-          if (events?.has(event) !== false) webhook.add(entry.id, bodyOf(event, entry, source()), event);
-        }
-      } catch (error) {
-        report(error);
-      }
+      const event = eventOf(entry);
+      if (event !== undefined) notify(entry.id, { event, entry });
     },
     get receivers() {
       return receivers.map(({ webhook }) => webhook.state);
@@ -97,21 +90,15 @@ export function createNotifier(options: NotifierOptions): Notifier {
 function receiverFor(
   { url, secret, events, format = 'standard' }: WebhookOptions,
   field: string,
-  {
-    send,
-    clock,
-    delay,
-    source,
-    random = Math.random,
-    conditions,
-    reporter,
-    count,
-  }: NotifierOptions & Pick<WebhookParts, 'send'>,
+  { clock, delay, source, random = Math.random, conditions, reporter, count }: NotifierOptions,
 ): Receiver {
+  // Outside any request: requests that carry a notification belong to no trace, and make no span.
+  const outside = AsyncLocalStorage.snapshot();
+  const bodyOf = (notification: Notification) => FORMATS[format](notification, { source: source(), now: clock.now() });
   const webhook = new Webhook({
     url: trustedUri(url, `${field}.url`),
     keys: keysOf(secret, format, `${field}.secret`),
-    send,
+    send: (request) => outside(() => withoutTracing(() => send(request))),
     clock,
     delay,
     random,
@@ -119,15 +106,10 @@ function receiverFor(
     reporter,
     delivered: () => count('success'),
     dropped: (reason) => count('failed', reason),
-    lossBody: (loss) => (format === 'slack' ? slackLoss : standardLoss)(loss, clock.now(), source()),
+    lossBody: (loss) => bodyOf({ event: 'dropped', loss }),
     randomUUID,
   });
-  return {
-    webhook,
-    events: events && new Set(events),
-    bodyOf: format === 'slack' ? slackBody : standardBody,
-    failureBodyOf: format === 'slack' ? slackFailure : standardFailure,
-  };
+  return { webhook, events: events && new Set(events), bodyOf };
 }
 
 function keysOf(secret: WebhookOptions['secret'], format: WebhookOptions['format'], field: string): Buffer[] {

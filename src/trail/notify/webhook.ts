@@ -101,7 +101,8 @@ export class Webhook {
   #closing = false;
   #closed = false;
   #sending: Promise<void> | undefined;
-  #cancelPause: (() => void) | undefined;
+  /** Ends the pause after a failure. */
+  #resume: (() => void) | undefined;
 
   constructor(parts: WebhookParts) {
     this.#parts = parts;
@@ -129,13 +130,13 @@ export class Webhook {
     }
     this.#enqueue(queued(id, body, event));
     while (this.#waiting.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.#lose(this.#dequeue()!);
-    if (this.#cancelPause === undefined) this.#start();
+    this.#sending ??= this.#sendAll();
   }
 
   /** Sends what waits, for a bounded time and without further retries. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#resume();
+    this.#resume?.();
     if (this.#sending !== undefined) await withDeadline(this.#sending, FLUSH_MS);
     this.#closed = true;
     this.#attempting?.abort();
@@ -148,22 +149,7 @@ export class Webhook {
     while (this.#dequeue() !== undefined) this.#drop('closed');
   }
 
-  #start(): void {
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-      // Added after the last one was sent.
-      if (this.#waiting.length > 0 && this.#cancelPause === undefined && !this.#closing) this.#start();
-    });
-  }
-
-  #resume(): void {
-    this.#cancelPause?.();
-    this.#cancelPause = undefined;
-    this.#resumesAt = undefined;
-    if (this.#waiting.length > 0) this.#start();
-  }
-
-  /** Sends in order until everything is delivered or an attempt fails. Never rejects. */
+  /** Sends in order until nothing waits, with a pause after each failure. Never rejects. */
   async #sendAll(): Promise<void> {
     // Not in the turn of the event loop that answers a control.
     await new Promise(timers.setImmediate);
@@ -171,15 +157,37 @@ export class Webhook {
       const outcome = await this.#attempt(next);
       if (outcome.problem !== undefined) {
         this.#failed(next, outcome);
-        return;
+        if (this.#closing || this.#gone) break;
+        await this.#pause(outcome.retryAfter);
+        continue;
       }
       this.#failures = 0;
       this.#problem = undefined;
       this.#note(next, { status: outcome.status });
       if (next.loss === undefined) this.#parts.delivered();
     }
+    this.#sending = undefined;
+    if (this.#problem !== undefined) return;
     this.#parts.condition.end(this.#dropped === 0 ? undefined : `${this.#dropped} were dropped`);
     this.#dropped = 0;
+  }
+
+  async #pause(retryAfter: string | undefined): Promise<void> {
+    const { delay, random, clock } = this.#parts;
+    const asked = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
+    const failures = this.#failures;
+    const wait = retryDelay({ failures, longestMs: LONGEST_PAUSE_MS, askedForMs: asked, random: random() });
+    if (asked > PAUSE_TO_REPORT_MS) this.#problem += ` and asks to wait ${Math.ceil(asked / 1000)} s`;
+    if (failures >= FAILURES_TO_REPORT || asked > PAUSE_TO_REPORT_MS) this.#report();
+    this.#resumesAt = clock.now() + wait;
+    await new Promise<void>((resolve) => {
+      const cancel = delay(wait, resolve);
+      this.#resume = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#resumesAt = undefined;
   }
 
   async #attempt({ id, body }: Queued): Promise<Outcome> {
@@ -202,15 +210,14 @@ export class Webhook {
     }
   }
 
-  #failed(event: Queued, { status, retryAfter, problem }: Outcome): void {
-    const { condition, delay, random, clock } = this.#parts;
+  #failed(event: Queued, { status, problem }: Outcome): void {
     this.#failures += 1;
     this.#problem = problem;
     event.attempts += 1;
     this.#note(event, { status, problem });
     if (status === GONE) {
       this.#gone = true;
-      condition.begin(`notifications to ${this.#name} have ended: it answers with status ${GONE}`);
+      this.#parts.condition.begin(`notifications to ${this.#name} have ended: it answers with status ${GONE}`);
       this.#drop('gone');
       while (this.#dequeue() !== undefined) this.#drop('gone');
       return;
@@ -218,18 +225,6 @@ export class Webhook {
     const refused = status !== undefined && status >= 400 && status < 500 && !TEMPORARY_REFUSALS.includes(status);
     if (!refused || event.attempts < ATTEMPTS_WHEN_REFUSED) this.#enqueue(event, 'first');
     else if (event.loss === undefined) this.#drop('refused');
-    if (this.#closing) return;
-    const asked = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
-    const wait = retryDelay({
-      failures: this.#failures,
-      longestMs: LONGEST_PAUSE_MS,
-      askedForMs: asked,
-      random: random(),
-    });
-    this.#resumesAt = clock.now() + wait;
-    this.#cancelPause = delay(wait, () => this.#resume());
-    if (asked > PAUSE_TO_REPORT_MS) this.#problem = `${problem} and asks to wait ${Math.ceil(asked / 1000)} s`;
-    if (this.#failures >= FAILURES_TO_REPORT || asked > PAUSE_TO_REPORT_MS) this.#report();
   }
 
   /** An event that says what was dropped goes first: the oldest were dropped. */

@@ -1,5 +1,4 @@
 import { constants, createHmac, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto';
-import { isKeyFor } from '../jwt-issuer.ts';
 
 /** RFC 7518, section 3.1, and RFC 8037, section 3.1. The digest, and how the signature is made. */
 const SCHEMES = {
@@ -9,26 +8,38 @@ const SCHEMES = {
   RS256: ['sha256', {}],
 } as const;
 
-/** Signature algorithms of tickets. */
-export type TicketAlgorithm = keyof typeof SCHEMES | 'HS256';
+/** Signature algorithms of tokens and tickets. */
+export type Algorithm = keyof typeof SCHEMES | 'HS256';
 
-export function isTicketAlgorithm(name: unknown): name is TicketAlgorithm {
+/** RFC 7518, section 3.3. */
+export const MIN_RSA_BITS = 2048;
+
+export function isAlgorithm(name: unknown): name is Algorithm {
   return name === 'HS256' || (typeof name === 'string' && Object.hasOwn(SCHEMES, name));
 }
 
 /** Whether the key is one for the algorithm: a public key is never used as the secret of HS256. */
-export function fits(key: KeyObject, algorithm: TicketAlgorithm): boolean {
-  return algorithm === 'HS256' ? key.type === 'secret' : key.type !== 'secret' && isKeyFor(key, algorithm);
+export function fits(
+  { type: kind, asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
+  algorithm: Algorithm,
+): boolean {
+  if (algorithm === 'HS256') return kind === 'secret';
+  if (algorithm === 'ES256') return type === 'ec' && details?.namedCurve === 'prime256v1';
+  return algorithm === 'EdDSA' ? type === 'ed25519' : type === 'rsa';
 }
 
-export function signatureOf(text: string, key: KeyObject, algorithm: TicketAlgorithm): Buffer {
+export function isWeak({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
+  return type === 'rsa' && (details?.modulusLength ?? 0) < MIN_RSA_BITS;
+}
+
+export function signatureOf(text: string, key: KeyObject, algorithm: Algorithm): Buffer {
   if (algorithm === 'HS256') return createHmac('sha256', key).update(text).digest();
   const [digest, options] = SCHEMES[algorithm];
   return sign(digest, Buffer.from(text), { key, ...options });
 }
 
 /** @param key one that {@link fits} the algorithm */
-export function isSignedBy(key: KeyObject, algorithm: TicketAlgorithm, text: string, signature: Buffer): boolean {
+export function isSignedBy(key: KeyObject, algorithm: Algorithm, text: string, signature: Buffer): boolean {
   if (algorithm === 'HS256') {
     const expected = signatureOf(text, key, algorithm);
     return signature.length === expected.length && timingSafeEqual(signature, expected);
