@@ -1,5 +1,6 @@
 import { fieldOf, isError } from '../wire/thrown.ts';
-import type { AdoptedCategory, Adoption } from './types.ts';
+import type { AdoptedCategory } from './category.ts';
+import type { Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */
 export type LoggerNames =

@@ -5,6 +5,7 @@ import type { DiscoveredSource } from '../wire/messages.ts';
 import { createRedaction, type Redaction } from '../wire/redaction.ts';
 import { messageOf } from '../wire/thrown.ts';
 import { Catalogue } from './catalogue.ts';
+import type { AdoptedCategory } from './category.ts';
 import { CHANNELS } from './channels/channels.ts';
 import { DEBUG } from './debug/debug.ts';
 import { DEBUGLOG } from './debug/debuglog.ts';
@@ -15,7 +16,6 @@ import { OTEL_DIAG } from './otel/diag.ts';
 import { PINO } from './pino/pino.ts';
 import type {
   AboutLogger,
-  AdoptedCategory,
   AdoptedModule,
   Adoption,
   AdoptLoggerOptions,
@@ -36,6 +36,8 @@ export interface Wish {
   readonly warn: (message: string) => void;
   /** The option `emit.redact`. @default [] */
   readonly redact?: readonly string[] | false;
+  /** The option `recorder.guards`. @default true */
+  readonly guards?: boolean | undefined;
   /** The option `limits.maxCategories`. @default the gate's own limit */
   readonly maxCategories?: number;
 }
@@ -114,14 +116,14 @@ export class Adopter implements ProcessAdoption {
   join(given: Wish): () => void {
     const wish = { ...given };
     if (this.#wishes.size === 0) {
-      this.#catalogue = new Catalogue(
-        this.#gate,
-        wish.options.map ?? [],
-        (message) => this.#warn(message),
-        this.#redaction,
-        undefined,
-        wish.maxCategories,
-      );
+      this.#catalogue = new Catalogue({
+        gate: this.#gate,
+        rules: wish.options.map ?? [],
+        warn: (message) => this.#warn(message),
+        redaction: this.#redaction,
+        guards: () => [...this.#wishes.keys()].some(({ guards }) => guards !== false),
+        maxCategories: wish.maxCategories,
+      });
     }
     this.#wishes.set(wish, createRedaction(wish.redact ?? []));
     this.#follow();

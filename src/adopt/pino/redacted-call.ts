@@ -1,6 +1,6 @@
 import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import { isError } from '../../wire/thrown.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
 import type { PinoLogger, PinoSymbols } from './logger.ts';
 
 type Serializer = (this: unknown, value: unknown) => unknown;
