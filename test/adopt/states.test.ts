@@ -277,6 +277,13 @@ const STATES: Readonly<Record<string, State>> = {
     ...{ shown: false, counted: true, written: true },
     begin: (bench, category) => ({ end: bench.turnForUser('42', category) }),
   },
+  'on for one tenant': {
+    ...{ shown: false, counted: true, written: true },
+    begin: (bench, category) => {
+      bench.turnFor('acme', category, true);
+      return { end: () => bench.turnFor('acme', category, undefined) };
+    },
+  },
   on: {
     ...{ shown: false, counted: true, written: true, others: true },
     begin: (bench, category) => {
@@ -295,12 +302,14 @@ describe('what is shown, counted and written of a category is what the applicati
       t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
       const { methods, category = 'CATS' } = setUp(bench, written);
       const call = (user: string) =>
-        bench.gate.work.runNamed('job', () => {
-          bench.gate.work.set({ 'user.id': user });
-          for (const write of methods) for (let time = 0; time < TIMES; time++) write(`/of/${user}`);
-          if (user === '42') bench.gate.work.fail(undefined);
-          return [...written.splice(0), ...bench.messages()].length;
-        });
+        bench.gate.runWithTenant(user === '42' ? 'acme' : 'globex', () =>
+          bench.gate.work.runNamed('job', () => {
+            bench.gate.work.set({ 'user.id': user });
+            for (const write of methods) for (let time = 0; time < TIMES; time++) write(`/of/${user}`);
+            if (user === '42') bench.gate.work.fail(undefined);
+            return [...written.splice(0), ...bench.messages()].length;
+          }),
+        );
       written.splice(0);
       const calls = methods.length * TIMES;
       const outcomes = Object.entries(STATES).map(([state, { begin }]) => {
@@ -325,6 +334,23 @@ describe('what is shown, counted and written of a category is what the applicati
         },
       ]);
       assert.deepEqual(Object.fromEntries(outcomes), Object.fromEntries(expected));
+      const others = bench.names().filter((each) => each !== category);
+      assert.deepEqual([...new Set(others.map(bench.counted))].filter(Boolean), [], 'a line is of one category');
+    });
+
+    it(`${name}: lines over the budget of a category that was switched on are dropped and counted`, (t) => {
+      const bench = adoptionBench(t, sources, { callsPerSecond: 3 });
+      const written: string[] = [];
+      t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
+      const { methods, category = 'CATS' } = setUp(bench, written);
+      written.splice(0);
+      const before = bench.counted(category);
+      bench.turn(category, true);
+      for (const write of methods) for (let times = 0; times < 10; times++) write('/flood');
+      assert.equal(bench.counted(category) - before, methods.length * 10);
+      assert.ok(bench.dropped(category) > 0);
+      assert.equal(written.length + bench.messages().length, methods.length * 10 - bench.dropped(category));
+      bench.turn(category, false);
     });
 
     it(`${name}: recorded, each line is kept once, and none is written`, async (t) => {
