@@ -13,7 +13,7 @@ import {
   type PinoPrototype,
   type PinoSymbols,
 } from './logger.ts';
-import { type Call, redactedCall } from './redacted-call.ts';
+import { type Call, redactedCall, redactedTexts } from './redacted-call.ts';
 
 /** Loggers that are kept from the garbage collector, per copy of pino. */
 const MAX_KEPT = 16;
@@ -241,7 +241,7 @@ export class PinoCopy {
       isDebug,
       reach: admitted ? 'open' : 'withheld',
       bytes: this.#bytesOf(logger, args),
-      describe: () => describeLine(...redacted(), method, this.#symbols),
+      describe: () => describeLine(logger, redactedTexts(args, category.redaction), method, this.#symbols),
     });
     if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
     try {
