@@ -146,7 +146,10 @@ export class AdoptedCategory {
   /** Decides a call of the logger. Counts it, and gives it to taps and the recorder. */
   judge(call: LoggerCall): Verdict {
     const front = inFront();
-    if (front?.isDecided) return call.reach === 'withheld' && front.letsOut() ? 'forced' : 'native';
+    if (front?.isDecided) {
+      if (call.reach === 'withheld' && front.letsOut()) return 'forced';
+      return call.isDebug && this.decided ? 'masked' : 'native';
+    }
     if (!call.isDebug) return this.#judgeOrdinary(call, front);
     const { decided } = this.#gated;
     if (!this.wanted) return decided ? 'drop' : 'native';

@@ -250,6 +250,22 @@ export function nestCases(loadNest: LoadNest): void {
     }
   });
 
+  it('secrets in a line that Nest passes on are masked where the logger behind is switched on', async (t) => {
+    const { Logger, load, turn } = await setUp(t, loadNest);
+    const { exports: pino, version } = loadCopy<typeof import('pino').default>('pino');
+    load('pino', version, pino);
+    const lines: string[] = [];
+    const behind = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line).password) });
+    const service = { log() {}, warn() {}, error() {}, debug: (fields: object) => behind.debug(fields, 'line') };
+    Logger.overrideLogger(Object.assign(service, { options: { logLevels: ['debug'] } }));
+    const cats = new Logger('Cats');
+    for (const on of [false, true]) {
+      if (on) turn('APP', true);
+      cats.debug({ password: 'hunter2' });
+    }
+    assert.deepEqual(lines, ['hunter2', '[redacted]']);
+  });
+
   it('everything is as it was when the adoption ends', async (t) => {
     const { Logger, common, say, turn, leave, rejoin, names } = await setUp(t, loadNest);
     leave();
