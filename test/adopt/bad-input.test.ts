@@ -433,14 +433,6 @@ describe('debug', () => {
     assert.deepEqual(messages(), ['bytes 01ff of it', 'part', 'destroyed', '[could not be formatted]', 'goes on']);
   });
 
-  it('names that no person would give', (t) => {
-    const { exports: createDebug, turn, messages, names, warnings } = setUp<CreateDebug>(t, 'debug');
-    const loggers = ODD_NAMES.map((name) => createDebug(name));
-    for (const name of names()) turn(name, true);
-    for (const log of loggers) log('d');
-    assert.deepEqual([messages().length, names().length, warnings], [ODD_NAMES.length, ODD_NAMES.length, []]);
-  });
-
   it('a log function that the application replaces later, for all or for one, gets the lines', (t) => {
     const { exports: createDebug, turn, messages, leave } = setUp<CreateDebug>(t, 'debug');
     const [own, all]: unknown[][] = [[], []];
@@ -477,18 +469,6 @@ describe('debug', () => {
     log('d');
     log('dropped');
     assert.deepEqual([lines.length, messages()], [1, []]);
-  });
-
-  it('messages that are no text, and questions about no namespace', (t) => {
-    const { exports: createDebug, turn, messages, warnings } = setUp<CreateDebug>(t, 'debug');
-    const log = createDebug('text');
-    turn('TEXT', true);
-    log({ order: 42 });
-    log(undefined);
-    log('text %d', 7, { more: 1 });
-    assert.deepEqual(messages(), ['{ order: 42 }', 'undefined', 'text 7 { more: 1 }']);
-    assert.equal(createDebug.enabled('other'), false);
-    assert.deepEqual(warnings, []);
   });
 
   it('100,000 instances are one category', (t) => {
