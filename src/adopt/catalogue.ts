@@ -4,17 +4,17 @@ import type { AdoptRule } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../wire/messages.ts';
 import { escapeUnprintable } from '../wire/printable.ts';
 import { callerOfLogger } from './calling-package.ts';
-import { LoggerCategory } from './category.ts';
+import { AdoptedCategory } from './category.ts';
 import { APPLICATION } from './loggers.ts';
 import { boundedName, CategoryNames } from './names.ts';
 import { NewNames } from './new-names.ts';
-import type { AboutLogger, AdoptedCategory, SourceKind } from './types.ts';
+import type { AboutLogger, SourceKind } from './types.ts';
 
 interface Logger {
   readonly name: string;
   readonly kind: SourceKind;
   readonly version: string | undefined;
-  readonly category: LoggerCategory;
+  readonly category: AdoptedCategory;
 }
 
 /**
@@ -25,38 +25,38 @@ const MAX_CATEGORIES = 3072;
 /** Most loggers of one group that are known by name. Further ones share what the first one has. */
 const MAX_MEMBERS = 256;
 
+export interface CatalogueOptions {
+  readonly gate: Pick<Gate, 'category'>;
+  /** The option `adopt.map`. */
+  readonly rules: readonly AdoptRule[];
+  readonly warn: (message: string) => void;
+  readonly redaction: ArgumentRedaction;
+  /** The option `recorder.guards`. */
+  readonly guards: () => boolean;
+  /** Milliseconds of a clock that never goes back. @default that of this process */
+  readonly now?: () => number;
+  /** The option `limits.maxCategories`. @default the gate's own limit */
+  readonly maxCategories?: number | undefined;
+}
+
 /** The loggers that have a category. */
 export class Catalogue {
-  readonly #gate: Pick<Gate, 'category'>;
   readonly #names: CategoryNames;
   readonly #loggers = new Map<string, Logger>();
   /** Loggers by the name of their category. */
   readonly #members = new Map<string, Set<Logger>>();
   /** Names that a logger has just given up, with its description. */
   readonly #movedFrom = new Map<string, string>();
-  readonly #redaction: ArgumentRedaction;
+  readonly #options: CatalogueOptions;
   readonly #newNames: NewNames;
   readonly #maxCategories: number;
-  readonly #warn: (message: string) => void;
   #full = false;
 
-  /**
-   * @param now milliseconds of a clock that never goes back
-   * @param limit most categories of the gate
-   */
-  constructor(
-    gate: Pick<Gate, 'category'>,
-    rules: readonly AdoptRule[],
-    warn: (message: string) => void,
-    redaction: ArgumentRedaction,
-    now = () => performance.now(),
-    limit = Number.POSITIVE_INFINITY,
-  ) {
-    this.#gate = gate;
-    this.#redaction = redaction;
-    this.#warn = warn;
+  constructor(options: CatalogueOptions) {
+    const { rules, warn, now = () => performance.now(), maxCategories = Number.POSITIVE_INFINITY } = options;
+    this.#options = options;
     this.#newNames = new NewNames(warn, now);
-    this.#maxCategories = Math.min(MAX_CATEGORIES, Math.ceil((limit * 3) / 4));
+    this.#maxCategories = Math.min(MAX_CATEGORIES, Math.ceil((maxCategories * 3) / 4));
     this.#names = new CategoryNames(rules, (logger, name) => this.#move(logger, name));
   }
 
@@ -86,7 +86,7 @@ export class Catalogue {
     try {
       const assigned = this.#names.assign(name, group);
       if (assigned === undefined) return undefined;
-      const gated = this.#gate.category(assigned.name, {
+      const gated = this.#options.gate.category(assigned.name, {
         ...(assigned.description !== undefined && { description: assigned.description }),
       });
       const { description = descriptionOf(kind, name, version) } = about;
@@ -94,7 +94,8 @@ export class Catalogue {
       this.#movedFrom.delete(assigned.name);
       // A logger without a name is one that a framework makes for the application.
       const maker = name === APPLICATION ? undefined : callerOfLogger()?.package;
-      const category = new LoggerCategory(gated, this.#redaction, enabledByDefault, maker);
+      const { redaction, guards } = this.#options;
+      const category = new AdoptedCategory({ gated, redaction, enabledByDefault, maker, guards });
       const logger = { name, kind, version, category };
       this.#loggers.set(key, logger);
       this.#join(assigned.name, logger);
@@ -113,7 +114,7 @@ export class Catalogue {
 
   #fill(): void {
     this.#full = true;
-    this.#warn(
+    this.#options.warn(
       `adopt: the limit of ${this.#members.size} adopted categories is reached (limits.maxCategories): further loggers belong to the category of their parent, or stay as they are`,
     );
   }
@@ -145,7 +146,7 @@ export class Catalogue {
       if (logger.name !== name || !key.startsWith('\n')) continue;
       const { category } = logger;
       const { name: from, description } = category.gated;
-      const gated = this.#gate.category(to);
+      const gated = this.#options.gate.category(to);
       gated.suggestDescription(description);
       this.#movedFrom.set(from, description);
       category.move(gated);

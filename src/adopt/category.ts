@@ -1,16 +1,33 @@
 import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
-import type { Attributes, Described, GatedCategory, Given } from '../gate/types.ts';
+import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
 import { callerOfLogger } from './calling-package.ts';
-import type { AdoptedCategory } from './types.ts';
+import { type Front, inFront } from './front.ts';
+import type { LoggerCall, LoggerLine, Verdict } from './verdict.ts';
 
 /** Most looks at who calls a logger that a package has made. They become rarer, and reach about 20,000 calls. */
 const MAX_LOOKS = 40;
 
 type Listener = (wanted: boolean) => void;
 
-/** The category of one logger. It can move to another category of the gate, while the source keeps this object. */
-export class LoggerCategory implements AdoptedCategory {
+interface AdoptedCategoryOptions {
+  readonly gated: GatedCategory;
   readonly redaction: ArgumentRedaction;
+  /** Whether the logger itself writes debug lines: of those in its category it alone is on then. */
+  readonly enabledByDefault: boolean;
+  /** The package that made the logger. @default the application's own code */
+  readonly maker: string | undefined;
+  /** Whether guards are open while a category is only recorded: the option `recorder.guards`. */
+  readonly guards: () => boolean;
+}
+
+/**
+ * The category of one logger. The same name gives the same object, which moves to another category of the gate where a logger
+ * with the better claim to its name comes later.
+ */
+export class AdoptedCategory {
+  /** For the arguments of lines that are written because the category is on, and of those that taps get. */
+  readonly redaction: ArgumentRedaction;
+  readonly #guards: () => boolean;
   /** Whether the logger itself writes debug lines, and its category is not switched. */
   #onByItself = false;
   #package: string | undefined;
@@ -21,17 +38,14 @@ export class LoggerCategory implements AdoptedCategory {
   #attends = false;
   #enabledByDefault: boolean;
   #gated: GatedCategory;
-  #wanted = false;
-  #leastLevel = 0;
+  /** What listeners were told last. */
+  #reported = { wanted: false, opensGuards: false, leastLevel: 0 };
   #stop = () => {};
   readonly #listeners = new Set<Listener>();
 
-  /**
-   * @param enabledByDefault whether the logger itself writes debug lines: of those in its category it alone is on then
-   * @param maker the package that made the logger. @default the application's own code
-   */
-  constructor(gated: GatedCategory, redaction: ArgumentRedaction, enabledByDefault: boolean, maker?: string) {
+  constructor({ gated, redaction, enabledByDefault, maker, guards }: AdoptedCategoryOptions) {
     this.redaction = redaction;
+    this.#guards = guards;
     this.#gated = gated;
     this.#enabledByDefault = enabledByDefault;
     this.#package = maker;
@@ -43,6 +57,7 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#package;
   }
 
+  /** Notes a call, in case that the logger was made by a package. {@link wanted} does so as well. */
   called(): void {
     if (this.#package === undefined || this.#looksLeft === 0) return;
     this.#calls += 1;
@@ -66,36 +81,38 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#gated.name;
   }
 
+  /** Whether any call could be wanted now. */
   get wanted(): boolean {
     return this.#gated.wanted || (this.#attends && this.#attended());
+  }
+
+  /** Whether code that asks the logger before it calls is told that the logger is on. */
+  get opensGuards(): boolean {
+    return this.#onByItself || (this.#gated.wanted && (!this.#gated.onlyRecorded || this.#guards()));
   }
 
   get enabled(): boolean {
     return this.#gated.enabled || (this.#onByItself && !this.#gated.decided);
   }
 
-  debug(message: string, attributes?: Attributes | (() => Attributes)): void {
-    this.#gated.debug(message, attributes);
+  /** Whether a control, a setting or the configuration decides here and now, and not the logger's own level. */
+  get decided(): boolean {
+    return this.#gated.decided;
   }
 
-  fail(error: unknown): void {
-    this.#gated.fail(error);
-  }
-
-  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean, level?: number): boolean {
-    return this.#gated.passes(bytes, describe, admitted, level);
-  }
-
-  holdsBack(level: number): boolean {
-    return this.#gated.wanted && this.#gated.level > level;
-  }
-
+  /** The least urgent level of the control in force; 0 for every line. */
   get level(): number {
     return this.#gated.level;
   }
 
+  /** The least urgent {@link level} of all tenants. */
   get leastLevel(): number {
     return this.#gated.leastLevel;
+  }
+
+  /** Whether calls are described for taps or the recorder although no output may write them. */
+  get observed(): boolean {
+    return this.#gated.tapped || this.#gated.recorded;
   }
 
   get tapped(): boolean {
@@ -106,31 +123,77 @@ export class LoggerCategory implements AdoptedCategory {
     return this.#gated.recorded;
   }
 
-  get onlyRecorded(): boolean {
-    return this.#gated.onlyRecorded;
+  /** A line for our own outputs. */
+  debug(message: string, attributes?: Attributes | (() => Attributes)): void {
+    this.#gated.debug(message, attributes);
   }
 
-  record(message: string, attributes: Given, level: number): void {
-    this.#gated.record(message, attributes, level);
+  /** Whether a line that the logger's own level admits is not written here and now, because a control has a higher level. */
+  holdsBack(level: number): boolean {
+    return this.#gated.wanted && this.#gated.level > level;
   }
 
-  get decided(): boolean {
-    return this.#gated.decided;
+  /** What a guard of the logger, such as `isLevelEnabled`, answers. @param admitted what it answers without us */
+  guard({ level, isDebug, admitted }: Pick<LoggerCall, 'level' | 'isDebug'> & { readonly admitted: boolean }): boolean {
+    return admitted && !isDebug ? !this.holdsBack(level) : this.#gated.allows(admitted, level);
   }
 
-  allows(admitted: boolean, level?: number): boolean {
-    return this.#gated.allows(admitted, level);
+  /** Whether nobody wants calls, and no logger in front passes one on. Allocates nothing: ask it before {@link judge}. */
+  get idle(): boolean {
+    return !this.wanted && inFront() === undefined;
   }
 
+  /** Decides a call of the logger. Counts it, and gives it to taps and the recorder. */
+  judge(call: LoggerCall): Verdict {
+    const front = inFront();
+    if (front?.isDecided) {
+      if (call.reach === 'withheld' && front.letsOut()) return 'forced';
+      return call.isDebug && this.decided ? 'masked' : 'native';
+    }
+    if (!call.isDebug) return this.#judgeOrdinary(call, front);
+    const { decided } = this.#gated;
+    if (!this.wanted) return decided ? 'drop' : 'native';
+    const { level, reach, text } = call;
+    if (text !== undefined && reach === 'withheld' && this.#gated.onlyRecorded) {
+      this.#gated.record(text, undefined, level);
+      return 'native';
+    }
+    // A line that no output takes is no call.
+    const counts = reach !== 'nowhere' || !decided || this.observed;
+    if (counts && !this.#passesBehind(call, front)) return decided ? 'drop' : 'native';
+    if (reach === 'withheld' || reach === 'unknown') return 'forced';
+    return decided ? 'masked' : 'native';
+  }
+
+  /** Lines of INFO and above are forced where the logger holds them back, and dropped only where a control has a higher level. */
+  #judgeOrdinary(call: LoggerCall, front: Front | undefined): Verdict {
+    const otherwise = this.holdsBack(call.level) ? 'drop' : 'native';
+    if (this.idle || call.reach !== 'withheld') return otherwise;
+    return front?.letsOut() || this.#passesBehind(call, front) ? 'forced' : otherwise;
+  }
+
+  /** Whether the category lets the line out. Counts it, and gives it to taps and the recorder. */
+  passes({ bytes, level, reach, describe }: LoggerLine): boolean {
+    return this.#gated.passes(bytes, describe, reach && reach === 'open', level);
+  }
+
+  /** The same for a line that the logger in front may have recorded. */
+  #passesBehind(call: LoggerCall, front: Front | undefined): boolean {
+    if (!front?.isRecorded) return this.passes(call);
+    return this.passes({ ...call, describe: () => asRecorded(call.describe()) });
+  }
+
+  /** Calls back with {@link wanted} when that, {@link opensGuards} or {@link leastLevel} changes, and at once where it is true. */
   onWanted(listener: Listener): () => void {
     const own: Listener = (wanted) => listener(wanted);
     this.#listeners.add(own);
-    if (this.#wanted) own(true);
+    if (this.#reported.wanted) own(true);
     return () => {
       this.#listeners.delete(own);
     };
   }
 
+  /** Changes whether the logger itself writes debug lines. */
   setDefault(enabled: boolean): void {
     this.#enabledByDefault = enabled;
     this.#check();
@@ -157,11 +220,15 @@ export class LoggerCategory implements AdoptedCategory {
   #check(): void {
     this.#onByItself = this.#enabledByDefault && !this.#gated.settled;
     this.#attend();
-    const { leastLevel } = this;
+    const { opensGuards, leastLevel } = this;
     const wanted = this.#gated.wanted || this.#onByItself;
-    if (this.#wanted === wanted && this.#leastLevel === leastLevel) return;
-    this.#wanted = wanted;
-    this.#leastLevel = leastLevel;
+    const last = this.#reported;
+    if (last.wanted === wanted && last.opensGuards === opensGuards && last.leastLevel === leastLevel) return;
+    this.#reported = { wanted, opensGuards, leastLevel };
     for (const listener of this.#listeners) listener(wanted);
   }
+}
+
+function asRecorded(described: Described | undefined): Described | undefined {
+  return described && { ...described, isRecorded: true };
 }

@@ -1,6 +1,8 @@
 import { formatLine } from '../calls/emit/formatting.ts';
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
-import type { AdoptedCategory, Adoption } from './types.ts';
+import type { AdoptedCategory } from './category.ts';
+import { type Method, Patches } from './patches.ts';
+import type { Adoption } from './types.ts';
 
 /** A logger of any library whose level can be set. */
 export interface Leveled {
@@ -67,13 +69,12 @@ export function adoptLeveled(
     const gated = isOwn ? [] : [...QUIET.slice(0, last === -1 ? undefined : last + 1), ...held];
     const own = category.leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !gated.includes(each));
     // Setting a level may make new methods, so this comes after it.
-    const ungate = [
-      ...gated.map((method) => gateMethod(logger, method, category, failed)),
-      ...own.map((method) => holdMethod(logger, method, category)),
-    ];
+    const patches = new Patches();
+    for (const method of gated) gateMethod(patches, logger, method, category, failed);
+    for (const method of own) holdMethod(patches, logger, method, category);
     lower = () => {
       lower = () => {};
-      for (const each of ungate) each();
+      patches.restore();
       // Another level is the application's.
       if (Object.is(get(), raised)) set(before);
     };
@@ -102,10 +103,10 @@ export function adoptLeveled(
     }
   }
 
-  const stop = category.onWanted((wanted) => {
+  const stop = category.onWanted(() => {
     try {
       lower();
-      if (wanted) raise();
+      if (category.opensGuards) raise();
     } catch (error) {
       failed(error, category);
     }
@@ -130,52 +131,39 @@ function rankOf(level: unknown): number {
 }
 
 /** Replaces a method whose lines the logger's own level holds back. */
-function gateMethod(logger: object, method: string, category: AdoptedCategory, failed: Adoption['failed']): () => void {
+function gateMethod(
+  patches: Patches,
+  logger: object,
+  method: string,
+  category: AdoptedCategory,
+  failed: Adoption['failed'],
+): void {
   // What quietens lets nothing out that the logger itself holds back.
-  const rank = Math.min(RANKS[method]!, LEVEL.info);
-  return replaceMethod(logger, method, (write, self, given) => {
-    const args = category.redaction.formatted(given);
-    const text = typeof args[0] === 'string' ? args[0] : method;
-    if (!category.passes(text.length, () => ({ message: formatLine(args) }), undefined, rank)) return undefined;
-    try {
-      return Reflect.apply(write, self, args);
-    } catch (error) {
-      failed(error, category);
-      return undefined;
-    }
+  const level = Math.min(RANKS[method]!, LEVEL.info);
+  patches.wrap(logger, method, (write) => {
+    const gated: Method<unknown> = function (...given) {
+      const args = category.redaction.formatted(given);
+      const text = typeof args[0] === 'string' ? args[0] : method;
+      const passes = category.passes({
+        bytes: text.length,
+        level,
+        describe: () => ({ message: formatLine(args) }),
+      });
+      if (!passes) return undefined;
+      try {
+        return write.apply(this, args);
+      } catch (error) {
+        failed(error, category);
+        return undefined;
+      }
+    };
+    return gated;
   });
 }
 
 /** Replaces a method whose lines the logger's own level admits: those are its own, and only ever held back. */
-function holdMethod(logger: object, method: string, category: AdoptedCategory): () => void {
-  const rank = RANKS[method]!;
-  return replaceMethod(logger, method, (write, self, args) =>
-    category.holdsBack(rank) ? undefined : Reflect.apply(write, self, args),
+function holdMethod(patches: Patches, logger: object, method: string, category: AdoptedCategory): void {
+  patches.around(logger, method, (_logger, _args, proceed) =>
+    category.holdsBack(RANKS[method]!) ? undefined : proceed(),
   );
-}
-
-type Write = (this: unknown, ...args: unknown[]) => unknown;
-
-function replaceMethod(
-  logger: object,
-  method: string,
-  around: (write: Write, self: unknown, args: unknown[]) => unknown,
-): () => void {
-  const write: unknown = Reflect.get(logger, method);
-  if (typeof write !== 'function') return () => {};
-  const own = Object.getOwnPropertyDescriptor(logger, method);
-  const gated = function (this: unknown, ...args: unknown[]): unknown {
-    return around(write as Write, this, args);
-  };
-  Object.defineProperty(logger, method, {
-    value: gated,
-    writable: true,
-    configurable: true,
-    enumerable: own?.enumerable ?? false,
-  });
-  return () => {
-    if (Reflect.get(logger, method) !== gated) return;
-    if (own === undefined) Reflect.deleteProperty(logger, method);
-    else Object.defineProperty(logger, method, own);
-  };
 }

@@ -1,5 +1,6 @@
 import { fieldOf, isError } from '../wire/thrown.ts';
-import type { AdoptedCategory, Adoption } from './types.ts';
+import type { AdoptedCategory } from './category.ts';
+import type { Adoption } from './types.ts';
 
 /** Fields that name a logger, the first one that has a text; or a function of all its fields. */
 export type LoggerNames =
@@ -13,15 +14,10 @@ export const APPLICATION = 'APP';
 export const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
 
 /** Gives the loggers of one library their categories. */
-export interface LoggerAdopter {
+export interface LoggerAdopter extends Pick<Adoption, 'workFailed' | 'failed'> {
   readonly names: LoggerNames;
-  /**
-   * @param debugs whether the logger writes debug lines by itself
-   * @param parent the category of the logger that it is a child of
-   */
+  /** @param debugs whether the logger writes debug lines by itself @param parent the category of the logger that it is a child of */
   category(name: string, debugs: boolean, parent?: AdoptedCategory): AdoptedCategory | undefined;
-  workFailed: Adoption['workFailed'];
-  failed: Adoption['failed'];
 }
 
 /** For loggers that are not adopted. */
@@ -35,14 +31,13 @@ export const UNADOPTED: LoggerAdopter = {
 /** @param version of the library, if it is known */
 export function loggerAdopter(adoption: Adoption, names: LoggerNames, version?: string): LoggerAdopter {
   return {
+    ...adoption,
     names,
     category(name, debugs, parent) {
       const category = adoption.category(name, { version: version || undefined, enabledByDefault: debugs, parent });
       if (debugs && category !== parent) category?.setDefault(true);
       return category;
     },
-    workFailed: adoption.workFailed,
-    failed: adoption.failed,
   };
 }
 

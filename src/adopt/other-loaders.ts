@@ -1,14 +1,13 @@
 import nodeModule from 'node:module';
+import { Patches } from './patches.ts';
 
 // Node.js asks hooks about files that it requires by itself. Loaders that take the place of its function for `.js`, such as tsx's,
 // read files and give them to `Module.prototype._compile` without asking, so that this is where their files are found.
 
-type Compile = (this: unknown, source: string, filename: string, ...rest: unknown[]) => unknown;
-
 /** Where Node.js keeps what is not in its types. */
 interface Internals {
   readonly _extensions?: { readonly '.js'?: unknown };
-  readonly prototype: { _compile?: Compile };
+  readonly prototype: object;
 }
 
 const internals = nodeModule as unknown as Internals;
@@ -27,39 +26,30 @@ export interface OtherLoaders {
  * @param changed returns the source to compile in place of the given one
  */
 export function watchOtherLoaders(changed: (source: string, filename: string) => string): OtherLoaders {
+  const patches = new Patches();
   let known: unknown;
-  let restore: (() => void) | undefined;
+  let isWatching = false;
   const watch = () => {
-    restore ??= patch(changed);
+    if (isWatching) return;
+    isWatching = true;
+    patches.wrap<unknown>(internals.prototype, '_compile', (compile, live) => {
+      return function (this: unknown, source: unknown, filename: unknown, ...rest: unknown[]) {
+        const text = live.on && typeof source === 'string' ? changed(source, String(filename)) : source;
+        return compile.call(this, text, filename, ...rest);
+      };
+    });
   };
   const look = (url: string) => {
-    if (restore !== undefined) return;
+    if (isWatching) return;
     const loader = internals._extensions?.['.js'];
     // Nothing may be loaded by Node.js between tsx's own files and the application.
     if (url.includes('/tsx/dist/') || (loader !== known && !isOfNode(loader))) watch();
     known = loader;
   };
   look('');
-  return { look, watch, stop: () => restore?.() };
+  return { look, watch, stop: () => patches.restore() };
 }
 
 function isOfNode(loader: unknown): boolean {
   return typeof loader === 'function' && Function.prototype.toString.call(loader).includes('loadSource(');
-}
-
-function patch(changed: (source: string, filename: string) => string): () => void {
-  const { prototype } = internals;
-  const compile = prototype._compile;
-  if (typeof compile !== 'function') return () => {};
-  let watching = true;
-  const patched: Compile = function (source, filename, ...rest) {
-    const text = watching && typeof source === 'string' ? changed(source, filename) : source;
-    return compile.call(this, text, filename, ...rest);
-  };
-  prototype._compile = patched;
-  return () => {
-    // Another patch may have been put over this one.
-    watching = false;
-    if (prototype._compile === patched) prototype._compile = compile;
-  };
 }

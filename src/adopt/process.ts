@@ -5,6 +5,7 @@ import type { DiscoveredSource } from '../wire/messages.ts';
 import { createRedaction, type Redaction } from '../wire/redaction.ts';
 import { messageOf } from '../wire/thrown.ts';
 import { Catalogue } from './catalogue.ts';
+import type { AdoptedCategory } from './category.ts';
 import { CHANNELS } from './channels/channels.ts';
 import { DEBUG } from './debug/debug.ts';
 import { DEBUGLOG } from './debug/debuglog.ts';
@@ -15,7 +16,6 @@ import { OTEL_DIAG } from './otel/diag.ts';
 import { PINO } from './pino/pino.ts';
 import type {
   AboutLogger,
-  AdoptedCategory,
   AdoptedModule,
   Adoption,
   AdoptLoggerOptions,
@@ -36,26 +36,10 @@ export interface Wish {
   readonly warn: (message: string) => void;
   /** The option `emit.redact`. @default [] */
   readonly redact?: readonly string[] | false;
+  /** The option `recorder.guards`. @default true */
+  readonly guards?: boolean | undefined;
   /** The option `limits.maxCategories`. @default the gate's own limit */
   readonly maxCategories?: number;
-}
-
-/**
- * The adoption of a process, or of a worker thread. All remote controls share it, those of another copy of this package too:
- * a library is patched once. Everything adopted is put back when the last one that wants it leaves.
- */
-export interface ProcessAdoption {
-  /** Returns a function that leaves. */
-  join(wish: Wish): () => void;
-  /** Adopts a module or a logger while there is a remote control. Returns a function that puts everything back. */
-  adopt(target: object, options: AdoptLoggerOptions): () => void;
-  sourceOf(category: string): DiscoveredSource | undefined;
-  /** Whether a remote control is enabled. */
-  readonly active: boolean;
-  /** Whether a source is switched on. */
-  adopts(option: SourceOption): boolean;
-  /** The category of a logger that the application itself puts under control. `undefined` as for {@link Adoption.category}. */
-  category(kind: SourceKind, name: string, about?: AboutLogger): AdoptedCategory | undefined;
 }
 
 interface Seen {
@@ -85,8 +69,11 @@ export interface AdopterOptions {
   readonly watch?: LoadHook;
 }
 
-/** Patches libraries while a remote control wants them. */
-export class Adopter implements ProcessAdoption {
+/**
+ * The adoption of a process, or of a worker thread. All remote controls share it, those of another copy of this package too:
+ * a library is patched once. Everything adopted is put back when the last one that wants it leaves.
+ */
+export class Adopter {
   readonly #gate: Pick<Gate, 'category' | 'work'>;
   readonly #sources: readonly Source[];
   readonly #watch: LoadHook;
@@ -111,17 +98,18 @@ export class Adopter implements ProcessAdoption {
     this.#watch = watch;
   }
 
+  /** Returns a function that leaves. */
   join(given: Wish): () => void {
     const wish = { ...given };
     if (this.#wishes.size === 0) {
-      this.#catalogue = new Catalogue(
-        this.#gate,
-        wish.options.map ?? [],
-        (message) => this.#warn(message),
-        this.#redaction,
-        undefined,
-        wish.maxCategories,
-      );
+      this.#catalogue = new Catalogue({
+        gate: this.#gate,
+        rules: wish.options.map ?? [],
+        warn: (message) => this.#warn(message),
+        redaction: this.#redaction,
+        guards: () => [...this.#wishes.keys()].some(({ guards }) => guards !== false),
+        maxCategories: wish.maxCategories,
+      });
     }
     this.#wishes.set(wish, createRedaction(wish.redact ?? []));
     this.#follow();
@@ -130,6 +118,7 @@ export class Adopter implements ProcessAdoption {
     };
   }
 
+  /** Adopts a module or a logger while there is a remote control. Returns a function that puts everything back. */
   adopt(target: object, options: AdoptLoggerOptions): () => void {
     const patch = patchOf(target, options, this.#sources);
     const explicit: Explicit = { target, patch, group: options.category, undo: undefined };
@@ -145,14 +134,17 @@ export class Adopter implements ProcessAdoption {
     return this.#catalogue?.sourceOf(category);
   }
 
+  /** Whether a remote control is enabled. */
   get active(): boolean {
     return this.#wishes.size > 0;
   }
 
+  /** Whether a source is switched on. */
   adopts(option: SourceOption): boolean {
     return [...this.#wishes.keys()].some(({ options }) => options[option]);
   }
 
+  /** The category of a logger that the application itself puts under control. `undefined` as for {@link Adoption.category}. */
   category(kind: SourceKind, name: string, about?: AboutLogger): AdoptedCategory | undefined {
     return this.#catalogue?.category(kind, name, about);
   }
@@ -293,8 +285,8 @@ export class Adopter implements ProcessAdoption {
 const REGISTRY_KEY = Symbol.for('opentelemetry-instrumentation-rdcp.adoption.v1');
 
 /** The adoption of this process. */
-export function processAdoption(gate: Pick<Gate, 'category' | 'work'>): ProcessAdoption {
-  const existing: ProcessAdoption | undefined = Reflect.get(globalThis, REGISTRY_KEY);
+export function processAdoption(gate: Pick<Gate, 'category' | 'work'>): Adopter {
+  const existing: Adopter | undefined = Reflect.get(globalThis, REGISTRY_KEY);
   if (existing !== undefined) return existing;
   const created = new Adopter({ gate });
   Object.defineProperty(globalThis, REGISTRY_KEY, { value: created });

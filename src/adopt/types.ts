@@ -1,7 +1,6 @@
-import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
-import type { GatedCategory } from '../gate/types.ts';
 import type { AdoptOptions } from '../options/adopt.ts';
 import type { DiscoveredSource } from '../wire/messages.ts';
+import type { AdoptedCategory } from './category.ts';
 
 /** Where an adopted category comes from. */
 export type SourceKind = DiscoveredSource['kind'];
@@ -98,34 +97,3 @@ export interface AboutLogger {
    */
   readonly parent?: AdoptedCategory | undefined;
 }
-
-/**
- * The category of a logger. The same name returns the same object, which follows another category of the gate where a logger
- * with the better claim to its name comes later. `admitted` is whether the logger's own level admits a line.
- */
-export type AdoptedCategory = Pick<
-  GatedCategory,
-  | 'name'
-  | 'wanted'
-  | 'enabled'
-  | 'debug'
-  | 'fail'
-  | 'passes'
-  | 'level'
-  | 'leastLevel'
-  | 'tapped'
-  | 'recorded'
-  | 'onlyRecorded'
-  | 'record'
-  | 'decided'
-  | 'allows'
-  | 'onWanted'
-  | 'setDefault'
-> & {
-  /** Whether a line that the logger's own level admits is not written here and now, because a control has a higher level. */
-  holdsBack(level: number): boolean;
-  /** Notes a call, in case that the logger was made by a package. {@link wanted} does so as well. */
-  called(): void;
-  /** For the arguments of lines that are written because the category is on, and of those that taps get. */
-  readonly redaction: ArgumentRedaction;
-};

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../access/tickets/open.ts';
 import { MAX_TICKETS, TicketActivations } from '../access/tickets/ticket-activations.ts';
-import { type ProcessAdoption, processAdoption } from '../adopt/process.ts';
+import { type Adopter, processAdoption } from '../adopt/process.ts';
 import { budgetsOf } from '../calls/emit/budgets.ts';
 import type { LogExports } from '../calls/emit/log-exports.ts';
 import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
@@ -59,7 +59,7 @@ export interface ProcessParts {
   /** Tickets of other services. `undefined` without `security.tickets`. */
   readonly tickets: AcceptedTickets | undefined;
   readonly notifier: Notifier | undefined;
-  readonly adoption: ProcessAdoption;
+  readonly adoption: Adopter;
   readonly entrance: Entrance;
   /** `undefined` with `server: false`. */
   readonly listener: Listener | undefined;

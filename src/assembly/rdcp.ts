@@ -117,6 +117,7 @@ function open(
     options: adoptOptions(resolved.adopt),
     warn: reporter.warn,
     redact: resolved.emit.redact,
+    guards: resolved.recorder.guards,
     maxCategories: resolved.limits.maxCategories,
   };
   let closing: Promise<void> | undefined;

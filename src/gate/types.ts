@@ -117,8 +117,8 @@ export interface GatedCategory extends Category {
   /** {@link decided} where no tenant has a setting of its own. */
   readonly settled: boolean;
   /**
-   * Calls back when {@link wanted}, {@link settled} or {@link leastLevel} changes, and at once if the first is true. Returns
-   * a function that unsubscribes.
+   * Calls back when {@link wanted}, {@link settled}, {@link onlyRecorded} or {@link leastLevel} changes, and at once if the first is
+   * true. Returns a function that unsubscribes.
    */
   onWanted(listener: (wanted: boolean) => void): () => void;
   /** Changes the state that the category has until it is switched. */

@@ -8,25 +8,22 @@ interface Watched {
   /** The bits as last reported. */
   wanted: boolean;
   settled: boolean;
+  onlyRecorded: boolean;
   leastLevel: number;
 }
 
-/** Reports changes of interest bits, of whether a control decides, and of the least level, so that code outside the gate can follow a category without asking on each call. */
+/**
+ * Reports changes of interest bits, of whether a control decides, of whether calls are only recorded, and of the least level, so that
+ * code outside the gate can follow a category without asking on each call.
+ */
 export class InterestWatchers {
-  readonly #interest: Uint32Array;
-  readonly #settled: Uint32Array;
-  readonly #leastLevels: Uint8Array;
+  readonly #memory: GateMemory;
   readonly #failed: (index: number, error: unknown) => void;
   /** Indexed by category. */
   readonly #watched: (Watched | undefined)[] = [];
 
-  constructor(
-    { interest, settled, leastLevels }: Pick<GateMemory, 'interest' | 'settled' | 'leastLevels'>,
-    failed: (index: number, error: unknown) => void,
-  ) {
-    this.#interest = interest;
-    this.#settled = settled;
-    this.#leastLevels = leastLevels;
+  constructor(memory: GateMemory, failed: (index: number, error: unknown) => void) {
+    this.#memory = memory;
     this.#failed = failed;
   }
 
@@ -49,24 +46,27 @@ export class InterestWatchers {
     for (let index = word << 5; index < (word + 1) << 5; index++) {
       const watched = this.#watched[index];
       if (watched === undefined) continue;
-      const { wanted, settled, leastLevel } = this.#stateOf(index);
-      if (watched.wanted === wanted && watched.settled === settled && watched.leastLevel === leastLevel) continue;
-      Object.assign(watched, { wanted, settled, leastLevel });
+      const { wanted, settled, onlyRecorded, leastLevel } = this.#stateOf(index);
+      const isSame = watched.wanted === wanted && watched.settled === settled && watched.onlyRecorded === onlyRecorded;
+      if (isSame && watched.leastLevel === leastLevel) continue;
+      Object.assign(watched, { wanted, settled, onlyRecorded, leastLevel });
       for (const listener of watched.listeners) this.#call(listener, index, wanted);
     }
   }
 
   #stateOf(index: number): Omit<Watched, 'listeners'> {
+    const { interest, settled, recorded, base, tenanted, tapped, leastLevels } = this.#memory;
     return {
-      wanted: hasBit(this.#interest, index),
-      settled: hasBit(this.#settled, index),
-      leastLevel: this.#leastLevels[index]!,
+      wanted: hasBit(interest, index),
+      settled: hasBit(settled, index),
+      onlyRecorded: hasBit(recorded, index) && ![base, tenanted, tapped].some((bits) => hasBit(bits, index)),
+      leastLevel: leastLevels[index]!,
     };
   }
 
   /** Reports every changed bit. */
   checkAll(): void {
-    for (let word = 0; word < this.#interest.length; word++) this.check(word);
+    for (let word = 0; word < this.#memory.interest.length; word++) this.check(word);
   }
 
   #call(listener: Listener, index: number, wanted: boolean): void {

@@ -270,50 +270,6 @@ describe('winston, of other kinds', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('a line that the format drops is no line of a tap', (t) => {
-    const { exports: winston, turn, tap, warnings } = setUp<Winston>(t, 'winston');
-    const lines: unknown[] = [];
-    const logger = winston.createLogger({
-      defaultMeta: { service: 'drops' },
-      format: winston.format(() => false)(),
-      transports: [new winston.transports.Stream({ stream: kept(lines) })],
-    });
-    turn('DROPS', true);
-    const { calls } = tap('DROPS');
-    logger.debug('secret');
-    assert.deepEqual([lines, calls.map(({ message }) => message)], [[], []]);
-    assert.deepEqual(warnings, []);
-  });
-
-  it('levels of its own without info: transports for the least urgent level that is no debug level take more', (t) => {
-    const { exports: winston, turn, counted } = setUp<Winston>(t, 'winston');
-    const [lines, notes, fatals]: [unknown[], unknown[], unknown[]] = [[], [], []];
-    const levels = { fatal: 0, note: 1, debug: 2, silly: 3 };
-    const logger = winston.createLogger({
-      levels,
-      level: 'note',
-      defaultMeta: { service: 'levels' },
-      transports: [
-        new winston.transports.Stream({ stream: kept(lines) }),
-        new winston.transports.Stream({ stream: kept(notes), level: 'note' }),
-        new winston.transports.Stream({ stream: kept(fatals), level: 'fatal' }),
-      ],
-    }) as unknown as Record<'fatal' | 'note' | 'debug' | 'silly', (text: string) => void> & {
-      isLevelEnabled(level: string): boolean;
-    };
-    logger.debug('before');
-    assert.equal(logger.isLevelEnabled('debug'), false);
-    turn('LEVELS', true);
-    logger.debug('d');
-    logger.silly('s');
-    logger.note('n');
-    const all = ['d', 's', 'n'];
-    assert.deepEqual([lines, notes, fatals], [all, all, []]);
-    assert.equal(counted('LEVELS'), 2);
-    assert.equal(logger.isLevelEnabled('debug'), true);
-    assert.equal(logger.isLevelEnabled('unknown'), false);
-  });
-
   it('the end of the adoption while a logger, a child with a name and a container are kept', (t) => {
     const { exports: winston, turn, leave, rejoin, counted } = setUp<Winston>(t, 'winston');
     const lines: unknown[] = [];
@@ -477,14 +433,6 @@ describe('debug', () => {
     assert.deepEqual(messages(), ['bytes 01ff of it', 'part', 'destroyed', '[could not be formatted]', 'goes on']);
   });
 
-  it('names that no person would give', (t) => {
-    const { exports: createDebug, turn, messages, names, warnings } = setUp<CreateDebug>(t, 'debug');
-    const loggers = ODD_NAMES.map((name) => createDebug(name));
-    for (const name of names()) turn(name, true);
-    for (const log of loggers) log('d');
-    assert.deepEqual([messages().length, names().length, warnings], [ODD_NAMES.length, ODD_NAMES.length, []]);
-  });
-
   it('a log function that the application replaces later, for all or for one, gets the lines', (t) => {
     const { exports: createDebug, turn, messages, leave } = setUp<CreateDebug>(t, 'debug');
     const [own, all]: unknown[][] = [[], []];
@@ -523,18 +471,6 @@ describe('debug', () => {
     assert.deepEqual([lines.length, messages()], [1, []]);
   });
 
-  it('messages that are no text, and questions about no namespace', (t) => {
-    const { exports: createDebug, turn, messages, warnings } = setUp<CreateDebug>(t, 'debug');
-    const log = createDebug('text');
-    turn('TEXT', true);
-    log({ order: 42 });
-    log(undefined);
-    log('text %d', 7, { more: 1 });
-    assert.deepEqual(messages(), ['{ order: 42 }', 'undefined', 'text 7 { more: 1 }']);
-    assert.equal(createDebug.enabled('other'), false);
-    assert.deepEqual(warnings, []);
-  });
-
   it('100,000 instances are one category', (t) => {
     const { exports: createDebug, names, turn, messages } = setUp<CreateDebug>(t, 'debug');
     let last = createDebug('many');
@@ -543,4 +479,49 @@ describe('debug', () => {
     last('d');
     assert.deepEqual([names(), messages()], [['MANY'], ['d']]);
   });
+});
+
+/** A logger of an export, which writes a line of debug into `lines`. */
+const SAYING: Readonly<Record<'debug' | 'pino' | 'winston', (exports: never, lines: unknown[]) => () => void>> = {
+  debug: (create: CreateDebug, lines) => {
+    const log = create('app');
+    log.log = (text: unknown) => void lines.push(text);
+    return () => log('d');
+  },
+  pino: (make: Pino, lines) => {
+    const logger = make({ name: 'app' }, { write: (line: string) => void lines.push(line) });
+    return () => logger.debug('d');
+  },
+  winston: (winston: Winston, lines) => {
+    const stream = new Writable({ write: (line, _encoding, done) => done(void lines.push(line)) });
+    const logger = winston.createLogger({ transports: [new winston.transports.Stream({ stream })] });
+    return () => logger.debug('d');
+  },
+};
+
+describe('what a library exports', () => {
+  for (const [name, saying] of Object.entries(SAYING) as [keyof typeof SAYING, (typeof SAYING)['pino']][]) {
+    it(`is adopted, and put back, behind a Proxy: ${name}`, (t) => {
+      const { exports, version } = loadCopy<object>(name);
+      const before = propertiesOf(exports);
+      const { load, leave, turn, warnings } = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
+      const proxy = new Proxy(exports, {});
+      load(name, version, proxy);
+      const lines: unknown[] = [];
+      const say = [saying(proxy as never, lines), saying(exports as never, lines)];
+      turn('APP', true);
+      for (const each of say) each();
+      leave();
+      for (const each of say) each();
+      assert.deepEqual([lines.length, warnings, propertiesOf(exports)], [2, [], before]);
+    });
+
+    it(`is left alone, with one warning, where it is unknown: ${name}`, (t) => {
+      const { load, warnings } = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
+      for (const strange of [() => ({}), class {}, { createLogger: () => ({}) }, undefined])
+        load(name, '10.9.9', strange);
+      assert.equal(warnings.length, 1);
+      assert.ok(warnings[0]!.includes(`${name} 10.9.9`), warnings[0]);
+    });
+  }
 });

@@ -77,7 +77,8 @@ export function adoptionBench(
     },
   });
   const all = Object.fromEntries(sources.map(({ option }) => [option, true]));
-  const join = () => adopter.join({ options: options ?? all, warn: (message) => warnings.push(message) });
+  const { guards } = recorder;
+  const join = () => adopter.join({ options: options ?? all, warn: (message) => warnings.push(message), guards });
   let leave = join();
   t.after(() => {
     leave();

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { Catalogue } from '../../src/adopt/catalogue.ts';
+import { Catalogue, type CatalogueOptions } from '../../src/adopt/catalogue.ts';
+import type { AdoptedCategory } from '../../src/adopt/category.ts';
 import { adoptLeveled, leveled } from '../../src/adopt/leveled.ts';
 import { PINO } from '../../src/adopt/pino/pino.ts';
-import type { AdoptedCategory } from '../../src/adopt/types.ts';
 import { satisfies } from '../../src/adopt/versions.ts';
 import { ArgumentRedaction } from '../../src/calls/emit/arguments.ts';
 import { GateCore } from '../../src/gate/core.ts';
@@ -16,14 +16,19 @@ import { createRedaction } from '../../src/wire/redaction.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 
-const REDACTION = new ArgumentRedaction(createRedaction([]));
-
-function bench(maxCategories = 4096, rules: ConstructorParameters<typeof Catalogue>[1] = []) {
+function bench(options: Partial<CatalogueOptions> = {}, limit = options.maxCategories ?? 4096) {
   const gate = new GateCore();
-  const controller = new RecordingController(maxCategories);
+  const controller = new RecordingController(limit);
   const attachment = gate.attach(controller);
   const warnings: string[] = [];
-  const catalogue = new Catalogue(gate, rules, (message) => warnings.push(message), REDACTION);
+  const catalogue = new Catalogue({
+    gate,
+    rules: [],
+    warn: (message) => warnings.push(message),
+    redaction: new ArgumentRedaction(createRedaction([])),
+    guards: () => true,
+    ...options,
+  });
   const descriptor = (name: string) => gate.categories().find((each) => each.name === name);
   return {
     ...{ gate, catalogue, warnings, descriptor, controller },
@@ -92,7 +97,7 @@ describe('loggers and their categories', () => {
   });
 
   it('the limit is reported once, and holds', () => {
-    const { catalogue, warnings } = bench(2);
+    const { catalogue, warnings } = bench({}, 2);
     assert.ok(catalogue.category('pino', 'one'));
     assert.ok(catalogue.category('pino', 'two'));
     assert.equal(catalogue.category('pino', 'three'), undefined);
@@ -103,15 +108,8 @@ describe('loggers and their categories', () => {
   });
 
   it('names that look like data belong to the category of their parent, which is said once', () => {
-    const { gate, warnings } = bench();
     let now = 0;
-    const catalogue = new Catalogue(
-      gate,
-      [],
-      (message) => warnings.push(message),
-      REDACTION,
-      () => now,
-    );
+    const { gate, catalogue, warnings } = bench({ now: () => now });
     const shop = catalogue.category('pino', 'shop')!;
     const made = Array.from({ length: 6000 }, (_, at) => catalogue.category('pino', `user-${at}`, { parent: shop })!);
     assert.equal(made.at(-1), shop);
@@ -128,14 +126,7 @@ describe('loggers and their categories', () => {
 
   it('many names over a long time are no data', () => {
     let now = 0;
-    const { gate, warnings } = bench();
-    const catalogue = new Catalogue(
-      gate,
-      [],
-      (message) => warnings.push(message),
-      REDACTION,
-      () => now,
-    );
+    const { gate, catalogue, warnings } = bench({ now: () => now });
     for (let at = 0; at < 1000; at++) {
       now += 1000;
       catalogue.category('nest', `Service${at}`);
@@ -151,14 +142,7 @@ describe('loggers and their categories', () => {
     ['data, long and with odd characters', (at: number) => `${'é\u202e'.repeat(100)}${at}`],
   ] as const) {
     it(`after 100,000 names of ${shape} there is room for categories, and other loggers are adopted`, () => {
-      const { gate, warnings } = bench();
-      const catalogue = new Catalogue(
-        gate,
-        [],
-        (message) => warnings.push(message),
-        REDACTION,
-        () => 0,
-      );
+      const { gate, catalogue, warnings } = bench({ now: () => 0 });
       const shop = catalogue.category('pino', 'shop')!;
       for (let at = 0; at < 100_000; at++) catalogue.category('debug', nameOf(at));
       assert.ok(gate.categories().length < 1000, `${gate.categories().length} categories`);
@@ -173,10 +157,8 @@ describe('loggers and their categories', () => {
       [4096, 3072],
       [100, 75],
     ] as const) {
-      const { gate, warnings } = bench(limit);
       let now = 0;
-      const warn = (message: string) => warnings.push(message);
-      const catalogue = new Catalogue(gate, [], warn, REDACTION, () => now, limit);
+      const { gate, catalogue, warnings } = bench({ now: () => now, maxCategories: limit });
       for (let at = 0; at < 100_000; at++) {
         now += 1000;
         catalogue.category('pino', `user-${at}`);
@@ -191,7 +173,7 @@ describe('loggers and their categories', () => {
   });
 
   it('a rule gives names that look like data its category, and keeps few of them', () => {
-    const { gate, catalogue, warnings } = bench(4096, [{ match: 'req:*', group: 'REQUESTS' }]);
+    const { gate, catalogue, warnings } = bench({ rules: [{ match: 'req:*', group: 'REQUESTS' }] });
     const made = Array.from({ length: 100_000 }, (_, at) => catalogue.category('debug', `req:${at}`));
     assert.ok(made.every((category) => category?.name === 'REQUESTS'));
     assert.ok(new Set(made).size <= 256);
@@ -200,7 +182,7 @@ describe('loggers and their categories', () => {
   });
 
   it('where no further category fits, a child belongs to the category of its parent', () => {
-    const { catalogue } = bench(2);
+    const { catalogue } = bench({}, 2);
     const parent = catalogue.category('pino', 'one')!;
     catalogue.category('pino', 'two');
     assert.equal(catalogue.category('pino', 'three', { parent }), parent);
@@ -235,37 +217,31 @@ describe('loggers and their categories', () => {
     );
     const { count, onByItself } = catalogue.sourceOf('SQL')!;
     assert.deepEqual([count, onByItself], [3, 1]);
-    assert.equal(
-      pino.passes(1, () => ({ message: 'm' }), true),
-      true,
-    );
+    assert.equal(pino.passes({ bytes: 1, reach: 'open', describe: () => ({ message: 'm' }) }), true);
     assert.equal(gate.callsTotal(descriptor('SQL')!.index), 1);
     turn('SQL', true);
     assert.deepEqual(wanted(), [true, true, true, true]);
     turn('SQL', false);
     assert.deepEqual(wanted(), [false, false, false, false]);
-    assert.equal(
-      pino.passes(1, () => ({ message: 'm' }), true),
-      false,
-    );
+    assert.equal(pino.passes({ bytes: 1, reach: 'open', describe: () => ({ message: 'm' }) }), false);
     assert.deepEqual(heard, [true, false]);
     pino.setDefault(false);
     assert.equal(catalogue.sourceOf('SQL')?.onByItself, undefined);
   });
 
   it('an error of another kind is not taken for the limit', () => {
-    const broken = { category: () => assert.fail('broken') };
-    const warnings: string[] = [];
-    const catalogue = new Catalogue(broken, [], (message) => warnings.push(message), REDACTION);
+    const { catalogue, warnings } = bench({ gate: { category: () => assert.fail('broken') } });
     assert.throws(() => catalogue.category('pino', 'one'), /broken/);
     assert.deepEqual(warnings, []);
   });
 
   it('a rule gives several loggers one category, with its description, and leaves others out', () => {
-    const { catalogue, descriptor, gate } = bench(4096, [
-      { match: 'shop:*', group: 'SHOP', description: 'all of the shop' },
-      { match: 'noise', exclude: true },
-    ]);
+    const { catalogue, descriptor, gate } = bench({
+      rules: [
+        { match: 'shop:*', group: 'SHOP', description: 'all of the shop' },
+        { match: 'noise', exclude: true },
+      ],
+    });
     const [cart, orders] = ['shop:cart', 'shop:orders'].map((name) => catalogue.category('debug', name)!);
     assert.equal(catalogue.category('debug', 'noise'), undefined);
     assert.deepEqual(

@@ -54,14 +54,8 @@ describe('the categories of diagnostics channels', () => {
     const { names, loaded } = followChannels(t);
     const ofNode = ['HTTP_SERVER', 'HTTP_CLIENT', 'UNDICI', 'NET', 'CHILD_PROCESS', ...(HAS_HTTP2 ? ['HTTP2'] : [])];
     assert.deepEqual(names(), ofNode);
-    assert.deepEqual(['22.17.1', '22.18.0', '23.11.0', '24.1.0', '24.2.0', '26.0.0'].map(hasHttp2Channels), [
-      false,
-      true,
-      false,
-      false,
-      true,
-      true,
-    ]);
+    const withHttp2 = ['22.17.1', '22.18.0', '23.11.0', '24.1.0', '24.2.0', '26.0.0'].filter(hasHttp2Channels);
+    assert.deepEqual(withHttp2, ['22.18.0', '24.2.0', '26.0.0']);
     for (const library of ['router', 'fastify', 'mysql2', '@redis/client', 'ioredis', 'ioredis'])
       loaded(library, '9.9.9');
     assert.deepEqual(names().slice(ofNode.length), ['EXPRESS', 'FASTIFY', 'MYSQL2', 'REDIS', 'IOREDIS']);
@@ -69,14 +63,6 @@ describe('the categories of diagnostics channels', () => {
 
   it('have subscribers only while they are wanted', (t) => {
     const { set, loaded, leave } = followChannels(t);
-    assert.deepEqual(['22.17.1', '22.18.0', '23.11.0', '24.1.0', '24.2.0', '26.0.0'].map(hasHttp2Channels), [
-      false,
-      true,
-      false,
-      false,
-      true,
-      true,
-    ]);
     for (const library of ['router', 'fastify', 'mysql2', '@redis/client', 'ioredis']) loaded(library, '9.9.9');
     const subscribed = () =>
       Object.entries(CHANNELS_OF).filter(([, channels]) => channels.some((name) => channel(name).hasSubscribers));

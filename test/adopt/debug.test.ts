@@ -196,15 +196,6 @@ for (const version of Object.keys(COPIES)) {
       assert.equal(log.log, own);
     });
 
-    it('lines of a tenant come out where the category is on for that tenant alone', (t) => {
-      const { debug, turnFor, gate, messages, counted, native } = setUp(t, version);
-      const log = debug('a');
-      turnFor('acme', 'A', true);
-      for (const tenant of ['acme', 'beta']) gate.runWithTenant(tenant, () => log(tenant));
-      log('nobody');
-      assert.deepEqual([messages(), counted('A'), native], [['acme'], 1, []]);
-    });
-
     it('instances made before adoption follow, where debug itself can reach them', (t) => {
       const { turn, names, messages, prepared } = setUp(t, version, { before: (debug) => debug('early') });
       const early = prepared as Instance;
@@ -304,23 +295,6 @@ describe('debug', () => {
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /debug 4\.4\.3/);
     assert.deepEqual(propertiesOf(frozen), before);
-  });
-
-  it('is adopted, and put back, behind a Proxy', (t) => {
-    const { exports: debug } = loadCopy<Debug>('debug');
-    const before = propertiesOf(debug);
-    const { load, leave, turn, messages, warnings } = adoptionBench(t, [source]);
-    const proxy = new Proxy(debug, {});
-    load('debug', '4.4.3', proxy);
-    const [log, direct] = [proxy('behind'), debug('beside')];
-    turn('BEHIND', true);
-    turn('BESIDE', true);
-    log('one');
-    direct('two');
-    leave();
-    log('none');
-    assert.deepEqual([messages(), warnings], [['one', 'two'], []]);
-    assert.deepEqual(propertiesOf(debug), before);
   });
 
   it('is left alone with one warning behind a Proxy that throws', (t) => {

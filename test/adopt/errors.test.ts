@@ -28,73 +28,66 @@ function working(t: TestContext, work: WorkContext) {
   };
 }
 
-function adopting<T>(t: TestContext, source: Source, name: string) {
-  const { gate, load } = adoptionBench(t, [source]);
-  const { exports, version } = loadCopy<T>(name);
-  load(name, version, exports);
-  return { exports, failureOf: working(t, gate.work) };
+type Pino = typeof import('pino').default;
+type Winston = typeof import('winston');
+type Nest = typeof import('@nestjs/common');
+
+/** Why work has failed in which one line was written: the name of the error, `null` for none; `undefined` for work that has not. */
+type Row = readonly [log: () => void, failure: string | null | undefined];
+
+const LIBRARIES: Readonly<Record<string, readonly [source: Source, rows: (exports: never) => readonly Row[]]>> = {
+  pino: [
+    PINO,
+    (pino: Pino) => {
+      const logger = pino({ level: 'info' }, sink);
+      const child = logger.child({ name: 'database' });
+      return [
+        [() => child.warn(new TypeError()), undefined],
+        [() => child.error(new TypeError()), 'TypeError'],
+        [() => logger.error({ err: new RangeError() }, 'no'), 'RangeError'],
+        [() => logger.fatal('text'), null],
+        [() => pino({ level: 'silent' }, sink).error('text'), undefined],
+      ];
+    },
+  ],
+  winston: [
+    WINSTON,
+    (winston: Winston) => {
+      const logger = winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] });
+      return [
+        [() => logger.warn('text'), undefined],
+        [() => logger.error('text', { error: new TypeError() }), 'TypeError'],
+        [() => logger.child({ module: 'database' }).error('text'), null],
+      ];
+    },
+  ],
+  '@nestjs/common': [
+    NEST,
+    ({ Logger }: Nest) => {
+      Logger.overrideLogger({ log() {}, warn() {}, error() {}, fatal() {} });
+      const logger = new Logger('Orders');
+      return [
+        [() => logger.warn('text'), undefined],
+        [() => logger.error(new TypeError(), 'stack'), 'TypeError'],
+        [() => Logger.fatal('text'), null],
+      ];
+    },
+  ],
+};
+
+for (const [name, [source, rowsOf]] of Object.entries(LIBRARIES)) {
+  it(`a line of error or fatal that ${name} writes fails the work, any other does not`, (t) => {
+    const { gate, load } = adoptionBench(t, [source]);
+    const { exports, version } = loadCopy(name);
+    load(name, version, exports);
+    const failureOf = working(t, gate.work);
+    const rows = rowsOf(exports as never);
+    assert.deepEqual(
+      rows.map(([log]) => failureOf(log)),
+      rows.map(([, failure]) => failure),
+    );
+  });
 }
-
-it('a line of ERROR or FATAL that pino writes fails the work, any other does not', (t) => {
-  const { exports: pino, failureOf } = adopting<typeof import('pino').default>(t, PINO, 'pino');
-  const logger = pino({ level: 'info' }, sink);
-  const child = logger.child({ name: 'database' });
-  assert.equal(
-    failureOf(() => child.warn(new TypeError())),
-    undefined,
-  );
-  assert.equal(
-    failureOf(() => child.error(new TypeError())),
-    'TypeError',
-  );
-  assert.equal(
-    failureOf(() => logger.error({ err: new RangeError() }, 'no')),
-    'RangeError',
-  );
-  assert.equal(
-    failureOf(() => logger.fatal('text')),
-    null,
-  );
-  assert.equal(
-    failureOf(() => pino({ level: 'silent' }, sink).error('text')),
-    undefined,
-  );
-});
-
-it('a line of error that winston writes fails the work, any other does not', (t) => {
-  const { exports: winston, failureOf } = adopting<typeof import('winston')>(t, WINSTON, 'winston');
-  const logger = winston.createLogger({ transports: [new winston.transports.Stream({ stream: sink })] });
-  assert.equal(
-    failureOf(() => logger.warn('text')),
-    undefined,
-  );
-  assert.equal(
-    failureOf(() => logger.error('text', { error: new TypeError() })),
-    'TypeError',
-  );
-  assert.equal(
-    failureOf(() => logger.child({ module: 'database' }).error('text')),
-    null,
-  );
-});
-
-it("a line of error or fatal of Nest's logger fails the work, any other does not", (t) => {
-  const { exports: nest, failureOf } = adopting<typeof import('@nestjs/common')>(t, NEST, '@nestjs/common');
-  nest.Logger.overrideLogger({ log() {}, warn() {}, error() {}, fatal() {} });
-  const logger = new nest.Logger('Orders');
-  assert.equal(
-    failureOf(() => logger.warn('text')),
-    undefined,
-  );
-  assert.equal(
-    failureOf(() => logger.error(new TypeError(), 'stack')),
-    'TypeError',
-  );
-  assert.equal(
-    failureOf(() => nest.Logger.fatal('text')),
-    null,
-  );
-});
 
 it('a log record of ERROR or above that passes gateLogs fails the work, any other does not', (t) => {
   const failureOf = working(t, gate.work);

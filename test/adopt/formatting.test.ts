@@ -13,6 +13,8 @@ import { adoptionBench, loadCopy } from './bench.ts';
 type CreateDebug = typeof import('debug');
 type Pino = typeof import('pino').default;
 type Winston = typeof import('winston');
+type Bench = ReturnType<typeof adoptionBench>;
+type Log = (...args: unknown[]) => unknown;
 
 /** Values whose own code throws while they are formatted. */
 const THROWING: readonly object[] = [
@@ -108,27 +110,53 @@ it('a debug instance that was handed over', (t) => {
   assert.equal(bench.counted('ALONE'), 2);
 });
 
-it('util.debuglog', (t) => {
-  const bench = adoptionBench(t, [DEBUGLOG]);
-  const log = util.debuglog('orders');
-  bench.turn('ORDERS', true);
-  sayAll(log as (...args: unknown[]) => void);
-  assert.equal(bench.records.length, LINES);
-});
+/** Loggers that are given all values, at their category, also while it is tailed. */
+const LOGGERS: Readonly<Record<string, (t: TestContext) => { bench: Bench; category: string; log: Log }>> = {
+  'util.debuglog': (t) => {
+    const bench = adoptionBench(t, [DEBUGLOG]);
+    return { bench, category: 'ORDERS', log: util.debuglog('orders') as Log };
+  },
+  pino: (t) => {
+    const { exports: pino, version } = loadCopy<Pino>('pino');
+    const bench = adoptionBench(t, [PINO]);
+    bench.load('pino', version, pino);
+    const logger = pino({ name: 'orders' }, { write: () => undefined });
+    return { bench, category: 'ORDERS', log: logger.debug.bind(logger) as Log };
+  },
+  "Nest's": (t) => {
+    const { exports: common, version } = loadCopy<typeof import('@nestjs/common')>('@nestjs/common');
+    const bench = adoptionBench(t, [NEST]);
+    bench.load('@nestjs/common', version, common);
+    const throwing = {
+      ...{ log() {}, warn() {}, error() {} },
+      debug(value: unknown) {
+        util.format(value);
+        throw new Error('of the logger behind');
+      },
+    };
+    common.Logger.overrideLogger(throwing);
+    const logger = new common.Logger('Orders');
+    return { bench, category: 'ORDERS', log: (first, ...rest) => logger.debug(first, ...rest) };
+  },
+  'another library, handed over': (t) => {
+    const bench = adoptionBench(t, []);
+    const logger = { name: 'orders', level: 'info', debug: (...given: unknown[]) => util.format('%s', ...given) };
+    t.after(bench.adopter.adopt(logger, {}));
+    return { bench, category: 'ORDERS', log: (...args) => logger.debug(...args) };
+  },
+};
 
-it('pino, also while it is tailed', (t) => {
-  const { exports: pino, version } = loadCopy<Pino>('pino');
-  const bench = adoptionBench(t, [PINO]);
-  bench.load('pino', version, pino);
-  const lines: string[] = [];
-  const logger = pino({}, { write: (line: string) => void lines.push(line) });
-  bench.turn('APP', true);
-  sayAll((...args) => (logger.debug as (...given: unknown[]) => void)(...args));
-  bench.tap('APP');
-  sayAll((...args) => (logger.debug as (...given: unknown[]) => void)(...args));
-  logger.debug('well formed');
-  assert.match(lines.at(-1)!, /well formed/);
-});
+for (const [name, setUp] of Object.entries(LOGGERS)) {
+  it(`${name}: a value that throws while it is formatted never reaches the application`, (t) => {
+    const { bench, category, log } = setUp(t);
+    bench.turn(category, true);
+    sayAll(log);
+    assert.equal(bench.counted(category), LINES);
+    bench.tap(category);
+    sayAll(log);
+    assert.equal(bench.counted(category), 2 * LINES);
+  });
+}
 
 it('winston, also where the transports are behind and the line is formatted later', async (t) => {
   const { exports: winston, version } = loadCopy<Winston>('winston');
@@ -160,35 +188,6 @@ it('winston, also where the transports are behind and the line is formatted late
     messages.filter((message) => message !== 'bad'),
     ['one', 'two', 'three', 'last'],
   );
-});
-
-it("Nest's loggers", async (t: TestContext) => {
-  const { exports: common, version } = loadCopy<typeof import('@nestjs/common')>('@nestjs/common');
-  const bench = adoptionBench(t, [NEST]);
-  bench.load('@nestjs/common', version, common);
-  const throwing: object = {
-    log() {},
-    warn() {},
-    error() {},
-    debug(value: unknown) {
-      util.format(value);
-      throw new Error('of the logger behind');
-    },
-  };
-  common.Logger.overrideLogger(throwing as never);
-  const logger = new common.Logger('Orders');
-  bench.turn('ORDERS', true);
-  sayAll((...args) => logger.debug(args[0], ...args.slice(1)));
-  assert.equal(bench.counted('ORDERS'), LINES);
-});
-
-it('a logger of another library that was handed over', (t) => {
-  const bench = adoptionBench(t, []);
-  const logger = { name: 'other', level: 'info', debug: (value: unknown) => util.format('%s', value) };
-  t.after(bench.adopter.adopt(logger, {}));
-  bench.turn('OTHER', true);
-  logger.debug(THROWING[0]);
-  assert.equal(bench.counted('OTHER'), 1);
 });
 
 it('a line that a winston format or a pino hook leaves out is no line of a tail', (t) => {

@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
-import { PINO as source } from '../../src/adopt/pino/pino.ts';
-import { adoptionBench, loadCopy } from './bench.ts';
 import { leavesNothing, pinoCases, setUp } from './pino-cases.ts';
 
 describe('pino 8', () => pinoCases('pino-8'));
@@ -93,29 +91,3 @@ async function compare(t: TestContext, copy: string) {
     recordAll(false);
   }
 }
-
-it('is adopted, and put back, behind a Proxy', (t) => {
-  const { exports: pino } = loadCopy<typeof import('pino').default>('pino');
-  const { load, leave, turn } = adoptionBench(t, [source]);
-  load('pino', '10.4.0', new Proxy(pino, {}));
-  const lines: string[] = [];
-  const logger = pino({ name: 'app' }, { write: (line) => lines.push(JSON.parse(line).msg) });
-  const say = () => {
-    logger.debug('d');
-    logger.info('i');
-    return lines.splice(0);
-  };
-  turn('APP', true);
-  assert.deepEqual(say(), ['d', 'i']);
-  leave();
-  assert.deepEqual(say(), ['i']);
-});
-
-it('an unknown export is left alone, with one warning', (t) => {
-  const { load, warnings } = adoptionBench(t, [source]);
-  const strange = () => ({});
-  load('pino', '10.99.0', strange);
-  load('pino', '10.99.0', class {});
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0]!, /pino 10\.99\.0/);
-});

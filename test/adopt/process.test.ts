@@ -12,7 +12,7 @@ import { attachOn, RecordingController } from '../gate/controllers.ts';
 const MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'index.js' };
 
 /** A process with a source of a package, one of an API, and libraries that load when `load` is called. */
-function bench({ maxCategories = 4096, broken = false } = {}) {
+function bench({ broken = false } = {}) {
   const log: string[] = [];
   const warnings: string[] = [];
   let adoption: Adoption | undefined;
@@ -38,7 +38,7 @@ function bench({ maxCategories = 4096, broken = false } = {}) {
   let handOver: LoadEvents['loaded'] | undefined;
   let reportUnsupported: LoadEvents['unsupported'] | undefined;
   const gate = new GateCore();
-  gate.attach(new RecordingController(maxCategories));
+  gate.attach(new RecordingController());
   const adopter = new Adopter({
     gate,
     sources: [noisy, api],
@@ -63,8 +63,7 @@ function bench({ maxCategories = 4096, broken = false } = {}) {
       }),
     unsupported: (version: string) => reportUnsupported?.(MODULE, version),
     fail: (message: string, logger?: { readonly name: string }) => adoption?.failed(new Error(message), logger),
-    category: (name: string, enabledByDefault = false) =>
-      adoption?.category(name, { version: '1.0.0', enabledByDefault }),
+    category: (name: string) => adoption?.category(name, { version: '1.0.0' }),
   };
 }
 
@@ -183,29 +182,6 @@ test('a logger and an own category of the same name are one switch', () => {
   attachOn(gate, new RecordingController());
   assert.deepEqual([own.enabled, adopted.enabled], [true, true]);
   assert.equal(gate.categories().length, 1);
-});
-
-test('over the limit of categories loggers stay as they are, with one warning', () => {
-  const { warnings, join, load, category } = bench({ maxCategories: 2 });
-  join({ debug: true });
-  load('one');
-  const found = ['a', 'b', 'c', 'd'].map((name) => category(name)?.name);
-  assert.deepEqual(found, ['A', 'B', undefined, undefined]);
-  assert.deepEqual(warnings.length, 1);
-  assert.match(warnings[0]!, /limits\.maxCategories/);
-});
-
-test('each logger of a group has a default of its own', () => {
-  const { adopter, gate, join, load, category } = bench();
-  join({ debug: true, map: [{ match: /^db/, group: 'DATABASE' }] });
-  load('one');
-  const byThemselves = () => adopter.sourceOf('DATABASE')?.onByItself;
-  const [sql, pool] = [category('db:sql', true)!, category('db:pool')!];
-  assert.deepEqual([byThemselves(), sql.wanted, pool.wanted], [1, true, false]);
-  pool.setDefault(true);
-  sql.setDefault(false);
-  assert.deepEqual([byThemselves(), sql.wanted, pool.wanted], [1, false, true]);
-  assert.equal(gate.categories()[0]?.defaultEnabled, false);
 });
 
 test('an adopted category says what it is of, until code of the service describes it', () => {

@@ -56,3 +56,20 @@ test('a service is quietened for a second over HTTP, children included, and writ
     ],
   );
 });
+
+test('recorder.guards of the service decides whether a namespace of debug that is only recorded is on', async () => {
+  for (const guards of [true, false]) {
+    const recorder = { categories: ['*'], guards };
+    const rdcp = createRdcp({
+      server: false,
+      announce: false,
+      adopt: { debug: true },
+      recorder,
+      security: { apiKeys: [] },
+    });
+    const log = createRequire(import.meta.url)('debug')(`guarded-${guards}`);
+    assert.equal(Boolean(log.enabled), guards);
+    await rdcp.close();
+    assert.equal(Boolean(log.enabled), false);
+  }
+});

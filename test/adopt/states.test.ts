@@ -277,6 +277,13 @@ const STATES: Readonly<Record<string, State>> = {
     ...{ shown: false, counted: true, written: true },
     begin: (bench, category) => ({ end: bench.turnForUser('42', category) }),
   },
+  'on for one tenant': {
+    ...{ shown: false, counted: true, written: true },
+    begin: (bench, category) => {
+      bench.turnFor('acme', category, true);
+      return { end: () => bench.turnFor('acme', category, undefined) };
+    },
+  },
   on: {
     ...{ shown: false, counted: true, written: true, others: true },
     begin: (bench, category) => {
@@ -295,12 +302,14 @@ describe('what is shown, counted and written of a category is what the applicati
       t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
       const { methods, category = 'CATS' } = setUp(bench, written);
       const call = (user: string) =>
-        bench.gate.work.runNamed('job', () => {
-          bench.gate.work.set({ 'user.id': user });
-          for (const write of methods) for (let time = 0; time < TIMES; time++) write(`/of/${user}`);
-          if (user === '42') bench.gate.work.fail(undefined);
-          return [...written.splice(0), ...bench.messages()].length;
-        });
+        bench.gate.runWithTenant(user === '42' ? 'acme' : 'globex', () =>
+          bench.gate.work.runNamed('job', () => {
+            bench.gate.work.set({ 'user.id': user });
+            for (const write of methods) for (let time = 0; time < TIMES; time++) write(`/of/${user}`);
+            if (user === '42') bench.gate.work.fail(undefined);
+            return [...written.splice(0), ...bench.messages()].length;
+          }),
+        );
       written.splice(0);
       const calls = methods.length * TIMES;
       const outcomes = Object.entries(STATES).map(([state, { begin }]) => {
@@ -325,6 +334,23 @@ describe('what is shown, counted and written of a category is what the applicati
         },
       ]);
       assert.deepEqual(Object.fromEntries(outcomes), Object.fromEntries(expected));
+      const others = bench.names().filter((each) => each !== category);
+      assert.deepEqual([...new Set(others.map(bench.counted))].filter(Boolean), [], 'a line is of one category');
+    });
+
+    it(`${name}: lines over the budget of a category that was switched on are dropped and counted`, (t) => {
+      const bench = adoptionBench(t, sources, { callsPerSecond: 3 });
+      const written: string[] = [];
+      t.mock.method(process.stderr, 'write', (text: string) => written.push(text) > 0);
+      const { methods, category = 'CATS' } = setUp(bench, written);
+      written.splice(0);
+      const before = bench.counted(category);
+      bench.turn(category, true);
+      for (const write of methods) for (let times = 0; times < 10; times++) write('/flood');
+      assert.equal(bench.counted(category) - before, methods.length * 10);
+      assert.ok(bench.dropped(category) > 0);
+      assert.equal(written.length + bench.messages().length, methods.length * 10 - bench.dropped(category));
+      bench.turn(category, false);
     });
 
     it(`${name}: recorded, each line is kept once, and none is written`, async (t) => {
@@ -348,6 +374,99 @@ describe('what is shown, counted and written of a category is what the applicati
       );
       assert.deepEqual(bench.errors, []);
       bench.recordAll(false);
+    });
+  }
+});
+
+/** A logger, a guard of it, and the call that stands behind. */
+interface Guarded {
+  readonly sources: readonly Source[];
+  /** Whether the call is recorded without its guard. */
+  readonly recordsAlone: boolean;
+  readonly setUp: (bench: Bench) => { readonly isOpen: () => unknown; readonly call: () => unknown };
+}
+
+const guardedDebug = (copy: string): Guarded => ({
+  sources: [DEBUG],
+  recordsAlone: false,
+  setUp: (bench) => {
+    const log = load<(name: string) => Write & { enabled: boolean }>(bench, copy)('cats');
+    return { isOpen: () => Boolean(log.enabled), call: () => log('line') };
+  },
+});
+
+const GUARDED: Readonly<Record<string, Guarded>> = {
+  'debug 2.6.9': guardedDebug('debug-2'),
+  'debug 3.2.7': guardedDebug('debug-3'),
+  'debug 4.4.3': guardedDebug('debug'),
+  'util.debuglog': {
+    sources: [DEBUGLOG],
+    recordsAlone: false,
+    setUp: () => {
+      const log = util.debuglog('cats');
+      return { isOpen: () => log.enabled, call: () => log('line') };
+    },
+  },
+  pino: {
+    sources: [PINO],
+    recordsAlone: true,
+    setUp: (bench) => {
+      const logger = pinoBehind(bench, [], 'pino', { name: 'cats' });
+      return { isOpen: () => logger.isLevelEnabled('debug'), call: () => logger.debug('line') };
+    },
+  },
+  winston: {
+    sources: [WINSTON],
+    recordsAlone: true,
+    setUp: (bench) => {
+      const logger = winstonBehind(bench, [], 'winston', { defaultMeta: { service: 'cats' } });
+      return { isOpen: () => logger.isDebugEnabled(), call: () => logger.debug('line') };
+    },
+  },
+  Nest: {
+    sources: [NEST],
+    recordsAlone: true,
+    setUp: (bench) => {
+      const { ConsoleLogger } = load<typeof import('@nestjs/common')>(bench, '@nestjs/common');
+      const logger = new ConsoleLogger('Cats', { logLevels: ['log'] });
+      return { isOpen: () => logger.isLevelEnabled('debug'), call: () => logger.debug('line') };
+    },
+  },
+  'a level, handed over': {
+    sources: [],
+    recordsAlone: false,
+    setUp: ({ adopter }) => {
+      const logger = { name: 'cats', level: 'info', debug: () => undefined };
+      adopter.adopt(logger, {});
+      return { isOpen: () => logger.level === 'debug', call: () => logger.level === 'debug' && logger.debug() };
+    },
+  },
+};
+
+describe('with recorder.guards false a category that is only recorded opens no guard of a logger', () => {
+  for (const [name, { sources, recordsAlone, setUp }] of Object.entries(GUARDED)) {
+    it(name, async (t) => {
+      const bench = adoptionBench(t, sources, { recorder: { guards: false } });
+      t.mock.method(process.stdout, 'write', () => true);
+      const { isOpen, call } = setUp(bench);
+      const inWork = () =>
+        bench.gate.work.runNamed('job', () => {
+          call();
+          return isOpen();
+        });
+      assert.equal(inWork(), false, 'off');
+      bench.recordAll(true);
+      assert.equal(inWork(), false, 'recorded');
+      assert.equal((await bench.past()).length, recordsAlone ? 1 : 0);
+      const { stop } = bench.tap('CATS');
+      assert.equal(inWork(), true, 'tailed as well');
+      stop();
+      assert.equal(inWork(), false, 'recorded again');
+      bench.turn('CATS', true);
+      assert.equal(inWork(), true, 'on');
+      bench.turn('CATS', false);
+      bench.recordAll(false);
+      assert.equal(inWork(), false, 'off again');
     });
   }
 });

@@ -1,11 +1,8 @@
 // In a process of its own: it patches winston.
 
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { WINSTON as source } from '../../src/adopt/winston/winston.ts';
-import { adoptionBench, loadCopy } from './bench.ts';
 import { ALL, DEBUG, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
 
 describe('winston 3.0', () => winstonCases('winston-3.0'));
@@ -227,30 +224,4 @@ describe('winston 3', () => {
     speak(child);
     assert.equal(all.written(), DEBUG);
   });
-});
-
-it('an unknown export is left alone, with one warning', (t) => {
-  const { load, warnings } = adoptionBench(t, [source]);
-  load('winston', '3.99.0', { createLogger: () => ({}) });
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0]!, /winston 3\.99\.0/);
-});
-
-it('is adopted, and put back, behind a Proxy', (t) => {
-  const { exports: winston } = loadCopy<typeof import('winston')>('winston');
-  const { load, leave, turn, warnings } = adoptionBench(t, [source]);
-  load('winston', '3.19.0', new Proxy(winston, {}));
-  const lines: unknown[] = [];
-  const stream = new Writable({ objectMode: true, write: (info, _encoding, done) => done(void lines.push(info)) });
-  const logger = winston.createLogger({ transports: [new winston.transports.Stream({ stream })] });
-  const say = () => {
-    logger.debug('d');
-    logger.info('i');
-    return lines.splice(0).length;
-  };
-  turn('APP', true);
-  assert.equal(say(), 2);
-  leave();
-  assert.equal(say(), 1);
-  assert.deepEqual(warnings, []);
 });

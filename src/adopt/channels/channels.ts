@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { AdoptedCategory, Adoption, Source } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
+import type { Adoption, Source } from '../types.ts';
 import { CHILD_PROCESS } from './child-process.ts';
 import { IOREDIS, MYSQL2, REDIS } from './databases.ts';
 import type { Family, Followed, LibraryFamily } from './family.ts';

@@ -1,4 +1,5 @@
-import type { AdoptedCategory, AdoptedModule } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
+import type { AdoptedModule } from '../types.ts';
 
 /** The channels of one category. */
 export interface Family {

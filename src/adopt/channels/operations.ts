@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isOwnWork } from '../../otel/own-work.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
 import type { Followed } from './family.ts';
 import { errorType, type Fields } from './fields.ts';
 

@@ -2,7 +2,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import util from 'node:util';
 import { formatLine } from '../../calls/emit/formatting.ts';
 import { isOwnLoading, isOwnWork } from '../../otel/own-work.ts';
-import type { AdoptedCategory, Adoption, Source } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
+import { Patches } from '../patches.ts';
+import type { Adoption, Source } from '../types.ts';
 
 type Log = util.DebugLogger;
 type OnFirstCall = (log: util.DebugLoggerFunction) => void;
@@ -17,15 +19,15 @@ export const DEBUGLOG: Source = {
   start(adoption) {
     const patch: Patch = { adoption };
     const original = util.debuglog;
-    const before = [['debuglog', util.debuglog] as const, ['debug', util.debug] as const];
+    const patches = new Patches();
     const debuglog = function debuglog(section: string, onFirstCall?: OnFirstCall): Log {
       return adopted(patch, original, section, onFirstCall) ?? original(section, onFirstCall);
     };
-    for (const [name] of before) util[name] = debuglog;
+    for (const name of ['debuglog', 'debug']) patches.replace(util, name, debuglog);
     syncBuiltinESMExports();
     return () => {
       patch.adoption = undefined;
-      for (const [name, value] of before) if (util[name] === debuglog) util[name] = value;
+      patches.restore();
       syncBuiltinESMExports();
     };
   },
@@ -113,7 +115,8 @@ function writer({ patch, name, node, isNodes, category }: Section): Write {
     const length = typeof given[0] === 'string' ? given[0].length : name.length;
     const redacted = () => category.redaction.formatted(given);
     const describe = () => ({ message: formatLine(redacted()), attributes: attributes(redacted()) });
-    if (category.passes(length, describe, true)) node(...((category.decided ? redacted() : given) as [string]));
+    if (!category.passes({ bytes: length, describe, reach: 'open' })) return;
+    node(...((category.decided ? redacted() : given) as [string]));
   };
   // V8 makes no array of arguments that are only passed on.
   return (...given) => (category.wanted || patch.adoption === undefined ? write(...given) : undefined);

@@ -1,8 +1,9 @@
 import { LEVEL } from '../../gate/levels.ts';
-import { decision, writeBehind } from '../decision.ts';
+import type { AdoptedCategory } from '../category.ts';
+import { DECIDED, type Front, inFront, writeBehind } from '../front.ts';
 import { APPLICATION, errorOf, type LoggerAdopter } from '../loggers.ts';
 import { Patches } from '../patches.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { LoggerCall, Reach, Verdict } from '../verdict.ts';
 
 /** A logger of Nest, or of one of its adapters. */
 interface NestLogger {
@@ -30,27 +31,41 @@ export interface NestCommon {
 
 type Call = (this: unknown, ...args: unknown[]) => unknown;
 type ContextOf = (logger: NestLogger, args: readonly unknown[]) => unknown;
-/** Whether the logger writes a line of the level by itself; `undefined` where only the logger behind it knows. */
-type Admits = (logger: unknown, level: string) => boolean | undefined;
+/** Methods of a class or an object that are gated. */
+interface Gated {
+  readonly target: object;
+  readonly contextOf: ContextOf;
+  /** @param level name of the method */
+  readonly reachOf: (logger: unknown, level: string) => Reach;
+  /** Calls the original. @default it does no more */
+  readonly call?: (logger: unknown, original: Call, args: unknown[]) => unknown;
+}
 
 const DEBUG_LEVELS = ['debug', 'verbose', 'trace'];
-/**
- * Lines of these levels are let through where the logger's own levels hold them back, and dropped only where a control has a
- * higher level.
- */
-const ORDINARY_LEVELS = ['log', 'info', 'warn', 'error', 'fatal'];
 const ERROR_LEVELS = ['error', 'fatal'];
-const LEVELS = [...DEBUG_LEVELS, ...ORDINARY_LEVELS];
+const LEVELS = [...DEBUG_LEVELS, 'log', 'info', 'warn', ...ERROR_LEVELS];
 /** Those that do not have their names among ours (`gate/levels.ts`). Nest's `verbose` is below `debug`. */
 const RANKS: Readonly<Record<string, number>> = { ...LEVEL, verbose: LEVEL.trace, log: LEVEL.info, fatal: LEVEL.error };
 
-const RECORDED = { front: 'seen', passes: undefined, isRecorded: true } as const;
-const DECIDED = { front: 'decided', passes: undefined, isRecorded: true } as const;
+const callOriginal: NonNullable<Gated['call']> = (logger, original, args) => original.apply(logger, args);
+
+/** A call of a logger whose category is wanted. */
+interface Line {
+  readonly category: AdoptedCategory;
+  readonly level: string;
+  readonly args: unknown[];
+  readonly reach: () => Reach;
+  readonly write: (args: unknown[]) => unknown;
+}
+
+/** The line was given to taps, and may be recorded; the logger behind decides by its own levels and category. */
+const SEEN: Front = { isDecided: false, isRecorded: false, letsOut: () => false };
+const RECORDED: Front = { ...SEEN, isRecorded: true };
 
 /** Contexts that are remembered: the more, the likelier they are made from data. */
 const MAX_CONTEXTS = 4096;
 
-/** The categories of contexts, and the decision about one call of a logger with a context. */
+/** The categories of contexts, and the verdict about each call of a logger with a context. */
 abstract class ContextLoggers {
   readonly patches = new Patches();
   protected active = true;
@@ -90,36 +105,57 @@ abstract class ContextLoggers {
     return false;
   }
 
-  /**
-   * Gates a method.
-   * @param around calls the original
-   */
-  protected gate(
-    target: object,
-    level: string,
-    contextOf: ContextOf,
-    admits: Admits,
-    around: (logger: unknown, original: Call, args: unknown[]) => unknown = (logger, original, args) =>
-      original.apply(logger, args),
-  ): void {
-    const loggers = this;
-    const isError = ERROR_LEVELS.includes(level);
-    const adopter = this.#adopter;
-    this.patches.wrap<unknown>(target, level, (original) => {
-      const method: Call = function (...args) {
-        if (isError && loggers.active) adopter.workFailed(errorOf(args[0]));
-        const category =
-          loggers.active && decision.front === 'none' ? loggers.#categoryOf(this, level, contextOf, args) : undefined;
-        const decided = category && loggers.#decide(this, category, level, args, admits);
-        if (decided === 'drop') return undefined;
-        const isOurs = decided === 'let through' || (decided === 'write' && category?.decided);
-        const write = () => around(this, original, isOurs && category ? category.redaction.values(args) : args);
-        if (typeof decided === 'object') return writeBehind(decided, write);
-        if (decided === 'let through') return loggers.guard(() => writeBehind(DECIDED, write));
-        return decided === 'write' ? writeBehind(DECIDED, write) : write();
+  protected gate({ target, contextOf, reachOf, call = callOriginal }: Gated): void {
+    for (const level of LEVELS) {
+      const isError = ERROR_LEVELS.includes(level);
+      this.patches.wrap<unknown>(target, level, (original) => {
+        const loggers = this;
+        const method: Call = function (...args) {
+          if (!loggers.active) return original.apply(this, args);
+          if (isError) loggers.#adopter.workFailed(errorOf(args[0]));
+          const category = inFront() === undefined ? loggers.#categoryOf(this, level, contextOf, args) : undefined;
+          if (category?.wanted) {
+            const reach = () => reachOf(this, level);
+            return loggers.#log({ category, level, args, reach, write: (given) => call(this, original, given) });
+          }
+          const isDropped = category?.decided && DEBUG_LEVELS.includes(level);
+          return isDropped ? undefined : call(this, original, args);
+        };
+        return Object.defineProperty(method, 'name', { value: level, configurable: true });
+      });
+    }
+  }
+
+  #log(line: Line): unknown {
+    const { category, args, write } = line;
+    const { verdict, front } = this.#judge(line);
+    if (verdict === 'drop') return undefined;
+    if (verdict === 'native') return writeBehind(front, () => write(args));
+    const writeMasked = () => writeBehind(DECIDED, () => write(category.redaction.values(args)));
+    return verdict === 'forced' ? this.guard(writeMasked) : writeMasked();
+  }
+
+  /** Returns the verdict, and the decision for the logger behind about a native line. */
+  #judge({ category, level, args, reach: reachOf }: Line): { verdict: Verdict; front?: Front | undefined } {
+    try {
+      const [message] = args;
+      const text = typeof message === 'string' ? message : '';
+      const isDebug = DEBUG_LEVELS.includes(level);
+      const reach = reachOf();
+      const call: LoggerCall = {
+        ...{ level: RANKS[level]!, isDebug, reach, bytes: text.length + 64 },
+        describe: () => describe(category.redaction.values(args)),
+        text: isText(args) ? text : undefined,
       };
-      return Object.defineProperty(method, 'name', { value: level, configurable: true });
-    });
+      const verdict = category.judge(call);
+      if (reach === 'open') return { verdict, front: isDebug ? DECIDED : undefined };
+      const { decided: isDecided, recorded: isRecorded } = category;
+      if (isDebug || reach === 'withheld') return { verdict, front: isRecorded ? RECORDED : SEEN };
+      return { verdict, front: { isDecided, isRecorded, letsOut: () => category.passes(call) } };
+    } catch (error) {
+      this.#adopter.failed(error, category);
+      return { verdict: 'native' };
+    }
   }
 
   #categoryOf(
@@ -135,39 +171,6 @@ abstract class ContextLoggers {
     } catch (error) {
       this.#adopter.failed(error);
       return undefined;
-    }
-  }
-
-  #decide(
-    logger: unknown,
-    category: AdoptedCategory,
-    level: string,
-    args: unknown[],
-    admits: Admits,
-  ): 'write' | 'let through' | 'drop' | 'as it is' | Readonly<typeof decision> {
-    try {
-      const { decided } = category;
-      const isDebug = DEBUG_LEVELS.includes(level);
-      if (!category.wanted) return decided && isDebug ? 'drop' : 'as it is';
-      const admitted = admits(logger, level);
-      const rank = RANKS[level]!;
-      if (!isDebug && admitted !== false && category.holdsBack(rank)) return 'drop';
-      if (admitted === true && !isDebug) return 'as it is';
-      const [message] = args;
-      const text = typeof message === 'string' ? message : '';
-      if (admitted === false && isDebug && category.onlyRecorded && isText(args)) {
-        category.record(text, undefined, rank);
-        return RECORDED;
-      }
-      const described = () => describe(category.redaction.values(args));
-      const { recorded: isRecorded } = category;
-      const passes = () => category.passes(text.length + 64, described, admitted === true, rank);
-      if (!isDebug && admitted === undefined) return { front: decided ? 'decided' : 'seen', passes, isRecorded };
-      if (passes()) return admitted ? 'write' : 'let through';
-      return decided && isDebug ? 'drop' : { front: 'seen', passes: undefined, isRecorded };
-    } catch (error) {
-      this.#adopter.failed(error, category);
-      return 'as it is';
     }
   }
 
@@ -198,37 +201,48 @@ export class NestCopy extends ContextLoggers {
     this.#Logger = Logger;
     this.#console = ConsoleLogger.prototype;
     this.#isLevelEnabled = Reflect.get(ConsoleLogger.prototype, 'isLevelEnabled');
-    for (const level of LEVELS) {
-      const behind: Admits = (logger) => this.#admits((logger as Facade).localInstance, level);
-      const behindAll: Admits = () => this.#admits(Logger.staticInstanceRef, level);
-      this.gate(Logger.prototype, level, ownContext, behind, this.#buffered);
-      this.gate(Logger, level, givenContext, behindAll, this.#buffered);
-      this.gate(ConsoleLogger.prototype, level, givenContext, (logger) => this.#admits(logger, level), this.#consoled);
-    }
+    this.gate({
+      target: Logger.prototype,
+      contextOf: ownContext,
+      reachOf: (logger, level) => this.#reachOf((logger as Facade).localInstance, level),
+      call: this.#buffered,
+    });
+    this.gate({
+      target: Logger,
+      contextOf: givenContext,
+      reachOf: (_logger, level) => this.#reachOf(Logger.staticInstanceRef, level),
+      call: this.#buffered,
+    });
+    this.gate({
+      target: ConsoleLogger.prototype,
+      contextOf: givenContext,
+      reachOf: (logger, level) => this.#reachOf(logger, level),
+      call: this.#consoled,
+    });
     this.#register(Logger.prototype);
     this.#register(ConsoleLogger.prototype);
     this.#openConsole(ConsoleLogger.prototype);
     this.patches.around(Logger, 'overrideLogger', (_logger, _args, proceed) => {
       const result = proceed();
-      if (this.active) this.guard(() => this.defaultsChanged());
+      this.guard(() => this.defaultsChanged());
       return result;
     });
   }
 
   protected override writesDebug(): boolean {
-    return this.#admits(this.#Logger.staticInstanceRef, 'debug') === true;
+    return this.#reachOf(this.#Logger.staticInstanceRef, 'debug') === 'open';
   }
 
-  #admits(logger: unknown, level: string): boolean | undefined {
-    if (typeof logger !== 'object' || logger === null) return false;
+  #reachOf(logger: unknown, level: string): Reach {
+    if (typeof logger !== 'object' || logger === null) return 'withheld';
     const { options } = logger as NestLogger;
     const unset = options?.logLevels === undefined;
     // What an object of another kind answers need not be what it writes.
-    if (unset && !Object.prototype.isPrototypeOf.call(this.#console, logger)) return undefined;
-    const admitted = this.#isLevelEnabled.call(logger, level) as boolean;
+    if (unset && !Object.prototype.isPrototypeOf.call(this.#console, logger)) return 'unknown';
+    const isOpen = this.#isLevelEnabled.call(logger, level) as boolean;
     // Nest 12 keeps what NEST_LOG_LEVEL says at the first question. The application may load it from a file later.
     if (unset && options?.logLevels !== undefined) options.logLevels = undefined;
-    return admitted;
+    return isOpen ? 'open' : 'withheld';
   }
 
   /** A line that is kept until the application has chosen its logger is decided when it is written. */
@@ -237,11 +251,11 @@ export class NestCopy extends ContextLoggers {
     const before = logBuffer?.length;
     const result = original.apply(logger, args);
     const kept = logBuffer?.at(-1);
-    const made = { ...decision };
-    if (made.front === 'none' || kept === undefined || logBuffer?.length === before) return result;
+    const front = inFront();
+    if (front === undefined || kept === undefined || logBuffer?.length === before) return result;
     const { methodRef } = kept;
     kept.methodRef = (...given) =>
-      this.active ? this.guard(() => writeBehind(made, () => methodRef(...given))) : methodRef(...given);
+      this.active ? this.guard(() => writeBehind(front, () => methodRef(...given))) : methodRef(...given);
     return result;
   };
 
@@ -281,13 +295,12 @@ export class NestCopy extends ContextLoggers {
   #openConsole(prototype: object): void {
     this.patches.around<NestLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
       const admitted = proceed() as boolean;
-      if (!this.active || !LEVELS.includes(level as string)) return admitted;
-      if (decision.front === 'decided') return true;
+      if (!LEVELS.includes(level as string)) return admitted;
+      if (inFront()?.isDecided) return true;
       if (this.#writing || typeof logger.context !== 'string') return admitted;
-      const rank = RANKS[level as string]!;
+      const isDebug = DEBUG_LEVELS.includes(level as string);
       const category = this.category(logger.context);
-      if (admitted && !DEBUG_LEVELS.includes(level as string)) return category?.holdsBack(rank) !== true;
-      return category?.allows(admitted, rank) ?? admitted;
+      return category?.guard({ level: RANKS[level as string]!, isDebug, admitted }) ?? admitted;
     });
   }
 
@@ -302,9 +315,9 @@ export class NestAdapterCopy extends ContextLoggers {
   /** @param contextOf the context of a call */
   constructor({ prototype }: { readonly prototype: object }, contextOf: ContextOf, adopter: LoggerAdopter) {
     super(adopter);
-    for (const level of LEVELS) this.gate(prototype, level, contextOf, () => undefined);
+    this.gate({ target: prototype, contextOf, reachOf: () => 'unknown' });
     this.patches.around(prototype, 'setContext', (_logger, [context], proceed) => {
-      if (this.active) this.guard(() => this.category(context));
+      this.guard(() => this.category(context));
       return proceed();
     });
   }

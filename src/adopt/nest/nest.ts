@@ -1,5 +1,5 @@
-import { loggerAdopter } from '../loggers.ts';
-import type { AdoptedModule, Adoption, Source } from '../types.ts';
+import { type LoggerAdopter, loggerAdopter } from '../loggers.ts';
+import type { AdoptedModule, Source } from '../types.ts';
 import { givenContext, NestAdapterCopy, type NestCommon, NestCopy, ownContext } from './loggers.ts';
 
 interface Class {
@@ -32,36 +32,28 @@ export const NEST: Source = {
     { name: 'nestjs-pino', versions: '>=5 <6', file: 'dist/esm/index.js', esm: true },
     { name: 'nest-winston', versions: '>=1.9 <3', file: 'dist/winston.classes.js' },
   ],
-  recognizes: (exports) => {
-    const { Logger, ConsoleLogger } = Object(exports) as Partial<NestCommon>;
-    return typeof Logger === 'function' && typeof ConsoleLogger === 'function';
-  },
+  recognizes: isNest,
   adopt(exports, { name, version }, adoption) {
-    const copies =
-      name === '@nestjs/common' ? adoptNest(exports, version, adoption) : adoptAdapter(exports, version, adoption);
-    return () => {
-      for (const copy of copies) copy.restore();
-    };
+    const adopter = loggerAdopter(adoption, [], version);
+    if (name !== '@nestjs/common') return adoptAdapter(exports as Adapter, adopter);
+    if (!isNest(exports)) throw new Error(`@nestjs/common ${version} has no Logger`);
+    const copy = new NestCopy(exports, adopter);
+    return () => copy.restore();
   },
 };
 
-function adoptNest(exports: unknown, version: string, adoption: Adoption): readonly NestCopy[] {
-  const { Logger, ConsoleLogger } = exports as Partial<NestCommon>;
-  if (typeof Logger !== 'function' || typeof ConsoleLogger !== 'function') {
-    throw new Error(`@nestjs/common ${version} has no Logger`);
-  }
-  return [new NestCopy({ Logger, ConsoleLogger }, loggerAdopter(adoption, [], version))];
+function isNest(exports: unknown): exports is NestCommon {
+  const { Logger, ConsoleLogger } = Object(exports) as Partial<NestCommon>;
+  return typeof Logger === 'function' && typeof ConsoleLogger === 'function';
 }
 
-function adoptAdapter(exports: unknown, version: string, adoption: Adoption): readonly NestAdapterCopy[] {
-  const { PinoLogger, Logger, WinstonLogger } = exports as Adapter;
-  const adopter = loggerAdopter(adoption, [], version);
-  return [
-    ...(PinoLogger === undefined ? [] : [new NestAdapterCopy(PinoLogger, ownContext, adopter)]),
-    ...[Logger, WinstonLogger].flatMap((each) =>
-      each === undefined ? [] : [new NestAdapterCopy(each, givenContext, adopter)],
-    ),
-  ];
+function adoptAdapter({ PinoLogger, Logger, WinstonLogger }: Adapter, adopter: LoggerAdopter): () => void {
+  const copies = [PinoLogger, Logger, WinstonLogger].flatMap((each) =>
+    each === undefined ? [] : new NestAdapterCopy(each, each === PinoLogger ? ownContext : givenContext, adopter),
+  );
+  return () => {
+    for (const copy of copies) copy.restore();
+  };
 }
 
 /**

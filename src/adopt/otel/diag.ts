@@ -1,6 +1,7 @@
 import type { DiagLogger } from '@opentelemetry/api';
 import { isTracingSuppressed } from '../../otel/own-work.ts';
-import type { AdoptedCategory, Source } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
+import type { Source } from '../types.ts';
 
 /** Where all copies of OpenTelemetry's API 1.x look up the logger of `diag`. */
 const API_REGISTRY = Symbol.for('opentelemetry.js.api.1');

@@ -4,7 +4,7 @@ import { gate } from '../../gate/gate.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
 import { SEVERITY } from '../../otel/telemetry.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
 import { scopeCategory } from './scopes.ts';
 
 /** The configuration of one scope's logger, in the words of both lines of OpenTelemetry. */
@@ -48,7 +48,7 @@ export function loggerConfigurator(
         const { minimumSeverity = 0 } = isOurs ? {} : given;
         const category = scopeCategory(scope.name);
         if (category === undefined) return minimumSeverity;
-        const level = category.wanted && !category.tapped && !category.recorded ? category.level : ANY_LEVEL;
+        const level = category.wanted && !category.observed ? category.level : ANY_LEVEL;
         if (level > LEVEL.info) return Math.max(minimumSeverity, severityOf(level));
         if (level !== ANY_LEVEL) return severityOf(level);
         return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);
@@ -149,7 +149,11 @@ function admit(record: LogRecord): boolean {
       'otel.scope.name': scope,
     },
   });
-  const passes = category.passes((body ?? scope).length, described, undefined, levelOf(record.severityNumber));
+  const passes = category.passes({
+    bytes: (body ?? scope).length,
+    level: levelOf(record.severityNumber),
+    describe: described,
+  });
   if (passes) redact(record, category.redaction);
   return passes;
 }
@@ -174,7 +178,7 @@ function redact(record: LogRecord & WritableRecord, redaction: ArgumentRedaction
 function passes(scope: string | undefined, severityNumber: number | undefined): boolean {
   const category = scopeCategory(scope ?? '');
   if (category === undefined) return true;
-  return isOn(category) && (category.tapped || category.recorded || !category.holdsBack(levelOf(severityNumber)));
+  return isOn(category) && (category.observed || !category.holdsBack(levelOf(severityNumber)));
 }
 
 /** Whether a record of INFO or WARN is not written here and now, because the scope is quietened. */

@@ -1,7 +1,8 @@
 import { gate } from '../../gate/gate.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
+import type { AdoptedCategory } from '../category.ts';
 import { processAdoption } from '../process.ts';
-import type { AdoptedCategory, SourceOption } from '../types.ts';
+import type { SourceOption } from '../types.ts';
 
 /** Scopes through which loggers that have categories themselves become OpenTelemetry records. */
 const BRIDGES: Readonly<Record<string, SourceOption>> = {

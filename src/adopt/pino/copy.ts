@@ -1,10 +1,19 @@
 import { LEVEL } from '../../gate/levels.ts';
+import type { AdoptedCategory } from '../category.ts';
+import { writeBehind } from '../front.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
-import type { AdoptedCategory } from '../types.ts';
 import { WeakList } from '../weak-list.ts';
-import type { PinoLogger, PinoParts, PinoPrototype, PinoSymbols } from './logger.ts';
-import { PinoMethods } from './methods.ts';
+import { type PinoLevel, PinoLevels } from './levels.ts';
+import {
+  describeLine,
+  type LogMethod,
+  type PinoLogger,
+  type PinoParts,
+  type PinoPrototype,
+  type PinoSymbols,
+} from './logger.ts';
+import { type Call, redactedCall, redactedTexts } from './redacted-call.ts';
 
 /** Loggers that are kept from the garbage collector, per copy of pino. */
 const MAX_KEPT = 16;
@@ -28,10 +37,11 @@ interface State {
 export class PinoCopy {
   readonly #prototype: PinoPrototype;
   readonly #symbols: PinoSymbols;
-  readonly #methods: PinoMethods;
+  readonly #levels: PinoLevels;
   #adopter: LoggerAdopter = UNADOPTED;
   readonly #state = Symbol('rdcp.adopted');
   readonly #patches = new Patches();
+  #active = false;
   #starting = false;
   readonly #loggers = new WeakList<PinoLogger>();
   /**
@@ -45,15 +55,7 @@ export class PinoCopy {
   constructor(parts: PinoParts) {
     this.#prototype = parts.prototype;
     this.#symbols = parts.symbols;
-    this.#methods = new PinoMethods(parts, {
-      categoryOf: (logger) => this.#stateOf(logger)?.category,
-      failed: (error, category) => this.#adopter.failed(error, category),
-    });
-  }
-
-  start(): void {
-    this.#methods.active = true;
-    this.#patch();
+    this.#levels = new PinoLevels(parts, (level) => this.#gated(level));
   }
 
   /** Adopts the loggers that are made from now on, and those of before that are known. */
@@ -98,21 +100,15 @@ export class PinoCopy {
     }
   }
 
-  /** Puts the prototype back. Methods that cannot be reached any more behave as pino's own from here on. */
-  stop(): void {
-    this.#methods.active = false;
-    this.#patches.restore();
-  }
-
-  #patch(): void {
+  start(): void {
     const prototype = this.#prototype;
+    this.#active = true;
     this.#patches.around<PinoLogger>(prototype, this.#symbols.setLevel, (logger, _args, proceed) => {
       const result = proceed();
-      if (this.#methods.active) this.#guard(() => this.#levelSet(logger));
+      this.#guard(() => this.#levelSet(logger));
       return result;
     });
     this.#patches.around<PinoLogger>(prototype, 'child', (parent, [bindings], proceed) => {
-      if (!this.#methods.active) return proceed();
       this.#guard(() => {
         if (this.#stateOf(parent) === undefined) this.#begin(parent, this.#nameOf(parent));
       });
@@ -122,7 +118,7 @@ export class PinoCopy {
     });
     this.#patches.around<PinoLogger>(prototype, 'setBindings', (logger, [bindings], proceed) => {
       const result = proceed();
-      if (this.#methods.active) this.#guard(() => this.#bindingsSet(logger, bindings));
+      this.#guard(() => this.#bindingsSet(logger, bindings));
       return result;
     });
     this.#patches.wrap<PinoLogger>(prototype, this.#symbols.write, (original) => {
@@ -133,10 +129,15 @@ export class PinoCopy {
         return original.call(this, fields, message, level);
       };
     });
-    this.#patches.around<PinoLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
-      const admitted = proceed() as boolean;
-      return this.#methods.active ? this.#isEnabled(logger, String(level), admitted) : admitted;
-    });
+    this.#patches.around<PinoLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) =>
+      this.#isEnabled(logger, String(level), proceed() as boolean),
+    );
+  }
+
+  /** Methods that cannot be reached any more behave as pino's own from here on. */
+  stop(): void {
+    this.#active = false;
+    this.#patches.restore();
   }
 
   #levelSet(logger: PinoLogger): void {
@@ -146,7 +147,7 @@ export class PinoCopy {
       if (this.#kept.push(logger) > MAX_KEPT) this.#kept.shift();
       return;
     }
-    if (Object.hasOwn(logger, this.#state)) state.category?.setDefault(this.#methods.levels.admitsDebug(logger));
+    if (Object.hasOwn(logger, this.#state)) state.category?.setDefault(this.#levels.admitsDebug(logger));
     this.#gate(logger);
   }
 
@@ -176,7 +177,7 @@ export class PinoCopy {
     adopter = this.#stateOf(logger)?.adopter ?? this.#adopter,
     parent?: AdoptedCategory,
   ): void {
-    const category = adopter.category(name, this.#methods.levels.admitsDebug(logger), parent);
+    const category = adopter.category(name, this.#levels.admitsDebug(logger), parent);
     const state: State = { name, category, adopter, originals: new Map() };
     Object.defineProperty(logger, this.#state, { value: state, configurable: true, writable: true });
     this.#gate(logger);
@@ -189,8 +190,8 @@ export class PinoCopy {
     if (category === undefined) return;
     const hasLevel = Object.hasOwn(logger, this.#symbols.levelVal);
     const own = Object.hasOwn(logger, this.#state) ? originals : undefined;
-    for (const [level, { value, level: rank, gated }] of this.#methods.levels.of(logger)) {
-      const isFree = hasLevel && rank >= LEVEL.error && this.#methods.levels.admits(logger, value);
+    for (const [level, { value, level: rank, gated }] of this.#levels.of(logger)) {
+      const isFree = hasLevel && rank >= LEVEL.error && this.#levels.admits(logger, value);
       if (logger[level] === gated || isFree) continue;
       own?.set(level, logger[level]);
       // A child that shares its parent's methods has none that code which lists its properties could see.
@@ -206,17 +207,63 @@ export class PinoCopy {
 
   #isEnabled(logger: PinoLogger, level: string, admitted: boolean): boolean {
     const category = this.#stateOf(logger)?.category;
-    const { levels } = this.#methods;
+    const levels = this.#levels;
     const asked = levels.of(logger).get(level);
     if (category === undefined || asked === undefined) return admitted;
-    if (admitted && !asked.isDebug) return !category.holdsBack(asked.level);
     if (!admitted && levels.isSilent(logger)) return false;
-    return category.allows(admitted, asked.level);
+    return category.guard({ level: asked.level, isDebug: asked.isDebug, admitted });
+  }
+
+  /** Returns what takes the place of a method: a bit test, then a verdict, then pino's own method. */
+  #gated(of: Omit<PinoLevel, 'gated'>): LogMethod {
+    const copy = this;
+    const { value, isDebug, method } = of;
+    return function (...args) {
+      const admitted = copy.#levels.admits(this, value);
+      const category = copy.#active ? copy.#stateOf(this)?.category : undefined;
+      if (category !== undefined && !category.idle) return copy.#log(this, { ...of, admitted }, category, args);
+      const isDropped = isDebug && category?.decided === true;
+      return admitted && !isDropped ? method.apply(this, args) : undefined;
+    };
+  }
+
+  #log(
+    logger: PinoLogger,
+    { level, isDebug, method, admitted }: Pick<PinoLevel, 'level' | 'isDebug' | 'method'> & { admitted: boolean },
+    category: AdoptedCategory,
+    args: unknown[],
+  ): unknown {
+    if (!admitted && this.#levels.isSilent(logger)) return undefined;
+    let made: Call | undefined;
+    const redacted = () => (made ??= redactedCall(logger, args, category, this.#symbols));
+    const verdict = category.judge({
+      level,
+      isDebug,
+      reach: admitted ? 'open' : 'withheld',
+      bytes: this.#bytesOf(logger, args),
+      describe: () => describeLine(logger, redactedTexts(args, category.redaction), method, this.#symbols),
+    });
+    if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
+    try {
+      return writeBehind(undefined, () =>
+        method.apply(...(verdict === 'native' ? ([logger, args] as const) : redacted())),
+      );
+    } catch (error) {
+      if (verdict !== 'forced') throw error;
+      this.#adopter.failed(error, category);
+      return undefined;
+    }
+  }
+
+  #bytesOf(logger: PinoLogger, [first, second]: readonly unknown[]): number {
+    const text = typeof first === 'string' ? first : typeof second === 'string' ? second : '';
+    const bindings = logger[this.#symbols.chindings];
+    return text.length + 64 + (typeof bindings === 'string' ? bindings.length : 0);
   }
 
   #restoreLogger(logger: PinoLogger): void {
     const originals = Object.hasOwn(logger, this.#state) ? this.#stateOf(logger)?.originals : undefined;
-    const { levels } = this.#methods;
+    const levels = this.#levels;
     for (const [level, { value, method, gated }] of levels.of(logger)) {
       if (!Object.hasOwn(logger, level) || logger[level] !== gated) continue;
       if (!Object.hasOwn(logger, this.#symbols.levelVal)) delete logger[level];

@@ -35,23 +35,18 @@ export interface PinoParts {
 export function findPino(logger: unknown): PinoParts | undefined {
   const found = new Map<string, symbol>();
   let prototype: object | undefined;
-  for (let at: unknown = logger; typeof at === 'object' && at !== null; at = Object.getPrototypeOf(at)) {
+  for (let at: unknown = logger; prototype === undefined && typeof at === 'object' && at !== null; ) {
     for (const symbol of Object.getOwnPropertySymbols(at)) {
       const { description = '' } = symbol;
       if (!found.has(description)) found.set(description, symbol);
       if (description === 'pino.setLevel') prototype = at;
     }
-    if (prototype !== undefined) break;
+    at = Object.getPrototypeOf(at);
   }
-  if (prototype === undefined) return undefined;
-  const symbol = (name: string) => found.get(`pino.${name}`);
-  const [setLevel, write, levelVal, stream, chindings, messageKey] = [
-    ...['setLevel', 'write', 'levelVal', 'stream', 'chindings', 'messageKey'].map(symbol),
-  ];
-  if (!setLevel || !write || !levelVal || !stream || !chindings || !messageKey) return undefined;
-  const [serializers, levelComp] = ['serializers', 'levelComp'].map(symbol);
-  const symbols = { setLevel, write, levelVal, stream, chindings, messageKey, serializers, levelComp };
-  return { prototype: prototype as PinoPrototype, symbols };
+  const names = ['setLevel', 'write', 'levelVal', 'stream', 'chindings', 'messageKey', 'serializers', 'levelComp'];
+  const symbols = Object.fromEntries(names.map((name) => [name, found.get(`pino.${name}`)]));
+  if (names.slice(0, 6).some((name) => symbols[name] === undefined)) return undefined;
+  return { prototype: prototype as PinoPrototype, symbols: symbols as unknown as PinoSymbols };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import { isError } from '../../wire/thrown.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { AdoptedCategory } from '../category.ts';
 import type { PinoLogger, PinoSymbols } from './logger.ts';
 
 type Serializer = (this: unknown, value: unknown) => unknown;
@@ -14,6 +14,16 @@ const redacted = new WeakMap<Serializers, Serializers>();
 
 /** Bindings as pino has serialized them, and the same with secrets masked. */
 const bindings = new WeakMap<PinoLogger, { readonly text: string; readonly shown: string }>();
+
+/**
+ * The arguments of a call whose line is described: those that pino formats into the text with secrets masked. In fields, and in a
+ * text alone, they are masked when the line leaves the process.
+ */
+export function redactedTexts(args: unknown[], redaction: ArgumentRedaction): unknown[] {
+  const [first, ...rest] = args;
+  if (typeof first !== 'object' || first === null) return rest.length === 0 ? args : redaction.formatted(args);
+  return rest.length < 2 ? args : [first, ...redaction.formatted([null, ...rest]).slice(1)];
+}
 
 /** A call with secrets masked, in place of one of the application: its arguments, and the bindings of the logger. */
 export function redactedCall(

@@ -2,10 +2,11 @@ import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import type { Described } from '../../gate/types.ts';
 import { fieldOf } from '../../wire/thrown.ts';
-import { decision, passesInFront, writeLast } from '../decision.ts';
+import type { AdoptedCategory } from '../category.ts';
+import { inFront, writeBehind } from '../front.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
-import type { AdoptedCategory } from '../types.ts';
+import type { Verdict } from '../verdict.ts';
 import { WeakList } from '../weak-list.ts';
 import { admits, isBelowInfo, type LeveledLogger, rankOf, reachOf, transportsOf } from './levels.ts';
 import { LetThrough } from './transports.ts';
@@ -58,8 +59,8 @@ const MESSAGE = Symbol.for('message');
 
 /**
  * The loggers of one copy of winston. Everything that winston writes passes `write`; there a line below INFO, or one that
- * the logger's level holds back, is let through or dropped. No level is changed: a line that is let through is marked, and the transports that take INFO
- * accept it.
+ * the logger's level holds back, is forced or dropped. No level is changed: a forced line is marked, and the transports that
+ * take INFO accept it.
  */
 export class WinstonCopy {
   readonly #prototype: object;
@@ -71,20 +72,15 @@ export class WinstonCopy {
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
   #active = false;
-  /** The decision of a child about the line that it passes on to its parent. */
-  #decided: 'let through' | 'as it is' | undefined;
-  /** Whether the line that is being formatted is let through. */
+  /** The verdict of a child about the line that it passes on to its parent. */
+  #ofChild: Verdict | undefined;
+  /** Whether the line that is being formatted is forced. */
   #formatting = false;
   /** The id in a container of the logger that is being made. */
   #id: string | undefined;
 
   constructor(prototype: object) {
     this.#prototype = prototype;
-  }
-
-  start(): void {
-    this.#active = true;
-    this.#patch(this.#prototype);
   }
 
   /**
@@ -108,14 +104,6 @@ export class WinstonCopy {
     this.#forget(adopter);
   }
 
-  stop(): void {
-    this.#active = false;
-    this.#patches.restore();
-    this.#letThrough.restore();
-    for (const logger of this.#loggers) delete logger[this.#state];
-    this.#loggers.clear();
-  }
-
   #forget(adopter: LoggerAdopter): void {
     for (const logger of this.#loggers) {
       const own = Object.hasOwn(logger, this.#state) ? (logger[this.#state] as State) : undefined;
@@ -123,27 +111,25 @@ export class WinstonCopy {
     }
   }
 
-  #patch(prototype: object): void {
+  start(): void {
+    const prototype = this.#prototype;
+    this.#active = true;
     this.#patches.around<WinstonLogger>(prototype, 'configure', (logger, _args, proceed) => {
       const result = proceed();
-      if (this.#active) this.#guard(() => this.#begin(logger));
+      this.#guard(() => this.#begin(logger));
       return result;
     });
     this.#patches.around<WinstonLogger>(prototype, 'write', (logger, args, proceed) =>
-      this.#active ? this.#write(logger, proceed, args) : proceed(),
+      this.#write(logger, proceed, args),
     );
-    this.#patches.wrap<WinstonLogger>(prototype, 'child', (original) => {
-      const copy = this;
-      return function child(this: WinstonLogger, ...args: unknown[]) {
-        const name = copy.#active ? nameOf(args[0], copy.#adopter.names) : undefined;
-        return original.apply(name === undefined ? this : copy.#relay(this, name), args);
-      };
+    this.#patches.around<WinstonLogger>(prototype, 'child', (logger, [meta], proceed) => {
+      const name = nameOf(meta, this.#adopter.names);
+      return name === undefined ? proceed() : proceed(this.#relay(logger, name));
     });
-    this.#patches.around<WinstonLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) => {
-      const admitted = proceed() as boolean;
-      return this.#active ? this.#isEnabled(logger, String(level), admitted) : admitted;
-    });
-    // Follows marked lines through the logger's format, which may return another object for a line.
+    this.#patches.around<WinstonLogger>(prototype, 'isLevelEnabled', (logger, [level], proceed) =>
+      this.#isEnabled(logger, String(level), proceed() as boolean),
+    );
+    // Follows forced lines through the logger's format, which may return another object for a line.
     this.#patches.around(prototype, '_transform', (_logger, [line], proceed) => {
       const outer = this.#formatting;
       this.#formatting = this.#letThrough.isMarked(line);
@@ -157,6 +143,14 @@ export class WinstonCopy {
       if (this.#formatting) this.#letThrough.mark(formatted);
       return proceed();
     });
+  }
+
+  stop(): void {
+    this.#active = false;
+    this.#patches.restore();
+    this.#letThrough.restore();
+    for (const logger of this.#loggers) delete logger[this.#state];
+    this.#loggers.clear();
   }
 
   #patchContainer(prototype: object): void {
@@ -218,28 +212,27 @@ export class WinstonCopy {
     return relay;
   }
 
-  #relayed(relay: WinstonLogger, parent: WinstonLogger, args: [unknown]): boolean {
-    const decided = this.#decided ?? this.#decide(relay, args[0]);
-    if (decided === 'drop') return true;
-    const [info, ...rest] = args;
-    const shown = this.#shown(relay, info, decided);
-    this.#decided = decided;
+  #relayed(relay: WinstonLogger, parent: WinstonLogger, [info, ...rest]: [unknown]): boolean {
+    const verdict = this.#ofChild ?? this.#judge(relay, info);
+    if (verdict === 'drop') return true;
+    const shown = this.#shown(relay, info, verdict);
+    this.#ofChild = verdict;
     try {
       return parent.write(shown, ...rest);
     } finally {
-      this.#decided = undefined;
+      this.#ofChild = undefined;
     }
   }
 
   #write(logger: WinstonLogger, proceed: () => unknown, args: unknown[]): unknown {
     this.#noteError(logger, args[0]);
-    const decided = this.#decided ?? this.#decide(logger, args[0]);
-    this.#decided = undefined;
-    const info = this.#shown(logger, args[0], decided);
+    const verdict = this.#ofChild ?? this.#judge(logger, args[0]);
+    this.#ofChild = undefined;
+    const info = this.#shown(logger, args[0], verdict);
     args[0] = info;
-    if (decided !== 'let through') this.#letThrough.unmark(info);
-    if (decided === 'as it is') return proceed();
-    if (decided === 'drop') {
+    if (verdict !== 'forced') this.#letThrough.unmark(info);
+    if (verdict === 'native' || verdict === 'masked') return proceed();
+    if (verdict === 'drop') {
       const callback = args.at(-1);
       if (typeof callback === 'function') process.nextTick(callback as () => void);
       return true;
@@ -247,7 +240,7 @@ export class WinstonCopy {
     this.#letThrough.mark(info);
     this.#letThrough.open(logger.transports);
     try {
-      return writeLast(proceed);
+      return writeBehind(undefined, proceed);
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return true;
@@ -260,58 +253,39 @@ export class WinstonCopy {
     if (error !== undefined && levels[levelOf(info) ?? '']! <= error) this.#adopter.workFailed(errorOf(info));
   }
 
-  /** The line with secrets masked, where it is written because its category is on. */
-  #shown(logger: WinstonLogger, info: unknown, decided: 'drop' | 'let through' | 'as it is'): unknown {
+  /** The line, with secrets masked where it is written because its category is on. */
+  #shown(logger: WinstonLogger, info: unknown, verdict: Verdict): unknown {
     const category = this.#categoryOf(logger);
-    if (typeof info !== 'object' || info === null || category === undefined || decided === 'drop') return info;
-    const level = levelOf(info) ?? '';
-    const isOurs = decided === 'let through' || (isBelowInfo(logger.levels, level) && category.decided);
-    return isOurs ? redactedLine(info as Info, category.redaction) : info;
+    const isShown = verdict === 'masked' || verdict === 'forced';
+    if (!isShown || typeof info !== 'object' || info === null || category === undefined) return info;
+    return redactedLine(info as Info, category.redaction);
   }
 
-  #decide(logger: WinstonLogger, info: unknown): 'drop' | 'let through' | 'as it is' {
+  #judge(logger: WinstonLogger, info: unknown): Verdict {
     try {
-      if (typeof info !== 'object' || info === null) return 'as it is';
+      if (typeof info !== 'object' || info === null) return 'native';
       const line = info as Info;
       const level = levelOf(line);
-      if (level === undefined || !Object.hasOwn(logger.levels, level)) return 'as it is';
+      if (level === undefined || !Object.hasOwn(logger.levels, level)) return 'native';
       const { category } = this.#stateOf(logger);
-      if (category === undefined || logger.silent) return 'as it is';
-      if (!isBelowInfo(logger.levels, level)) return this.#decideOrdinary(logger, level, line, category);
-      if (decision.front === 'decided') return written(reachOf(logger, level));
-      const { decided } = category;
-      if (!category.wanted) return decided ? 'drop' : 'as it is';
-      const reach = decided ? reachOf(logger, level) : 'as it is';
-      // A line that no transport writes is no call.
-      if (reach === 'nowhere' && !category.tapped && !category.recorded) return 'as it is';
-      const admitted = decided || admits(logger, level);
-      const passes = passesLine(logger, level, line, category, admitted);
-      // An activation lets a line pass that the logger would not write.
-      if (!decided) return passes && !admitted ? written(reachOf(logger, level)) : 'as it is';
-      return passes ? written(reach) : 'drop';
+      if (category === undefined || logger.silent) return 'native';
+      const isDebug = isBelowInfo(logger.levels, level);
+      if (category.idle) return isDebug && category.decided ? 'drop' : 'native';
+      return category.judge({
+        level: rankOf(logger.levels, level),
+        isDebug,
+        // Until something decides, transports of different levels write what they take.
+        get reach() {
+          const isNative = isDebug && !category.decided && inFront()?.isDecided !== true && admits(logger, level);
+          return isNative ? 'open' : reachOf(logger, level);
+        },
+        bytes: (typeof line.message === 'string' ? line.message.length : 0) + 64,
+        describe: () => describe(logger, redactedLine(line, category.redaction)),
+      });
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
-      return 'as it is';
+      return 'native';
     }
-  }
-
-  /**
-   * Lines of INFO and above are let through where the logger's level holds them back, and dropped only where a control has a
-   * higher level.
-   */
-  #decideOrdinary(
-    logger: WinstonLogger,
-    level: string,
-    line: Info,
-    category: AdoptedCategory,
-  ): 'let through' | 'as it is' | 'drop' {
-    const { front } = decision;
-    const isDecided = front === 'decided';
-    const isHeld = !isDecided && category.holdsBack(rankOf(logger.levels, level));
-    const otherwise = isHeld ? 'drop' : 'as it is';
-    if ((!category.wanted && front === 'none') || reachOf(logger, level) !== 'let through') return otherwise;
-    const passes = passesInFront() || (!isDecided && passesLine(logger, level, line, category, false));
-    return passes ? 'let through' : otherwise;
   }
 
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
@@ -319,12 +293,9 @@ export class WinstonCopy {
       if (logger.silent || !Object.hasOwn(logger.levels, level)) return admitted;
       const { category } = this.#stateOf(logger);
       if (category === undefined) return admitted;
-      const rank = rankOf(logger.levels, level);
-      if (admitted && !isBelowInfo(logger.levels, level)) return !category.holdsBack(rank);
-      const allowed = category.allows(admitted, rank);
-      return allowed && !admitted && reachOf(logger, level) === 'nowhere'
-        ? category.tapped || category.recorded
-        : allowed;
+      const isDebug = isBelowInfo(logger.levels, level);
+      const isOpen = category.guard({ level: rankOf(logger.levels, level), isDebug, admitted });
+      return isOpen && !admitted && reachOf(logger, level) === 'nowhere' ? category.observed : isOpen;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return admitted;
@@ -350,30 +321,11 @@ function levelOf(line: unknown): string | undefined {
   return typeof level === 'string' ? level : undefined;
 }
 
-/** @param admitted whether the line is written where the category is not switched */
-function passesLine(
-  logger: WinstonLogger,
-  level: string,
-  line: Info,
-  category: AdoptedCategory,
-  admitted: boolean,
-): boolean {
-  const text = typeof line.message === 'string' ? line.message : '';
-  const { isRecorded } = decision;
-  const described = () => describe(logger, redactedLine(line, category.redaction), isRecorded);
-  return category.passes(text.length + 64, described, admitted, rankOf(logger.levels, level));
-}
-
-/** A line that no transport writes reaches readers of the logger's stream, as without us. */
-function written(reach: ReturnType<typeof reachOf>): 'let through' | 'as it is' {
-  return reach === 'let through' ? reach : 'as it is';
-}
-
 /**
  * The line as the logger's format makes it, and the formats of its transports after it: taps see no more than any of the
  * application's outputs. `undefined` if one of them filters it.
  */
-function describe(logger: WinstonLogger, info: Info, isRecorded: boolean): Described | undefined {
+function describe(logger: WinstonLogger, info: Info): Described | undefined {
   const formatted = transformed(logger, Object.assign({}, info));
   if (formatted === undefined) return undefined;
   const { level: _level, message: own, ...attributes }: Record<string | symbol, unknown> = formatted;
@@ -396,7 +348,6 @@ function describe(logger: WinstonLogger, info: Info, isRecorded: boolean): Descr
   return {
     message: stripVTControlCharacters(String(message)),
     attributes: { ...attributes } as Record<string, string>,
-    isRecorded,
   };
 }
 

@@ -65,20 +65,17 @@ export function admits(logger: LeveledLogger, level: string): boolean {
   return transports.some((transport) => limitOf(transport, logger)! >= value);
 }
 
-/**
- * How a line below INFO comes out: `let through` where a transport that takes INFO does not take the level, `nowhere` where
- * every transport is silent, or for warnings or errors.
- */
-export function reachOf(logger: LeveledLogger, level: string): 'let through' | 'as it is' | 'nowhere' {
+/** How a line that something decides comes out. Transports that are silent, or for warnings or errors, are not opened. */
+export function reachOf(logger: LeveledLogger, level: string): 'open' | 'withheld' | 'nowhere' {
   const { levels } = logger;
   const value = levels[level]!;
   const ordinary = ordinaryOf(levels);
-  let reach: 'as it is' | 'nowhere' = 'nowhere';
+  let reach: 'open' | 'nowhere' = 'nowhere';
   for (const transport of transportsOf(logger)) {
     const limit = limitOf(transport, logger);
     if (limit === undefined) continue;
-    if (limit >= value) reach = 'as it is';
-    else if (!transport.level || limit >= ordinary) return 'let through';
+    if (limit >= value) reach = 'open';
+    else if (!transport.level || limit >= ordinary) return 'withheld';
   }
   return reach;
 }

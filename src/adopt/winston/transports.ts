@@ -42,11 +42,11 @@ export class LetThrough {
 
   /** Ends the mark of an object that is written again as another line. */
   unmark(line: unknown): void {
-    if (typeof line === 'object' && line !== null) this.#lines.delete(line);
+    this.#lines.delete(line as object);
   }
 
   isMarked(line: unknown): boolean {
-    return typeof line === 'object' && line !== null && this.#lines.has(line);
+    return this.#lines.has(line as object);
   }
 
   /** Lets marked lines through to these transports from now on. */

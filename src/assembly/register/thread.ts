@@ -5,7 +5,7 @@ import { gate } from '../../gate/gate.ts';
 import type { RdcpConfig } from '../../options/options.ts';
 
 /** The file of options. The main thread has validated it: to do so again would take twice as long as all the rest here. */
-function readConfig(path: string | undefined): Pick<RdcpConfig, 'adopt' | 'emit'> {
+function readConfig(path: string | undefined): Pick<RdcpConfig, 'adopt' | 'emit' | 'recorder'> {
   if (path === undefined || path === '') return {};
   try {
     return (JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) as RdcpConfig | null) ?? {};
@@ -15,10 +15,10 @@ function readConfig(path: string | undefined): Pick<RdcpConfig, 'adopt' | 'emit'
 }
 
 // Adopts libraries in a worker thread while the main thread's control plane is enabled. Reports nothing: the main thread does.
-const { adopt = true, emit: { redact = [] } = {} } = readConfig(process.env.RDCP_CONFIG);
+const { adopt = true, emit: { redact = [] } = {}, recorder: { guards } = {} } = readConfig(process.env.RDCP_CONFIG);
 const options = adoptOptions(adopt, true);
 let leave: (() => void) | undefined;
 gate.onControlled((controlled) => {
   leave?.();
-  leave = controlled ? processAdoption(gate).join({ options, warn: () => {}, redact }) : undefined;
+  leave = controlled ? processAdoption(gate).join({ options, warn: () => {}, redact, guards }) : undefined;
 });
