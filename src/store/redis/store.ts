@@ -5,7 +5,7 @@ import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
 import { SealedMessages } from '../sealed-messages.ts';
 import type { Commit, CommitResult, Position, StateStore } from '../state-store.ts';
-import { encodeScope, StoredValues } from '../stored-values.ts';
+import { encodeScope, replayed, StoredValues } from '../stored-values.ts';
 import { createRedisTrail } from './audit.ts';
 import { createRedisChanges, fresh } from './changes.ts';
 import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
@@ -186,9 +186,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       }
       case 'replayed': {
         const { key: name = '' } = replay ?? {};
-        // A malformed answer belongs to no request.
-        const none = { key: name, fingerprint: '', response: '', expiresAt: 0 };
-        return { outcome, replay: replayRecord(stored, name, value) ?? none };
+        return replayed(name, replayRecord(stored, name, value));
       }
       case 'lost':
         await sync().catch(() => {});
