@@ -62,7 +62,8 @@ describe('a fleet on Redis', { skip: whyNoRedis() }, () => {
 
   /** Beats of others, as many as make the fleet a large one. */
   function crowd(): void {
-    const scores = Array.from({ length: 999 }, (_, index) => [`${now()}000`, `other-${index}`]);
+    const score = `${now()}000`;
+    const scores = Array.from({ length: 999 }, (_, index) => [score, `other-${index}`]);
     const beats = scores.flatMap(([, id = '']) => [id, `${Date.now() + 60_000}\n3500`]);
     place.server.command('ZADD', key('beats'), ...scores.flat());
     place.server.command('HSET', key('beat'), ...beats);

@@ -26,14 +26,14 @@ async function forgerOf(server: RedisServer) {
 
 const missing = whyNoRedis();
 describe('a Redis message that no process of the fleet sent', { skip: missing }, () => {
+  let forger: Awaited<ReturnType<typeof forgerOf>>;
+  // Before the server goes.
+  after(() => forger.destroy());
   const place = onRedis();
   const { key } = place;
-
-  let forger: Awaited<ReturnType<typeof forgerOf>>;
   before(async () => {
     forger = await forgerOf(place.server);
   });
-  after(() => forger.destroy());
 
   const publish = (channel: string, message: unknown) => forger.publish(key(channel), JSON.stringify(message));
 
