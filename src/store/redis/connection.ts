@@ -76,12 +76,15 @@ export function borrowRedis(
     return command;
   }
 
+  /** The first use searches nothing: the application may close a Cluster client before that is done. */
+  let isUsed = false;
   const connection = new Reconnecting({
     to: 'Redis',
     deadlineMs: probeDeadlineMs,
     open: async () => ({ on: ignore }),
     async prepare(_, signal) {
-      pending(searchAgain(client, key, signal)).catch(ignore);
+      if (isUsed) pending(searchAgain(client, key, signal)).catch(ignore);
+      isUsed = true;
       await pending(sendOnce(['HLEN', key], signal)).catch(ignore);
       if (!signal.aborted) established();
     },
