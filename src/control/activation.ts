@@ -3,10 +3,10 @@ import { type Activation, type Maker, NO_END } from '../store/state-store.ts';
 import type { AuditedActivation } from '../wire/audit-messages.ts';
 import { ALERT_USER, TICKET_ATTRIBUTE } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
-import { RdcpError } from '../wire/errors.ts';
 import type { DiscoveredActivation } from '../wire/messages.ts';
 import type { ControlTarget, Match, Target } from '../wire/target.ts';
 import { timestamp } from '../wire/time.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 
 /** Most activations of a category in one scope: this many of operators, and as many of alerts. */
 const MAX_PER_CATEGORY = 16;
@@ -66,9 +66,7 @@ export function isOfAlert(by: Maker | undefined): boolean {
 /** @throws {RdcpError} `RDCP_TEMPORARY_LIMIT` where a category would have too many */
 export function assertRoomForActivation(categories: readonly string[], live: readonly Activation[]): void {
   const full = categories.find((name) => ofCategory(live, name).length >= MAX_PER_CATEGORY);
-  if (full === undefined) return;
-  const message = `${full} has ${MAX_PER_CATEGORY} activations, the most that a category may have`;
-  throw new RdcpError('RDCP_TEMPORARY_LIMIT', message, { details: { maximum: MAX_PER_CATEGORY } });
+  if (full !== undefined) throw CHANGE_REFUSALS.manyActivations(full, MAX_PER_CATEGORY);
 }
 
 /** The activations of a category. */

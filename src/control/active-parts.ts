@@ -32,7 +32,7 @@ export interface ActivePartsOptions {
   readonly category: (name: string) => CategoryDescriptor | undefined;
   readonly tenantOf: (key: ScopeKey) => string | undefined;
   /** The budget of an activation is used up. */
-  readonly exhausted: (key: ScopeKey, id: string) => void;
+  readonly exhausted: (activation: Activation) => void;
 }
 
 /** Keeps the parts of categories that are on in this process in step with the activations in force. */
@@ -84,7 +84,7 @@ export class ActiveParts {
         ...(record && { record }),
         budget,
         level: level === undefined ? ANY_LEVEL : LEVEL[level],
-        exhausted: () => this.#options.exhausted(key, id),
+        exhausted: () => this.#options.exhausted(activation),
       };
       const { activate, whileChosen } = this.#options;
       const choice = { id, categories, instances: target?.instances };

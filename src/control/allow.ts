@@ -1,18 +1,16 @@
 import type { Allow, Limits } from '../wire/allow.ts';
 import { type AllowedAction, type AuthMethod, isQuiet } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
-import { RdcpError } from '../wire/errors.ts';
+import type { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import { matchesAny } from '../wire/names.ts';
 import { nameSome } from '../wire/printable.ts';
 import type { LineFilter, Match } from '../wire/target.ts';
 import { parseDuration } from '../wire/time.ts';
+import { CHANGE_REFUSALS, NOT_ALLOWED } from './refusals.ts';
 import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } from './transition.ts';
 
 // The `allow` of a credential, for whatever it asks to change or to read.
-
-/** `details.reason` of what a credential's `allow` does not cover. */
-const NOT_ALLOWED = 'not_allowed';
 
 /** Whether a request was refused because of the credential's `allow`. */
 export function isBeyondAllow({ code, details }: RdcpError): boolean {
@@ -65,7 +63,7 @@ function usualBudget(
 }
 
 /** A change as it would be made. */
-interface Intended {
+export interface Intended {
   readonly request: ControlRequest;
   /** The tenant whose settings change; absent for those of everybody. */
   readonly tenantId?: string | undefined;
@@ -224,8 +222,5 @@ function secondsOf(maxDuration: Allow['maxDuration']): number {
 
 /** @param problem follows the name of the field */
 function notAllowed({ allow, method }: Holder, field: string, problem: string): RdcpError {
-  return new RdcpError('RDCP_FORBIDDEN', `${field} ${problem}`, {
-    ...(method !== undefined && { method }),
-    details: { reason: NOT_ALLOWED, field, allow },
-  });
+  return CHANGE_REFUSALS.notAllowed(allow, method, field, problem);
 }

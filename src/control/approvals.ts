@@ -5,12 +5,13 @@ import type { AuditTrail } from '../trail/types.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
 import { type ControlRequest, controlRequestSchema } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { isRdcpError, type RdcpError } from '../wire/errors.ts';
 import type { WaitingChange } from '../wire/messages.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../wire/time.ts';
 import { isBeyondAllow } from './allow.ts';
-import { keptOutcome, reused } from './commands.ts';
+import { keptOutcome } from './commands.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 import type { CommandContext, ControlOutcome, ControlPlane } from './types.ts';
 
 /** How long a change waits for its approval, in milliseconds. */
@@ -100,7 +101,7 @@ export class Approvals {
     const earlier = await this.#heldFor(id);
     if (earlier !== undefined) {
       const isRepeated = earlier.fingerprint === fingerprint && earlier.maker.requestId === maker.requestId;
-      if (!isRepeated) throw reused();
+      if (!isRepeated) throw CHANGE_REFUSALS.reused();
       return (await this.#outcomeOf(earlier.id)) ?? Promise.reject(waits(earlier, refusal));
     }
     const waiting = await this.waiting();
@@ -163,12 +164,7 @@ export class Approvals {
     plane: Pick<ControlPlane, 'control'>,
   ): Promise<ControlOutcome> {
     const { identity, allow } = approver;
-    if (identity.userId === maker.identity.userId) {
-      throw new RdcpError('RDCP_FORBIDDEN', 'A change is approved by another user than the one who asked for it', {
-        ...(identity.method && { method: identity.method }),
-        details: { reason: 'own_request' },
-      });
-    }
+    if (identity.userId === maker.identity.userId) throw CHANGE_REFUSALS.ownRequest(identity.method);
     // Kept as long as the change could be approved again.
     const replay = { key: approvedKey(id), fingerprint, expiresAt };
     return plane.control(request, { ...maker, allow, approval: { id, by: identity }, replay });
@@ -206,16 +202,11 @@ export function shownWaiting({ id, request, maker, problem, at, expiresAt }: Hel
   };
 }
 
-function waits({ id, expiresAt, at }: Held, { message, method, details }: RdcpError): RdcpError {
-  const time = formatDuration((expiresAt - at) / 1000);
-  return new RdcpError(
-    'RDCP_FORBIDDEN',
-    `${message}. The change waits ${time} for another identity with the scope admin: rdcp approve ${id}`,
-    {
-      ...(method !== undefined && { method }),
-      details: { ...details, reason: 'approval_required', approval: { id, expiresAt: timestamp(expiresAt) } },
-    },
-  );
+function waits({ id, expiresAt, at }: Held, refusal: RdcpError): RdcpError {
+  return CHANGE_REFUSALS.waits(refusal, formatDuration((expiresAt - at) / 1000), {
+    id,
+    expiresAt: timestamp(expiresAt),
+  });
 }
 
 /** The same for each change of a request, so that one is kept at a time. */

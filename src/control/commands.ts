@@ -15,27 +15,21 @@ import type { AuditEntry, AuditOutcome } from '../wire/audit-messages.ts';
 import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
-import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, RdcpError, unavailable } from '../wire/errors.ts';
+import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, type RdcpError } from '../wire/errors.ts';
 import type { ControlResponse, RequestTicket } from '../wire/messages.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
 import { staysOff } from '../wire/words/change.ts';
 import { type ActivationSources, activationOf, auditedActivation, endText, shownActivation } from './activation.ts';
-import { assertMayChange } from './allow.ts';
+import { assertMayChange, type Intended } from './allow.ts';
 import type { Announcer, AnnouncerOptions } from './announcer.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
 import { LocalControls } from './local-controls.ts';
+import { CHANGE_REFUSALS, MAX_REFUSED_NAMES } from './refusals.ts';
 import type { ScopeStates } from './scope-states.ts';
-import {
-  type Computed,
-  isActivating,
-  MAX_REFUSED_NAMES,
-  overlaySeconds,
-  transition,
-  UNTICKETED,
-} from './transition.ts';
+import { type Computed, isActivating, overlaySeconds, transition, UNTICKETED } from './transition.ts';
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
 export interface CommandsOptions {
@@ -99,7 +93,7 @@ export class Commands implements Writer {
     const kept = context.replay && this.#answers.get(context.replay.key);
     const isKept = kept !== undefined && kept.expiresAt > clock.now();
     if (isKept && kept.response !== UNKNOWN) return repeat(context, kept);
-    if (!follower.reachable) throw isKept ? outcomeUnknown() : storeFailure(undefined);
+    if (!follower.reachable) throw isKept ? outcomeUnknown() : CHANGE_REFUSALS.storeAway();
     const end = clock.monotonic() + DEADLINE_MS;
     for (let repeats = isKept ? 1 : 0; ; repeats++) {
       try {
@@ -129,7 +123,7 @@ export class Commands implements Writer {
         return outcome;
       }
       const now = clock.monotonic();
-      if (now + (now - began) > end) throw contended();
+      if (now + (now - began) > end) throw CHANGE_REFUSALS.contended();
     }
   }
 
@@ -156,7 +150,7 @@ export class Commands implements Writer {
   /** Computes, writes and answers a command; `undefined` when another process changed the scope meanwhile. */
   async #attempt(request: ControlRequest, context: CommandContext): Promise<ControlOutcome | undefined> {
     const { binding, states, clock, store, cluster } = this.#options;
-    const { key, tenantId } = context.scope;
+    const { key } = context.scope;
     binding.sweep();
     if (states.unsettled.size > 0) await this.#reconcile(key);
     const now = clock.now();
@@ -175,17 +169,9 @@ export class Commands implements Writer {
     } catch (error) {
       return this.#earlierAnswer(context, error);
     }
-    const { allow, identity } = context;
-    if (allow !== undefined) assertMayChange({ allow, method: identity.method }, { request, tenantId, snapshot, next });
-    const response = controlResponse(
-      request,
-      next,
-      cluster?.isMember === true && !store.shared ? NOT_SHARED : undefined,
-      {
-        ...context,
-        shared: store.shared,
-      },
-    );
+    assertAllowed(context, { request, snapshot, next });
+    const alone = cluster?.isMember === true && !store.shared ? NOT_SHARED : undefined;
+    const response = controlResponse(request, next, alone, { ...context, shared: store.shared });
     if (isDryRun(request)) return { response, replayed: false };
     const draft = commandDraft(request, context, next, 'success');
     const replay = replayRecord(context, response, now);
@@ -206,12 +192,8 @@ export class Commands implements Writer {
    */
   async #sign(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     const { binding, clock, ticketSigner } = this.#options;
-    const { allow, identity, scope } = context;
-    if (ticketSigner === undefined) {
-      throw new RdcpError('RDCP_MALFORMED_REQUEST', 'options.otelrdcp_sign needs security.tokens of this service', {
-        details: { field: 'options.otelrdcp_sign' },
-      });
-    }
+    const { identity, scope } = context;
+    if (ticketSigner === undefined) throw CHANGE_REFUSALS.noSigner();
     const now = clock.now();
     const snapshot = binding.snapshot(scope.key);
     const { categories = [] } = request;
@@ -228,12 +210,7 @@ export class Commands implements Writer {
       activation,
       summary: `Signed ${activationText(activation, { values: true })} ${endText(activation)}`,
     };
-    if (allow !== undefined) {
-      assertMayChange(
-        { allow, method: identity.method },
-        { request, tenantId: scope.tenantId, snapshot, next: signed },
-      );
-    }
+    assertAllowed(context, { request, snapshot, next: signed });
     const value = issueDocument(
       activation,
       { request, tenantId: addressedTenant(context), by: identity.userId },
@@ -259,10 +236,10 @@ export class Commands implements Writer {
       if (states.unsettled.has(key)) {
         await this.local.reconcile(key).catch((error: unknown) => {
           // Whatever became of that, the command itself was not sent.
-          throw storeFailure(isOutcomeUnknown(error) ? undefined : error);
+          throw CHANGE_REFUSALS.storeAway(isOutcomeUnknown(error) ? undefined : error);
         });
       }
-      if (states.local(key).size > 0) throw contended();
+      if (states.local(key).size > 0) throw CHANGE_REFUSALS.contended();
     }
   }
 
@@ -276,7 +253,7 @@ export class Commands implements Writer {
     if (context.replay === undefined) throw error;
     const earlier = await store.findReplay(context.replay.key, clock.now()).catch((failure: unknown) => {
       follower.failed();
-      throw storeFailure(failure);
+      throw CHANGE_REFUSALS.storeAway(failure);
     });
     if (earlier === undefined) throw error;
     return repeat(context, earlier);
@@ -302,7 +279,7 @@ export class Commands implements Writer {
    */
   #applyHere(request: ControlRequest, context: CommandContext, failure: RdcpError): ControlOutcome {
     const { binding, clock, securityLevel, store } = this.#options;
-    const { key, tenantId } = context.scope;
+    const { key } = context.scope;
     binding.sweep();
     const snapshot = binding.snapshot(key);
     if (overlaySeconds(request, snapshot.limits) === undefined || securityLevel === 'enterprise') throw failure;
@@ -310,8 +287,7 @@ export class Commands implements Writer {
     if (isActivating(request)) throw failure;
     const now = clock.now();
     const next = transition(snapshot, request, now, context.identity);
-    const { allow, identity } = context;
-    if (allow !== undefined) assertMayChange({ allow, method: identity.method }, { request, tenantId, snapshot, next });
+    assertAllowed(context, { request, snapshot, next });
     // What only other processes have cannot be switched here.
     if (!next.categories.some((name) => binding.defaults.has(name))) throw failure;
     const overlays = new Map<string, Overlay>();
@@ -336,7 +312,7 @@ export class Commands implements Writer {
 
   async note({ draft, replay }: Omit<Write, 'state'>): Promise<void> {
     try {
-      if (!this.#options.follower.reachable) throw storeFailure(undefined);
+      if (!this.#options.follower.reachable) throw CHANGE_REFUSALS.storeAway();
       await this.write({ draft, replay });
     } catch {
       this.#options.audit.defer({ draft, replay });
@@ -354,9 +330,7 @@ export class Commands implements Writer {
       });
     } catch (error) {
       follower.failed();
-      if (isAudited || isRdcpError(error)) throw error;
-      const message = 'The change could not be audited, so it was not applied';
-      throw new RdcpError('RDCP_AUDIT_WRITE_FAILED', message, { cause: error });
+      throw isAudited || isRdcpError(error) ? error : CHANGE_REFUSALS.unaudited(error);
     } finally {
       announcer.release();
     }
@@ -367,7 +341,7 @@ export class Commands implements Writer {
     const result = await this.#options.store
       .commit({ ...(state && { state }), audit, ...(replay && { replay }), now })
       .catch((error: unknown) => {
-        throw isUnwritten(error) ? storeFailure(error) : outcomeUnknown(error);
+        throw isUnwritten(error) ? CHANGE_REFUSALS.storeAway(error) : outcomeUnknown(error);
       });
     this.#adopt(write, result, now);
     return result;
@@ -392,34 +366,24 @@ export class Commands implements Writer {
   }
 }
 
+/** @throws {RdcpError} `RDCP_FORBIDDEN` for a change beyond what the credential allows */
+function assertAllowed({ allow, identity, scope }: CommandContext, change: Omit<Intended, 'tenantId'>): void {
+  if (allow !== undefined) assertMayChange({ allow, method: identity.method }, { ...change, tenantId: scope.tenantId });
+}
+
 const keptResponse = z.custom<ControlResponse>((value) => typeof value === 'object' && value !== null);
 
 /** The stored answer for the same request. @throws {RdcpError} when the id was used for a different one */
 function repeat({ replay }: CommandContext, kept: ReplayRecord): ControlOutcome {
-  if (kept.fingerprint !== replay?.fingerprint) throw reused();
+  if (kept.fingerprint !== replay?.fingerprint) throw CHANGE_REFUSALS.reused();
   return keptOutcome(kept);
 }
 
 /** @throws {RdcpError} when what was kept is no answer */
 export function keptOutcome(kept: ReplayRecord): ControlOutcome {
   const response = decodeJson(keptResponse, kept.response);
-  if (response === undefined) {
-    throw new RdcpError('RDCP_REQUEST_ID_REUSED', 'The answer that was kept for this request id is malformed');
-  }
+  if (response === undefined) throw CHANGE_REFUSALS.malformedAnswer();
   return { response, replayed: true };
-}
-
-export function reused(): RdcpError {
-  return new RdcpError('RDCP_REQUEST_ID_REUSED', 'The request id was used for another request');
-}
-
-function contended(): RdcpError {
-  return unavailable('Others keep changing the same state, so nothing was changed');
-}
-
-/** Maps an error of the store to what the client sees. A store may throw an `RdcpError` of its own. */
-function storeFailure(error: unknown): RdcpError {
-  return isRdcpError(error) ? error : unavailable('The store is unavailable, so nothing was changed', error);
 }
 
 const NOT_SHARED = ', in this process alone: the processes of this cluster share no state';

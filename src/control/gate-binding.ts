@@ -1,13 +1,20 @@
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
 import type { Attachment, CategoryDescriptor, Gate, Sink } from '../gate/types.ts';
-import { GLOBAL_SCOPE, type Overlay, type ScopeKey, type ScopeState, type Settings } from '../store/state-store.ts';
+import {
+  type Activation,
+  GLOBAL_SCOPE,
+  type Overlay,
+  type ScopeKey,
+  type ScopeState,
+  type Settings,
+} from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import type { OtherCategories } from '../wire/category-list.ts';
-import { RdcpError } from '../wire/errors.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import { patternMatcher } from '../wire/names.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
 import type { Announcer, ChangeOrigin } from './announcer.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
 import { type ControlLimits, type Ended, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryOfProcess } from './types.ts';
@@ -76,9 +83,7 @@ export interface BindingEvents {
   /** A scope was replaced by what the store holds. */
   adopted(): void;
   /** The budget of a control is used up. Called from inside a debug call. */
-  exhausted(key: ScopeKey, category: string): void;
-  /** The same for an activation. */
-  activationExhausted(key: ScopeKey, id: string): void;
+  exhausted(control: Overlay | Activation): void;
 }
 
 /** Where a new state of a scope comes from. */
@@ -133,7 +138,7 @@ export class GateBinding {
       whileChosen: options.whileChosen ?? ((_choice, begin) => begin()),
       category: (name) => gate.categories()[this.#indexes.get(name) ?? -1],
       tenantOf,
-      exhausted: (key, id) => this.#events?.activationExhausted(key, id),
+      exhausted: (activation) => this.#events?.exhausted(activation),
     });
     for (const category of gate.categories()) this.#add(category);
     this.#attachment = gate.attach({
@@ -148,10 +153,7 @@ export class GateBinding {
       for (const name of Object.keys(overrides)) gate.category(name);
     } catch (cause) {
       this.detach();
-      throw new RdcpError('RDCP_CONFIG_INVALID', 'configuration: categories are more than limits.maxCategories', {
-        details: { field: 'categories' },
-        cause,
-      });
+      throw CHANGE_REFUSALS.manyCategories(cause);
     }
     this.#apply(GLOBAL_SCOPE, this.defaults.keys(), options.states.settings(GLOBAL_SCOPE));
   }
@@ -304,7 +306,7 @@ export class GateBinding {
     const place = `${key} ${name}`;
     if (overlay === undefined) this.#limited.delete(place);
     else this.#limited.set(place, overlay);
-    const exhausted = () => this.#events?.exhausted(key, name);
+    const exhausted = () => overlay && this.#events?.exhausted(overlay);
     budgets?.setControl(gate.categories()[index]!, this.tenantOf(key), overlay?.budget, exhausted);
   }
 

@@ -8,12 +8,12 @@ import {
   type StateStore,
 } from '../store/state-store.ts';
 import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
-import { unavailable } from '../wire/errors.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { auditedActivation } from './activation.ts';
 import type { Follower } from './follower.ts';
 import type { GateBinding } from './gate-binding.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { changesBetween, expire, expireActivation, type Snapshot, share, type Transition } from './transition.ts';
 import type { Write, Writer } from './types.ts';
@@ -119,7 +119,7 @@ export class LocalControls {
       this.#decidedSince(key, [...decisions.values()]),
     ]).catch((error: unknown) => {
       follower.failed();
-      throw unavailable('The store is unavailable, so nothing was changed', error);
+      throw CHANGE_REFUSALS.storeAway(error);
     });
     const { settings } = states.stored(key);
     const local = [...states.local(key).keys()].sort();

@@ -6,12 +6,12 @@ import type { AuditRecorder } from '../trail/types.ts';
 import type { OtherCategories } from '../wire/category-list.ts';
 import type { SecurityLevel } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
-import { RdcpError, unavailable } from '../wire/errors.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
-import { Commands, reused } from './commands.ts';
+import { Commands } from './commands.ts';
 import { type FollowedStore, Follower } from './follower.ts';
 import { GateBinding, type GateOptions, type ScopeTenants } from './gate-binding.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 import { ScopeStates } from './scope-states.ts';
 import { StoreResets } from './store-resets.ts';
 import { assertKnown, overlaySeconds } from './transition.ts';
@@ -98,8 +98,7 @@ class Plane implements ControlPlane {
         resets.changed();
         this.#watch();
       },
-      exhausted: (key, category) => this.#later(() => states.spend(key, category)),
-      activationExhausted: (key, id) => this.#later(() => states.spendActivation(key, id)),
+      exhausted: (control) => this.#later(() => states.spend(control)),
     });
     follower.subscribe({
       changed: () => this.#watch(),
@@ -116,15 +115,12 @@ class Plane implements ControlPlane {
   }
 
   async control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
-    if (this.#closed) throw unavailable('The server is shutting down');
+    if (this.#closed) throw CHANGE_REFUSALS.closing();
     overlaySeconds(request, this.#options.limits);
     const { replay } = context;
     const running = replay && this.#inProgress.get(replay.key);
     if (running !== undefined) {
-      if (running !== replay?.fingerprint) throw reused();
-      throw new RdcpError('RDCP_REQUEST_IN_PROGRESS', 'The request with this id is still being worked on', {
-        headers: { 'Retry-After': '1' },
-      });
+      throw running === replay?.fingerprint ? CHANGE_REFUSALS.inProgress() : CHANGE_REFUSALS.reused();
     }
     if (replay !== undefined) this.#inProgress.set(replay.key, replay.fingerprint);
     const answer = this.#answer(request, context);
@@ -272,9 +268,7 @@ class Turns {
   /** @throws {RdcpError} `RDCP_UNAVAILABLE` when too many tasks of the tenant are waiting */
   async take<T>(who: string | typeof OURS, task: () => Promise<T>): Promise<T> {
     const queue = this.#waiting.get(who) ?? [];
-    if (who !== OURS && queue.length >= MAX_WAITING) {
-      throw unavailable('Too many changes are waiting, so nothing was changed');
-    }
+    if (who !== OURS && queue.length >= MAX_WAITING) throw CHANGE_REFUSALS.manyWaiting();
     const { promise: turn, resolve } = Promise.withResolvers<void>();
     queue.push(resolve);
     this.#waiting.set(who, queue);

@@ -136,7 +136,7 @@ export class ScopeStates {
   addLocal(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void {
     const now = this.#now();
     const before = this.local(key);
-    this.#setLocal(key, this.#withDeadlines(new Map([...before, ...overlays]), before, now), now);
+    this.#setLocal(key, this.#deadlines.adoptOverlays(new Map([...before, ...overlays]), before, now), now);
   }
 
   /** Removes local temporary controls. */
@@ -147,18 +147,8 @@ export class ScopeStates {
   }
 
   /** Ends a temporary control whose budget is used up; the next sweep reports it. */
-  spend(key: ScopeKey, category: string): void {
-    const overlay = this.settings(key).get(category)?.temporary;
-    if (overlay?.budget === undefined) return;
-    this.#deadlines.spend(overlay);
-    this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
-  }
-
-  /** The same for an activation. */
-  spendActivation(key: ScopeKey, id: string): void {
-    const activation = this.activations(key).find((each) => each.id === id);
-    if (activation === undefined) return;
-    this.#deadlines.spend(activation);
+  spend(control: Overlay | Activation): void {
+    this.#deadlines.spend(control);
     this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   }
 
@@ -252,13 +242,6 @@ export class ScopeStates {
     this.#index(key, now);
   }
 
-  #withDeadlines(overlays: ReadonlyMap<string, Overlay>, previous: ReadonlyMap<string, Overlay>, now: Moment) {
-    const asSettings = (map: ReadonlyMap<string, Overlay>): Settings =>
-      new Map([...map].map(([category, overlay]) => [category, { temporary: overlay }]));
-    const adopted = this.#deadlines.adopt(asSettings(overlays), asSettings(previous), {}, now);
-    return new Map([...adopted].flatMap(([category, { temporary }]) => (temporary ? [[category, temporary]] : [])));
-  }
-
   /** Recomputes ends after a wall-clock step. */
   #correctEnds(now: Moment): void {
     this.#offset = now.wall - now.monotonic;
@@ -268,7 +251,7 @@ export class ScopeStates {
       const activations = this.#deadlines.adoptAll(state.activations, state.activations, {}, now);
       this.#states.set(key, { ...state, settings, activations });
       const local = this.local(key);
-      if (local.size > 0) this.#local.set(key, this.#withDeadlines(local, local, now));
+      if (local.size > 0) this.#local.set(key, this.#deadlines.adoptOverlays(local, local, now));
     }
     for (const key of [...this.#temporary]) this.#index(key, now);
   }
@@ -331,6 +314,14 @@ class Deadlines {
       result.set(category, { ...setting, temporary: overlay });
     });
     return result ?? settings;
+  }
+
+  /** Gives every overlay of this process a deadline. */
+  adoptOverlays(overlays: ReadonlyMap<string, Overlay>, previous: ReadonlyMap<string, Overlay>, now: Moment) {
+    const adopted = [...overlays].map(
+      ([category, overlay]) => [category, this.#adoptOne(overlay, previous.get(category), {}, now)] as const,
+    );
+    return new Map(adopted);
   }
 
   /** Gives every activation a deadline. */

@@ -11,7 +11,6 @@ import type { AuditIdentity } from '../wire/audit-messages.ts';
 import { type Level, RECORDING_SECONDS } from '../wire/constants.ts';
 import { OPTION_RULES } from '../wire/control-options.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
-import { RdcpError } from '../wire/errors.ts';
 import type { ChangeRecord, StateOrigin } from '../wire/messages.ts';
 import { nameSome } from '../wire/printable.ts';
 import { formatDuration, type Timestamp, timestamp } from '../wire/time.ts';
@@ -25,6 +24,7 @@ import {
   isOfAlert,
   ofCategory,
 } from './activation.ts';
+import { CHANGE_REFUSALS } from './refusals.ts';
 
 /** For commands that make no ticket. */
 export const UNTICKETED: ActivationSources = {
@@ -33,12 +33,6 @@ export const UNTICKETED: ActivationSources = {
     throw new Error('no tickets are made here');
   },
 };
-
-/**
- * Unknown names repeated in an error answer and its audit entry. The client chooses how many it sends, so they are
- * capped.
- */
-export const MAX_REFUSED_NAMES = 20;
 
 /** The layers that decide a category's state for a scope. The tenant's own layer comes before the global one. */
 export interface Layers {
@@ -284,7 +278,7 @@ function assertRoom(snapshot: Snapshot, { categories, by }: Pick<Activation, 'ca
   const live = activations.filter((each) => isOfAlert(each.by) === isOfAlert(by) && !ended(each));
   assertRoomForActivation(categories, live);
   const overlays = isOfAlert(by) ? 0 : liveOverlays(tenant ?? global, ended).size;
-  if (overlays + live.length >= limits.maxTemporary) throw tooMany(limits.maxTemporary);
+  if (overlays + live.length >= limits.maxTemporary) throw CHANGE_REFUSALS.manyTemporary(limits.maxTemporary);
 }
 
 const DONE = { enable: 'Enabled', disable: 'Disabled', toggle: 'Toggled', reset: 'Reset' } as const;
@@ -374,14 +368,7 @@ export function assertKnown(
 ): void {
   const unknown = categories.filter((category) => !defaults.has(category));
   if (unknown.length === 0 || early) return;
-  const noun = unknown.length === 1 ? 'category' : 'categories';
-  const where = alone ? ' in this process (its store does not show those of others)' : '';
-  throw new RdcpError('RDCP_CATEGORY_NOT_FOUND', `Unknown ${noun}${where}: ${nameSome(unknown)}`, {
-    details: {
-      unknown: unknown.slice(0, MAX_REFUSED_NAMES),
-      ...(unknown.length > MAX_REFUSED_NAMES && { unknownCount: unknown.length }),
-    },
-  });
+  throw CHANGE_REFUSALS.unknown(unknown, alone ? ' in this process (its store does not show those of others)' : '');
 }
 
 /**
@@ -404,10 +391,7 @@ export function overlaySeconds(
   const seconds = duration ?? limits.defaultDuration;
   const longest = options.otelrdcp_record === true ? longestRecording(limits) : limits.maxDuration;
   if (seconds <= longest) return seconds;
-  const maximum = formatDuration(longest);
-  throw new RdcpError('RDCP_MALFORMED_REQUEST', `options.duration must be at most ${maximum}`, {
-    details: { field: 'options.duration', maximum },
-  });
+  throw CHANGE_REFUSALS.longDuration(formatDuration(longest));
 }
 
 /** Longest duration of what is only recorded, in seconds. */
@@ -497,11 +481,6 @@ function assertWithinLimit(
 ): void {
   const overlays = liveOverlays(after, ended).size;
   const count = overlays + activations.filter((each) => !isOfAlert(each.by) && !ended(each)).length;
-  if (count > maxTemporary && overlays > liveOverlays(before, ended).size) throw tooMany(maxTemporary);
-}
-
-function tooMany(maximum: number): RdcpError {
-  return new RdcpError('RDCP_TEMPORARY_LIMIT', `At most ${maximum} temporary controls may be in force at a time`, {
-    details: { maximum },
-  });
+  if (count > maxTemporary && overlays > liveOverlays(before, ended).size)
+    throw CHANGE_REFUSALS.manyTemporary(maxTemporary);
 }

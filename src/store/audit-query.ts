@@ -17,6 +17,35 @@ export interface Found {
   readonly bytes: number;
 }
 
+/**
+ * Target size of one read in bytes of JSON, estimated from the read before, because a server can limit only the count. The first
+ * read has this many entries.
+ */
+const BATCH_BYTES = 256 * 1024;
+const FIRST_BATCH = 4;
+
+/**
+ * Reads entries batch by batch, newest first.
+ * @param read reads as many entries before a position
+ * @param most entries of a batch
+ */
+export async function* inBatches(
+  read: (before: string, size: number) => Promise<readonly Found[]>,
+  from: string,
+  most: number,
+): AsyncGenerator<Found> {
+  let before = from;
+  for (let size = Math.min(most, FIRST_BATCH); ; ) {
+    const batch = await read(before, size);
+    yield* batch;
+    const last = batch.at(-1);
+    if (last === undefined || batch.length < size) return;
+    before = last.position;
+    const average = batch.reduce((sum, { bytes }) => sum + bytes, 0) / batch.length;
+    size = Math.max(1, Math.min(most, Math.floor(BATCH_BYTES / average)));
+  }
+}
+
 /** The entries that a page is filled from, and its bounds. */
 export interface Search {
   /** Newest first, from the query's cursor on. */

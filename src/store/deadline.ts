@@ -4,25 +4,6 @@ import { timers } from '../wire/time/timers.ts';
 export class DeadlineError extends Error {}
 
 /**
- * How many deadlines the first answer of a store may take. It needs a connection, and comes while this process, and often others
- * beside it, still load their code.
- */
-const FIRST_ANSWER_DEADLINES = 5;
-
-/** Deadlines on one way to a store: longer ones until its first answer. */
-export class Deadlines {
-  #factor = FIRST_ANSWER_DEADLINES;
-
-  answered(): void {
-    this.#factor = 1;
-  }
-
-  in(deadlineMs: number): number {
-    return deadlineMs * this.#factor;
-  }
-}
-
-/**
  * Rejects with a {@link DeadlineError} when `work` does not settle in time. An answer that arrived while the event loop stood
  * still is in time.
  * @param work receives a signal that aborts at the deadline

@@ -32,8 +32,10 @@ export interface Announcement extends Instance {
   readonly controlsEnd?: number;
 }
 
-/** An instance as the store lists it. */
-export interface AnnouncedInstance extends Announcement {
+/** What an instance repeats every second. */
+export interface Heartbeat {
+  /** Of the instance. */
+  readonly id: string;
   /** The instance has applied every change up to here; absent until it has applied one. */
   readonly applied?: Position;
   /** Milliseconds since its last announcement. */
@@ -42,26 +44,12 @@ export interface AnnouncedInstance extends Announcement {
   readonly goneAfter?: number;
 }
 
-/** The processes of a store. */
-export interface FleetView {
+/** The processes of a store, or their heartbeats. */
+export interface FleetView<T = Announcement & Heartbeat> {
   /** The store's own position. */
   readonly current: Position;
   /** The instances that announced themselves within a day and have not withdrawn, each once. */
-  readonly instances: readonly AnnouncedInstance[];
-}
-
-/** How many instances have applied a change, without the one that asks. */
-export interface FleetCount {
-  /** The store's own position. */
-  readonly current: Position;
-  /** Number of the other instances that are heard of. */
-  readonly instances: number;
-  /** How many of them have applied the change. */
-  readonly applied: number;
-  /** Number of the other instances that are not heard of and have not withdrawn; they are in none of the other numbers. */
-  readonly silent: number;
-  /** Milliseconds of silence after which an instance is not heard of. */
-  readonly goneAfter: number;
+  readonly instances: readonly T[];
 }
 
 /** One list for each instance. A list is written when it has changed, not with every announcement. */
@@ -92,12 +80,8 @@ export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, '
   /** Removes an instance that shuts down from the list, and its categories. */
   withdraw(id: string): Promise<void>;
   look(): Promise<FleetView>;
-  /**
-   * Counts who has applied a change, without reading who they are.
-   * @param self id of the instance that asks
-   * @param target @default the store's own position
-   */
-  count(self: string, target?: Position): Promise<FleetCount>;
+  /** The same without what the instances are: short enough to be read again and again. */
+  heartbeats(): Promise<FleetView<Heartbeat>>;
   /** Whether an instance that is not heard of has certainly ended. */
   hasEnded(instance: Instance): boolean;
   /** Which categories the instances have. */
@@ -114,14 +98,6 @@ interface Announced {
   /** Whether it has other calls since. */
   readonly isStale: boolean;
   readonly at: number;
-}
-
-/** How an instance is, as its beat has it. */
-interface Pulse {
-  readonly id: string;
-  readonly silentFor: number;
-  readonly goneAfter: number;
-  readonly applied: Position | undefined;
 }
 
 /**
@@ -144,19 +120,19 @@ export function createFleetStore(
     return { kind, key, record: { value, expiresAt: now + FORGOTTEN_MS } };
   }
 
-  function pulseOf({ key, value, age }: ListedRecord): Pulse[] {
+  function heartbeatOf({ key, value, age }: ListedRecord): Heartbeat[] {
     const [, gone, revision, history] = /^(\d{1,9})(?: (\d{1,15}) (.+))?$/s.exec(value) ?? [];
     if (gone === undefined) {
       malformed('instance');
       return [];
     }
-    const applied = history === undefined ? undefined : { history, revision: Number(revision) };
-    return [{ id: key, silentFor: age, goneAfter: Number(gone), applied }];
+    const applied = history === undefined ? {} : { applied: { history, revision: Number(revision) } };
+    return [{ id: key, silentFor: age, goneAfter: Number(gone), ...applied }];
   }
 
-  async function pulses(): Promise<{ readonly current: Position; readonly all: readonly Pulse[] }> {
+  async function heartbeats(): Promise<FleetView<Heartbeat>> {
     const [list, current] = await Promise.all([records!.list('beat', 0, Date.now()), positions!.newest()]);
-    return { current, all: list.records.flatMap(pulseOf) };
+    return { current, instances: list.records.flatMap(heartbeatOf) };
   }
 
   return {
@@ -202,31 +178,18 @@ export function createFleetStore(
     },
 
     async look() {
-      const { current, all } = await pulses();
-      const ids = all.map(({ id }) => id);
+      const { current, instances } = await heartbeats();
+      const ids = instances.map(({ id }) => id);
       const members = await records.get('member', ids, Date.now());
-      const instances = all.flatMap(({ applied, ...pulse }): AnnouncedInstance[] => {
-        const member = members.get(pulse.id);
+      const known = instances.flatMap((heartbeat) => {
+        const member = members.get(heartbeat.id);
         const instance = member && stored.instance(member.value);
-        return instance === undefined ? [] : [{ ...instance, ...pulse, ...(applied && { applied }) }];
+        return instance === undefined ? [] : [{ ...instance, ...heartbeat }];
       });
-      return { current, instances };
+      return { current, instances: known };
     },
 
-    async count(self, target) {
-      const { current, all } = await pulses();
-      const { history, revision } = target ?? current;
-      const others = all.filter(({ id }) => id !== self);
-      const heard = others.filter(({ silentFor, goneAfter }) => silentFor <= goneAfter);
-      const applied = heard.filter((pulse) => pulse.applied?.history === history && pulse.applied.revision >= revision);
-      return {
-        current,
-        instances: heard.length,
-        applied: applied.length,
-        silent: others.length - heard.length,
-        goneAfter: goneAfter(beatMs()),
-      };
-    },
+    heartbeats,
 
     // The processes of a file are those of its host. A container has a host name of its own.
     hasEnded: ({ host, pid }) => isOnOneHost === true && host === hostname() && !isRunning(pid),

@@ -21,3 +21,13 @@ export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
     return next;
   };
 }
+
+/** Returns a function that runs tasks one after another, in the order of the calls. */
+export function inTurn(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const done = last.then(task);
+    last = done.catch(() => {});
+    return done;
+  };
+}

@@ -2,10 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnostics } from '../otel/diagnostics.ts';
 import { unwritten } from '../wire/errors.ts';
 import { timers } from '../wire/time/timers.ts';
-import { DeadlineError, Deadlines, within } from './deadline.ts';
+import { DeadlineError, within } from './deadline.ts';
 
 /** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its store. */
 const MAX_RETRY_MS = 500;
+/**
+ * How many deadlines the first answer of a store may take. It needs a connection, and comes while this process, and often others
+ * beside it, still load their code.
+ */
+const FIRST_ANSWER_DEADLINES = 5;
 
 interface Link {
   on(event: 'error' | 'end', listener: () => void): unknown;
@@ -18,7 +23,7 @@ export interface ReconnectingOptions<L extends Link> {
   /** @param signal aborts when the connection is not wanted any more */
   readonly open: (timeoutMs: number, signal: AbortSignal) => Promise<L>;
   /** Prepares every new connection, before any other work. */
-  readonly prepare: (link: L) => Promise<unknown>;
+  readonly prepare: (link: L, signal: AbortSignal) => Promise<unknown>;
   /** @default that of opening */
   readonly preparationMs?: number;
   readonly close: (link: L) => void;
@@ -32,7 +37,8 @@ export interface ReconnectingOptions<L extends Link> {
  */
 export class Reconnecting<L extends Link> {
   readonly #options: ReconnectingOptions<L>;
-  readonly #deadlines = new Deadlines();
+  /** How many deadlines work may take. */
+  #patience = FIRST_ANSWER_DEADLINES;
   #live: L | undefined;
   /** The attempt in progress; work waits for it. */
   #attempt: Promise<void> | undefined;
@@ -65,7 +71,7 @@ export class Reconnecting<L extends Link> {
     if (this.#silent) throw unwritten(new Error(`${to} does not answer`));
     let isBegun = false;
     try {
-      return await within(this.#deadlines.in(deadlineMs), async (signal) => {
+      return await within(deadlineMs * this.#patience, async (signal) => {
         await this.#attempt;
         if (this.#live === undefined || signal.aborted) throw this.#failure;
         isBegun = true;
@@ -102,16 +108,16 @@ export class Reconnecting<L extends Link> {
     let link: L | undefined;
     try {
       if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
-      const timeoutMs = this.#deadlines.in(deadlineMs);
+      const timeoutMs = deadlineMs * this.#patience;
       const opened = await this.#open(timeoutMs, opening.signal);
       link = opened;
       this.#live = link;
       link.on('error', () => this.#lost(opened));
       link.on('end', () => this.#lost(opened));
-      await within(this.#options.preparationMs ?? timeoutMs, () => prepare(opened));
+      await within(this.#options.preparationMs ?? timeoutMs, (signal) => prepare(opened, signal));
       this.#failures = 0;
       this.#silent = false;
-      this.#deadlines.answered();
+      this.#patience = 1;
     } catch (error) {
       opening.abort();
       this.#silent ||= error instanceof DeadlineError;

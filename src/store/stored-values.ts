@@ -162,3 +162,9 @@ export function encodeScope({ settings, activations = [] }: Pick<ScopeState, 'se
   );
   return JSON.stringify({ settings: [...settings], activations: written, recordings });
 }
+
+/** The result of a commit whose request id has an answer. A malformed answer belongs to no request. */
+export function replayed(key: string, replay: ReplayRecord | undefined) {
+  const none = { key, fingerprint: '', response: '', expiresAt: 0 };
+  return { outcome: 'replayed' as const, replay: replay ?? none };
+}

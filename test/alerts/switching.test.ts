@@ -42,6 +42,18 @@ function driven(server: TestServer) {
   return { server, notify, activations, trail };
 }
 
+/** Processes that share a SQLite file. */
+function sharing(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-alerts-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const time = virtualTime();
+  const start = async () => {
+    const store = createSqliteStore(join(folder, 'state.sqlite'));
+    return driven(await startServer(t, { clock: time.clock, store, config: { alerts: [RULE] } }));
+  };
+  return { start, time };
+}
+
 test('an alert that fires switches its categories on, and one that is resolved ends that', async (t) => {
   const { notify, activations, trail, time } = await startRuled(t);
   const startsAt = time.clock.now();
@@ -182,14 +194,7 @@ test('what an operator ended stays off while the alert fires', async (t) => {
 });
 
 test('two processes that share a store switch once, and either of them ends it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-alerts-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'state.sqlite');
-  const time = virtualTime();
-  const start = async () => {
-    const store = createSqliteStore(file);
-    return driven(await startServer(t, { clock: time.clock, store, config: { alerts: [RULE] } }));
-  };
+  const { start, time } = sharing(t);
   const [one, other] = [await start(), await start()];
   const startsAt = time.clock.now();
   const answers = await Promise.all(
@@ -208,14 +213,7 @@ test('two processes that share a store switch once, and either of them ends it',
 });
 
 test('a process that was restarted knows what was switched before', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-alerts-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'state.sqlite');
-  const time = virtualTime();
-  const start = async () => {
-    const store = createSqliteStore(file);
-    return driven(await startServer(t, { clock: time.clock, store, config: { alerts: [RULE] } }));
-  };
+  const { start, time } = sharing(t);
   const startsAt = time.clock.now();
   await (await start()).notify([{ startsAt }]);
   await time.pass(60 * MINUTE);

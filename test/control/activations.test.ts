@@ -12,14 +12,13 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { runWithAttributes, runWithTenant, setAttributes } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
-import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
+import type { ApiKeyRecord } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import type { DebugRecord } from '../../src/wire/debug-record.ts';
-import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
-import { send as ask, KEY_SCOPES, KEYS, type KeyName, type TestRequest } from '../support/server.ts';
+import type { ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
+import type { KeyName, TestRequest } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { startCollected } from './collected.ts';
 
 const ACME_KEY = generateApiKey({ env: 'test', randomBytes });
 const ACME: ApiKeyRecord = {
@@ -31,45 +30,12 @@ const ACME: ApiKeyRecord = {
 };
 const FOR_42 = { otelrdcp_target: { match: { 'user.id': '42' } } };
 
-/** A service whose lines are collected. */
-async function start(t: TestContext, config: RdcpConfig = {}) {
-  const lines: DebugRecord[] = [];
-  const notices: string[] = [];
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    emit: { to: (line: DebugRecord) => void lines.push(line) },
-    logger: { info: (line) => notices.push(line), warn: () => {}, error: () => {} },
-    ...config,
-    security: {
-      apiKeys: [
-        ...Object.entries(KEY_SCOPES).map(([name, scopes]) => ({
-          id: name,
-          hash: hashApiKey(KEYS[name as KeyName]),
-          clientId: `${name}-client`,
-          scopes: [...scopes],
-        })),
-        ...(config.tenancy === undefined ? [] : [ACME]),
-      ],
-    },
-  });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
-  const request = <Body>(path: string, options: TestRequest = {}) =>
-    ask<Body>(url + path, { key: 'admin', ...options });
-  const control = async <Body = ControlResponse>(action: string, options: object = {}, rest: TestRequest = {}) =>
-    request<Body>(PATHS.control, { method: 'POST', body: { action, categories: 'PART', options }, ...rest });
-  const category = rdcp.category('PART');
-  const discovered = async (rest: TestRequest = {}) =>
-    (await request<DiscoveryResponse>(PATHS.discovery, rest)).body.categories.find(({ name }) => name === 'PART')!;
+async function start(t: TestContext, config: Parameters<typeof startCollected>[2] = {}) {
+  const running = await startCollected(t, 'PART', config);
   return {
-    rdcp,
-    category,
-    lines,
-    notices,
-    request,
-    control,
-    discovered,
-    messages: () => lines.map(({ message }) => message),
+    ...running,
+    discovered: async (rest: TestRequest = {}) => (await running.shown(rest))!,
+    messages: () => running.lines.map(({ message }) => message),
   };
 }
 
@@ -251,7 +217,7 @@ describe('an enable with a filter', () => {
 
 describe('an activation of a tenant', () => {
   it('is for the work of that tenant alone, and hidden from others', async (t) => {
-    const config = { tenancy: { isolation: 'organization' as const } };
+    const config = { tenancy: { isolation: 'organization' as const }, keys: [ACME] };
     const { category, control, discovered, messages } = await start(t, config);
     const acme = { key: undefined, headers: { 'X-RDCP-API-Key': ACME_KEY } } as unknown as TestRequest;
     const { status, body } = await control('enable', FOR_42, acme);

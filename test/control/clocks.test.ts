@@ -169,14 +169,6 @@ test('what has ended stays ended when the clock that ended it is put right', asy
   assert.equal(database.enabled, false);
 });
 
-test('looking is enough to end what is over, for the gate too', async () => {
-  const { control, database, plane, time } = await startPlane();
-  await control(enable(60));
-  time.suspend(60_000);
-  plane.view(GLOBAL);
-  assert.equal(database.enabled, false);
-});
-
 const step = fc.oneof(
   fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
   fc.record({ kind: fc.constant('suspend' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),

@@ -173,27 +173,6 @@ test('a store that is down from the start refuses what is permanent, lets throug
   assert.equal(database.enabled, true);
 });
 
-test('a commit whose answer was lost takes effect once the store was read, and does not fork the chain', async () => {
-  const shared = breakableStore();
-  const { control, database, time, records } = await startPlane({ store: shared.store });
-  shared.mode.loseAnswers = true;
-  assert.equal(await code(control(enable())), 'RDCP_UNAVAILABLE');
-  shared.mode.loseAnswers = false;
-  await time.pass(1000);
-  assert.equal(database.enabled, true);
-  await control({ action: 'status' });
-  const entries = await shared.entries();
-  assert.equal(verify(entries), undefined);
-  assert.deepEqual(
-    entries.map(({ compliance }) => compliance.sequence),
-    [1, 2],
-  );
-  assert.deepEqual(
-    records.map(({ attributes }) => attributes['rdcp.audit.id']),
-    entries.map(({ id }) => id),
-  );
-});
-
 const TEMPORARY = enable(600);
 const REPLAY = { key: 'ops r-1', fingerprint: 'f' };
 
@@ -293,21 +272,6 @@ test('a change that others overtake again and again is refused when its time is 
   await settled();
   await time.pass(2000);
   assert.deepEqual([await asked, attempts], ['RDCP_UNAVAILABLE', 4]);
-});
-
-test('a request whose answer was lost is answered when it is asked again, without a second effect', async () => {
-  const shared = breakableStore();
-  const { control, database, time } = await startPlane({ store: shared.store });
-  const replay = { key: 'k', fingerprint: 'f' };
-  const toggle = { ...enable(), action: 'toggle' as const };
-  shared.mode.loseAnswers = true;
-  assert.equal(await code(control(toggle, { replay })), 'RDCP_UNAVAILABLE');
-  shared.mode.loseAnswers = false;
-  await time.pass(1000);
-  const { replayed, response } = await control(toggle, { replay });
-  assert.deepEqual([replayed, response.changes[0]?.newState], [true, true]);
-  assert.equal(database.enabled, true);
-  assert.equal((await shared.entries()).length, 1);
 });
 
 test('a store that came back empty is believed, although its revisions went back', async () => {

@@ -5,49 +5,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { hashApiKey } from '../../src/access/api-key.ts';
 import { runWork } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
-import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
 import { NO_END } from '../../src/store/state-store.ts';
 import { encodeScope, StoredValues } from '../../src/store/stored-values.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
-import { send as ask, KEY_SCOPES, KEYS, type KeyName, type TestRequest } from '../support/server.ts';
+import type { ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
+import type { TestRequest } from '../support/server.ts';
+import { startCollected } from './collected.ts';
 import { HOUR, startPlane } from './running-plane.ts';
 
 const RECORD = { otelrdcp_record: true };
 const FOREVER = { ...RECORD, otelrdcp_permanent: true };
 const DAY = 24 * HOUR;
 
-async function start(t: TestContext, config: RdcpConfig = {}) {
-  const lines: DebugRecord[] = [];
-  const notices: string[] = [];
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    emit: { to: (line: DebugRecord) => void lines.push(line) },
-    logger: { info: (line) => notices.push(line), warn: () => {}, error: () => {} },
-    ...config,
-    security: {
-      apiKeys: Object.entries(KEY_SCOPES).map(([name, scopes]) => ({
-        id: name,
-        hash: hashApiKey(KEYS[name as KeyName]),
-        clientId: `${name}-client`,
-        scopes: [...scopes],
-      })),
-    },
-  });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
-  const request = <Body>(path: string, options: TestRequest = {}) =>
-    ask<Body>(url + path, { key: 'admin', ...options });
-  const control = async <Body = ControlResponse>(action: string, options: object = {}, rest: TestRequest = {}) =>
-    request<Body>(PATHS.control, { method: 'POST', body: { action, categories: 'KEPT', options }, ...rest });
-  const discovered = async (rest: TestRequest = {}) => (await request<DiscoveryResponse>(PATHS.discovery, rest)).body;
-  const recorded = async (rest: TestRequest = {}, name = 'KEPT') =>
-    (await discovered(rest)).categories.find((each) => each.name === name)?.otelrdcp_recorded;
-  return { rdcp, category: rdcp.category('KEPT'), lines, notices, request, control, discovered, recorded };
+async function start(t: TestContext, config: Parameters<typeof startCollected>[2] = {}) {
+  const running = await startCollected(t, 'KEPT', config);
+  return {
+    ...running,
+    recorded: async (rest: TestRequest = {}, name = 'KEPT') => (await running.shown(rest, name))?.otelrdcp_recorded,
+  };
 }
 
 describe('an enable that records', () => {

@@ -4,51 +4,11 @@ import { test } from 'node:test';
 import type { CommandContext, Scope } from '../../src/control/types.ts';
 import { type Commit, GLOBAL_SCOPE, type ScopeKey } from '../../src/store/state-store.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
-import type { Delay } from '../../src/wire/time/clock.ts';
-import { verify } from '../audit/entries.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
 import { ACME, enable, GLOBAL, startPlane } from './running-plane.ts';
 
 const TOGGLE: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
-
-test('twenty processes that toggle at once lose nothing and double nothing', async () => {
-  const shared = breakableStore();
-  const time = virtualTime();
-  // Waits are over at once; what is tested is that each command is computed on what it replaces.
-  const delay: Delay = (_milliseconds, task) => {
-    setImmediate(task);
-    return () => undefined;
-  };
-  const planes = await Promise.all(
-    Array.from({ length: 20 }, () => startPlane({ store: shared.store, time, options: { delay } })),
-  );
-  const outcomes = await Promise.all(
-    planes.flatMap(({ control }) => Array.from({ length: 11 }, () => control(TOGGLE).then(() => 1))),
-  );
-  assert.equal(outcomes.length, 220);
-  const state = (await shared.store.load()).get(GLOBAL_SCOPE);
-  assert.equal(state?.revision, 220);
-  assert.equal(state?.settings.get('DATABASE')?.permanent, false);
-  const entries = await shared.entries();
-  assert.deepEqual(
-    entries.map(({ changes }) => changes[0]?.newState),
-    entries.map((_, index) => index % 2 === 0),
-  );
-  assert.equal(verify(entries), undefined);
-});
-
-test('a request that two processes get at once takes effect once, and both answer the same', async () => {
-  const shared = breakableStore();
-  const time = virtualTime();
-  const one = await startPlane({ store: shared.store, time });
-  const two = await startPlane({ store: shared.store, time });
-  const replay = { key: 'k', fingerprint: 'f' };
-  const answers = await Promise.all([one.control(TOGGLE, { replay }), two.control(TOGGLE, { replay })]);
-  assert.deepEqual(answers[0].response, answers[1].response);
-  assert.deepEqual(answers.map(({ replayed }) => replayed).sort(), [false, true]);
-  assert.equal((await shared.entries()).length, 1);
-});
 
 test('what another process changes, this gate follows', async () => {
   const shared = breakableStore();

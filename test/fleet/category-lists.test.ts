@@ -108,6 +108,21 @@ test('processes of an older release, and lists that are malformed, are left out 
   );
 });
 
+test('the description of the process with the lowest id counts, in whatever order they are read', async () => {
+  const { store } = lists();
+  const instances: Instance[] = [];
+  for (const id of ['b', 'a']) {
+    const own = listed('A').map((category) => ({ ...category, description: `of ${id}` }));
+    const other = joining(store, id, () => own);
+    await other.announced('history', 0);
+    instances.push(instance(id, other.digest));
+  }
+  for (const order of [instances, instances.toReversed()]) {
+    const others = await joining(store, 'self', () => []).read(order);
+    assert.equal(others?.categories.get('A')?.description, 'of a');
+  }
+});
+
 test('the union holds 4,096 categories, and descriptions are cut', async () => {
   const { store, kept } = lists();
   const many = (prefix: string) => listed(...Array.from({ length: 4096 }, (_, index) => `${prefix}_${index}`));

@@ -16,8 +16,6 @@ const PROCESSES = Number(process.env.RDCP_FLEET_PROCESSES ?? 4);
 /** Changes that each process makes while things break. */
 const TOGGLES = Number(process.env.RDCP_FLEET_TOGGLES ?? 12);
 
-whereRedisFails(2, followsARestart);
-
 whereRedisFails(PROCESSES, (fleet) => {
   const { redis, processes, first, whole, everywhere } = fleet;
   followsARestart(fleet);

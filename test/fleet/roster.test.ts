@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Roster } from '../../src/control/fleet/roster.ts';
-import { type AnnouncedInstance, type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';
+import { type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';
 import type { Position } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const MINUTE_MS = 60_000;
 const instance = (id: string): Instance => ({ id, host: 'h', pid: id.charCodeAt(0), service: 's', startedAt: 0 });
 const at = (revision: number, history = 'one'): Position => ({ history, revision });
-const announced = (id: string, applied?: Position, silentFor = 0): AnnouncedInstance => ({
+const announced = (id: string, applied?: Position, silentFor = 0): FleetView['instances'][number] => ({
   ...instance(id),
   silentFor,
   ...(applied && { applied }),
@@ -22,7 +22,8 @@ function start(own: Position | null = at(5)) {
   const roster = new Roster({
     store: {
       look: async () => view,
-      count: async () => assert.fail('who is there is asked for'),
+      heartbeats: async () => assert.fail('who is there is asked for'),
+      beatMs: () => 1000,
       withdraw: async (id) => void withdrawn.push(id),
       hasEnded: ({ id }) => ended.has(id),
     },

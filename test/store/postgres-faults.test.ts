@@ -8,22 +8,12 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import pg from 'pg';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
-import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
+import type { StateStore } from '../../src/store/state-store.ts';
 import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
-import { runToItsEnd } from './ending.ts';
-import {
-  CONVERGED_MS,
-  eventually,
-  type Follower,
-  follow,
-  oneAfterTheOther,
-  PATIENCE_MS,
-  rejectsSoon,
-  soon,
-} from './follower.ts';
-import { startProxy } from './proxy.ts';
+import { CONVERGED_MS, eventually, type Follower, follow, rejectsSoon, soon } from './follower.ts';
+import { eventuallyRejects, survivesItsServer } from './server-faults.ts';
 
 describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
   let server: PostgresServer;
@@ -43,39 +33,19 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     server.thaw();
   });
 
-  function open(url = server.url): Promise<Follower> {
-    const store = createPostgresStore({ url, schema });
+  function openStore(options: { readonly url?: string; readonly deadlineMs?: number } = {}): StateStore {
+    const store = createPostgresStore({ url: server.url, schema, ...options });
     opened.push(store);
-    return follow(store);
+    return store;
   }
 
-  test('a killed server is answered by rejections, its return is noticed, and nothing is lost', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, { A: { permanent: true } }));
-    await server.kill();
-    await rejectsSoon(a.store.commit(change('acme', 1, {})));
-    await rejectsSoon(b.store.load());
-    await rejectsSoon(b.store.check());
+  const open = (url = server.url): Promise<Follower> => follow(openStore({ url }));
 
-    await server.start();
-    const result = await eventually(() => a.store.commit(change('acme', 1, { B: { permanent: true } })));
-    assert.equal(committedRevision(result), 2);
-    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the return', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[], []]);
-  });
-
-  test('a frozen server is given up within the deadline, and does not run later what was refused', async () => {
-    const { store, resets } = await open();
-    await store.commit(change('acme', 0, { A: { permanent: true } }));
-    server.freeze();
-    await rejectsSoon(oneAfterTheOther(() => store.commit(change('acme', 1, { LATE: { permanent: true } }))));
-    server.thaw();
-
-    const loaded = await eventually(() => store.load());
-    assert.equal(loaded.get('acme')?.revision, 1);
-    assert.equal((await auditIds(store)).length, 1);
-    assert.equal((await eventually(() => store.commit(change('acme', 1, {})))).outcome, 'committed');
-    assert.deepEqual(resets, []);
+  survivesItsServer({
+    server: () => server,
+    save: () => {},
+    open: openStore,
+    program: (deadlineMs) => `createPostgresStore(${JSON.stringify({ url: server.url, schema, deadlineMs })})`,
   });
 
   for (const where of ['before the server had it', 'before its answer arrived'] as const) {
@@ -193,7 +163,7 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     const { store } = await open(server.url.replace(/\/\/.*@/, '//shop:one@'));
     server.sql("ALTER ROLE shop PASSWORD 'two'");
     server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shop'");
-    await rejectsSoon(eventuallyRejects(store));
+    await rejectsSoon(eventuallyRejects(() => store.check()));
     await eventually(() => assert.rejects(store.check(), /cannot be reached \(the password is wrong\)/));
     server.sql("ALTER ROLE shop PASSWORD 'one'");
     await eventually(() => store.check());
@@ -251,34 +221,6 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(heard, ['real']);
   });
 
-  test('a first answer that takes several deadlines is waited for, and a later one is not', async (t) => {
-    const proxy = await startProxy(server.port, 1200);
-    t.after(() => proxy.close());
-    const store = createPostgresStore({
-      url: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
-      schema,
-      deadlineMs: 500,
-    });
-    opened.push(store);
-    assert.equal((await store.load()).size, 0);
-    server.freeze();
-    await rejectsSoon(store.load());
-  });
-
-  test('a store opened while the server is down announces everything once it is up', async () => {
-    const first = await open();
-    await first.store.commit(change('acme', 0, { A: { permanent: true } }));
-    await first.store.close();
-    await server.kill();
-    const store = createPostgresStore({ url: server.url, schema });
-    opened.push(store);
-    const heard = new Map<string, ScopeState>();
-    store.subscribe((scope, state) => heard.set(scope, state));
-    await rejectsSoon(store.load());
-    await server.start();
-    await until(() => heard.get('acme')?.revision === 1, 'the state', CONVERGED_MS);
-  });
-
   test('an entry whose columns were altered is returned without a valid hash', async () => {
     const { store } = await open();
     await store.commit({ audit: auditEntry({ tenant: { id: 'acme' } }), now: NOW });
@@ -312,22 +254,6 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(repeated.outcome === 'replayed' && repeated.replay.fingerprint, '');
     assert.deepEqual([...new Set(kinds)].toSorted(), ['answer', 'scope', 'session']);
   });
-
-  for (const down of [false, true]) {
-    test(`the application's process ends by itself although a store is open, the server being ${down ? 'down' : 'up'}`, async () => {
-      if (down) await server.kill();
-      const printed = await runToItsEnd(`
-        const store = createPostgresStore({
-          url: ${JSON.stringify(server.url)}, schema: ${JSON.stringify(schema)}, deadlineMs: ${down ? 1000 : PATIENCE_MS},
-        });
-        store.subscribe(() => {});
-        await store.load().then(() => console.log('loaded'), () => console.log('rejected'));
-        clearTimeout(work);
-      `);
-      if (down) await server.start();
-      assert.equal(printed, down ? 'rejected' : 'loaded');
-    });
-  }
 });
 
 /** A way to the server that breaks at the next commit: before the server gets it, or once it has answered. */
@@ -364,10 +290,4 @@ async function startBreakingProxy(target: number, where: 'before the server had 
     },
     close: () => server.close(),
   };
-}
-
-/** Asks until the store rejects. */
-async function eventuallyRejects(store: StateStore): Promise<void> {
-  const deadline = performance.now() + CONVERGED_MS;
-  while (performance.now() < deadline) await store.check();
 }

@@ -1,69 +1,57 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { registerHooks } from 'node:module';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { createClient as createVersion4 } from 'redis-4';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { tokensOf } from '../support/on-records.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
-import { type Follower, follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { follow, PATIENCE_MS, rejectsSoon } from './follower.ts';
+import { onRedis } from './on-redis.ts';
 import { applicationClientContract, CONNECTED } from './redis-clients.ts';
-import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { whyNoRedis } from './redis-server.ts';
 
 const missing = whyNoRedis();
 applicationClientContract('a client');
 
 describe('a Redis client of the application', { skip: missing }, () => {
-  let server: RedisServer;
-  let prefix: string;
-  let opened: StateStore[];
+  const place = onRedis();
 
-  before(async () => {
-    server = await startRedis();
-  });
-  after(() => server.close());
-  beforeEach(() => {
-    prefix = `${randomUUID()}:`;
-    opened = [];
-  });
-  afterEach(async () => {
-    for (const store of opened) await store.close();
-  });
+  const open = (client: RedisClient, more: { readonly pollMs?: number } = {}) =>
+    place.open({ client, deadlineMs: PATIENCE_MS, ...more });
 
-  function open(
-    client: RedisClient,
-    more: { readonly pollMs?: number; readonly deadlineMs?: number } = {},
-  ): StateStore {
-    const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS, ...more });
-    opened.push(store);
-    return store;
-  }
+  const other = () => follow(place.open({ deadlineMs: PATIENCE_MS }));
 
-  function other(): Promise<Follower> {
-    const store = createRedisStore({ url: server.url, prefix, deadlineMs: PATIENCE_MS });
-    opened.push(store);
-    return follow(store);
-  }
+  const subscriptions = () =>
+    Number(place.server.command('PUBSUB', 'NUMSUB', `${place.prefix}{rdcp}:changed`).split('\n')[1]);
+  const connections = () => place.server.command('CLIENT', 'LIST').split('\n').length;
 
-  const subscriptions = () => Number(server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).split('\n')[1]);
-  const connections = () => server.command('CLIENT', 'LIST').split('\n').length;
-
-  const connected = () => CONNECTED['a client'](server.url);
+  const connected = () => CONNECTED['a client'](place.server.url);
 
   test('a client of another package, of version 4 or of a pool is refused at once, with what is supported', async (t) => {
-    const other = new Redis(server.url);
-    const cluster = new Cluster([server.url], { lazyConnect: true });
+    const other = new Redis(place.server.url);
+    const cluster = new Cluster([place.server.url], { lazyConnect: true });
     t.after(() => other.disconnect());
     await other.ping();
     const connecting = connected();
     t.after(async () => (await connecting).destroy());
-    const pool = createClientPool({ url: server.url });
-    const old = createVersion4({ url: server.url });
-    for (const client of [other, cluster, pool, old, connecting, createClient, {}, null, undefined, server.url, 7]) {
+    const pool = createClientPool({ url: place.server.url });
+    const old = createVersion4({ url: place.server.url });
+    for (const client of [
+      other,
+      cluster,
+      pool,
+      old,
+      connecting,
+      createClient,
+      {},
+      null,
+      undefined,
+      place.server.url,
+      7,
+    ]) {
       assert.throws(() => open(client as unknown as RedisClient), {
         code: 'RDCP_CONFIG_INVALID',
         message: /^configuration: store: redis: client must be one of the package redis, version 5 or 6, .*ioredis/,
@@ -73,7 +61,7 @@ describe('a Redis client of the application', { skip: missing }, () => {
 
   for (const [kind, connect] of Object.entries(CONNECTED)) {
     test(`${kind} is used, listened to and left open, and the connection for messages is closed`, async (t) => {
-      const client = await connect(server.url);
+      const client = await connect(place.server.url);
       t.after(() => client.destroy());
       const store = open(client);
       const heard: string[] = [];

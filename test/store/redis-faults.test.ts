@@ -1,90 +1,41 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
-import type { ScopeState, StateStore } from '../../src/store/state-store.ts';
-import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
-import { runToItsEnd } from './ending.ts';
-import {
-  ANSWERED_MS,
-  CONVERGED_MS,
-  eventually,
-  type Follower,
-  follow,
-  oneAfterTheOther,
-  PATIENCE_MS,
-  rejectsSoon,
-} from './follower.ts';
+import type { ScopeState } from '../../src/store/state-store.ts';
+import { auditEntry, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
+import { CONVERGED_MS, eventually, type Follower, follow, rejectsSoon } from './follower.ts';
+import { onRedis } from './on-redis.ts';
 import { startProxy } from './proxy.ts';
 import { breakingConnections } from './redis-breaking.ts';
-import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { startRedis, whyNoRedis } from './redis-server.ts';
+import { eventuallyRejects, survivesItsServer } from './server-faults.ts';
 
 const missing = whyNoRedis();
 describe('the Redis store', { skip: missing }, () => {
-  let server: RedisServer;
-  let prefix: string;
-  let opened: StateStore[];
-
-  before(async () => {
-    server = await startRedis();
-  });
-  after(() => server.close());
-  beforeEach(() => {
-    prefix = `${randomUUID()}:`;
-    opened = [];
-  });
+  const place = onRedis();
   afterEach(async () => {
-    for (const store of opened) await store.close();
-    server.thaw();
-    await server.kill();
-    server.wipe();
-    await server.start();
+    place.server.thaw();
+    await place.server.kill();
+    place.server.wipe();
+    await place.server.start();
   });
 
-  function open(url = server.url): Promise<Follower> {
-    const store = createRedisStore({ url, prefix });
-    opened.push(store);
-    return follow(store);
-  }
+  const open = (url = place.server.url): Promise<Follower> => follow(place.open({ url }));
 
-  test('a killed Redis is answered by rejections at once, and its return is noticed', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, { A: { permanent: true } }));
-    server.save();
-    await server.kill();
-    await rejectsSoon(a.store.commit(change('acme', 1, {})));
-    await rejectsSoon(b.store.load());
-    await rejectsSoon(b.store.check());
-
-    await server.start();
-    const result = await eventually(() => a.store.commit(change('acme', 1, { B: { permanent: true } })));
-    assert.equal(committedRevision(result), 2);
-    await until(() => b.heard.get('acme')?.revision === 2, 'the change after the return', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[], []], 'nothing was lost');
-  });
-
-  test('a frozen Redis is given up within the deadline, and does not run later what was refused', async () => {
-    const { store, resets } = await open();
-    await store.commit(change('acme', 0, { A: { permanent: true } }));
-    server.freeze();
-    await rejectsSoon(oneAfterTheOther(() => store.commit(change('acme', 1, { LATE: { permanent: true } }))));
-    // Nothing is sent again meanwhile, which a frozen server would not show.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    server.thaw();
-
-    const loaded = await eventually(() => store.load());
-    assert.equal(loaded.get('acme')?.revision, 1);
-    assert.equal((await auditIds(store)).length, 1);
-    assert.equal((await store.commit(change('acme', 1, {}))).outcome, 'committed');
-    assert.deepEqual(resets, []);
+  survivesItsServer({
+    server: () => place.server,
+    save: () => place.server.save(),
+    open: (options) => place.open(options),
+    program: (deadlineMs) =>
+      `createRedisStore(${JSON.stringify({ url: place.server.url, prefix: place.prefix, deadlineMs })})`,
   });
 
   test('a Redis that comes back empty is reported, and nothing is brought back from the memory of a process', async () => {
     const [a, b] = [await open(), await open()];
     for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
     await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
-    await server.kill();
-    await server.start();
+    await place.server.kill();
+    await place.server.start();
 
     await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
     assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
@@ -99,11 +50,11 @@ describe('the Redis store', { skip: missing }, () => {
   test('a Redis that comes back with an old copy is reported, and the copy is in force', async () => {
     const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
-    server.save();
+    place.server.save();
     await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
     await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost');
-    await server.kill();
-    await server.start();
+    await place.server.kill();
+    await place.server.start();
 
     await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
     assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
@@ -112,18 +63,18 @@ describe('the Redis store', { skip: missing }, () => {
   });
 
   test('a process that was away learns of an old copy that others have written to', async (t) => {
-    const proxy = await startProxy(server.port);
+    const proxy = await startProxy(place.server.port);
     t.after(() => proxy.close());
-    const away = await open(server.url.replace(/\d+$/, String(proxy.port)));
+    const away = await open(place.server.url.replace(/\d+$/, String(proxy.port)));
     const near = await open();
     await near.store.commit(change('acme', 0, { A: { permanent: true } }));
-    server.save();
+    place.server.save();
     await near.store.commit(change('acme', 1, { LOST: { permanent: true } }));
     await until(() => away.heard.get('acme')?.revision === 2, 'the change that will be lost');
     await near.store.close();
     await proxy.cut();
-    await server.kill();
-    await server.start();
+    await place.server.kill();
+    await place.server.start();
 
     // A process that knows nothing of the lost change takes its place by two others: the count alone shows no loss.
     const fresh = await open();
@@ -139,9 +90,9 @@ describe('the Redis store', { skip: missing }, () => {
   test('a commit on a history that Redis lost does not take effect before the loss was reported', async () => {
     const { store, resets } = await open();
     await store.commit(change('acme', 0, {}));
-    await until(() => server.command('EXISTS', `${prefix}{rdcp}:meta`) === '1', 'the state');
+    await until(() => place.server.command('EXISTS', `${place.prefix}{rdcp}:meta`) === '1', 'the state');
     // Emptied without a break of the connection: nothing but the commit itself can notice.
-    server.command('FLUSHALL');
+    place.server.command('FLUSHALL');
     await assert.rejects(store.commit(change('other', 0, { A: { permanent: true } })), /lost changes/);
     assert.deepEqual(resets, [{ reason: 'empty' }]);
     assert.equal((await store.load()).size, 0);
@@ -151,11 +102,12 @@ describe('the Redis store', { skip: missing }, () => {
   test('a changed password is answered by rejections; with the old one back all is as before', async () => {
     const [a, b] = [await open(), await open()];
     await a.store.commit(change('acme', 0, {}));
-    server.command('CONFIG', 'SET', 'requirepass', 'battery staple');
-    for (const kind of ['pubsub', 'normal']) server.command('-a', 'battery staple', 'CLIENT', 'KILL', 'TYPE', kind);
+    place.server.command('CONFIG', 'SET', 'requirepass', 'battery staple');
+    for (const kind of ['pubsub', 'normal'])
+      place.server.command('-a', 'battery staple', 'CLIENT', 'KILL', 'TYPE', kind);
     await rejectsSoon(eventuallyRejects(() => a.store.commit({ audit: auditEntry(), now: NOW })));
 
-    server.command('-a', 'battery staple', 'CONFIG', 'SET', 'requirepass', 'correct horse');
+    place.server.command('-a', 'battery staple', 'CONFIG', 'SET', 'requirepass', 'correct horse');
     const result = await eventually(() => a.store.commit(change('acme', 1, {})));
     assert.equal(result.outcome, 'committed');
     await until(() => b.heard.get('acme')?.revision === 2, 'the change after the password was put back', CONVERGED_MS);
@@ -165,53 +117,22 @@ describe('the Redis store', { skip: missing }, () => {
   test('a Redis that became a replica rejects commits, and takes them again when it is the primary', async () => {
     const { store } = await open();
     await store.commit(change('acme', 0, {}));
-    server.command('REPLICAOF', '127.0.0.1', '1');
+    place.server.command('REPLICAOF', '127.0.0.1', '1');
     await rejectsSoon(store.commit(change('acme', 1, {})));
-    server.command('REPLICAOF', 'NO', 'ONE');
+    place.server.command('REPLICAOF', 'NO', 'ONE');
     const result = await eventually(() => store.commit(change('acme', 1, {})));
     assert.equal(result.outcome, 'committed');
-  });
-
-  test('a first answer that takes several deadlines is waited for, and a later one is not', async (t) => {
-    const proxy = await startProxy(server.port, 1200);
-    t.after(() => proxy.close());
-    const store = createRedisStore({
-      url: server.url.replace(`:${server.port}`, `:${proxy.port}`),
-      prefix,
-      deadlineMs: 500,
-    });
-    opened.push(store);
-    assert.equal((await store.load()).size, 0);
-    server.freeze();
-    await rejectsSoon(store.load());
-  });
-
-  test('a store opened while Redis is down announces everything once it is up', async () => {
-    const first = await open();
-    await first.store.commit(change('acme', 0, { A: { permanent: true } }));
-    server.save();
-    await first.store.close();
-    await server.kill();
-
-    const store = createRedisStore({ url: server.url, prefix });
-    opened.push(store);
-    const heard = new Map<string, ScopeState>();
-    store.subscribe((scope, state) => heard.set(scope, state));
-    await rejectsSoon(store.load());
-    await server.start();
-    await until(() => heard.get('acme')?.revision === 1, 'the state', CONVERGED_MS);
-    assert.deepEqual([...(heard.get('acme') as ScopeState).settings.keys()], ['A']);
   });
 
   test('messages of strangers on the channel are harmless', async () => {
     const [a, b] = [await open(), await open()];
     await until(
-      () => server.command('PUBSUB', 'NUMSUB', `${prefix}{rdcp}:changed`).endsWith('2'),
+      () => place.server.command('PUBSUB', 'NUMSUB', `${place.prefix}{rdcp}:changed`).endsWith('2'),
       'both subscriptions',
     );
     const forged = JSON.stringify(['epoch', '1', 'x', '', 'acme', '9 9 x\n[["A",{"permanent":true}]]']);
     for (const message of ['', '{', 'null', '[]', '[1,2,3]', '{"a":1}', forged]) {
-      server.command('PUBLISH', `${prefix}{rdcp}:changed`, message);
+      place.server.command('PUBLISH', `${place.prefix}{rdcp}:changed`, message);
     }
     await b.store.commit(change('acme', 0, { B: { permanent: true } }));
     await until(() => a.heard.has('acme'), 'the real change');
@@ -221,25 +142,10 @@ describe('the Redis store', { skip: missing }, () => {
   test('every key is in one slot of a cluster', async () => {
     const { store } = await open();
     await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));
-    const keys = server.command('--scan').split('\n');
+    const keys = place.server.command('--scan').split('\n');
     assert.ok(keys.length >= 7, keys.join(' '));
-    for (const name of keys) assert.ok(name.startsWith(`${prefix}{rdcp}:`), name);
+    for (const name of keys) assert.ok(name.startsWith(`${place.prefix}{rdcp}:`), name);
   });
-
-  for (const down of [false, true]) {
-    test(`the application's process ends by itself although a store is open, Redis being ${down ? 'down' : 'up'}`, async () => {
-      if (down) await server.kill();
-      const printed = await runToItsEnd(`
-        const store = createRedisStore({
-          url: ${JSON.stringify(server.url)}, prefix: ${JSON.stringify(prefix)}, deadlineMs: ${down ? 1000 : PATIENCE_MS},
-        });
-        store.subscribe(() => {});
-        await store.load().then(() => console.log('loaded'), () => console.log('rejected'));
-        clearTimeout(work);
-      `);
-      assert.equal(printed, down ? 'rejected' : 'loaded');
-    });
-  }
 });
 
 breakingConnections({ processes: 3, toggles: 24 });
@@ -259,8 +165,3 @@ test('a change arrives by polling alone where messages are lost', { skip: missin
   await a.commit(change('acme', 0, {}));
   await until(() => heard.includes('acme'), 'the change', CONVERGED_MS);
 });
-
-async function eventuallyRejects(work: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + ANSWERED_MS;
-  while (performance.now() < deadline) await work();
-}

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createClient } from 'redis';
-import { createRedisStore } from '../../src/store/redis/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { encodeScope } from '../../src/store/stored-values.ts';
 import { fleetOf } from '../support/on-records.ts';
 import { change, NOW, until } from './contract/samples.ts';
-import { type Follower, follow } from './follower.ts';
-import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { follow } from './follower.ts';
+import { onRedis } from './on-redis.ts';
+import { type RedisServer, whyNoRedis } from './redis-server.ts';
 
 const FORGER = 'may-publish-only';
 
@@ -28,39 +26,22 @@ async function forgerOf(server: RedisServer) {
 
 const missing = whyNoRedis();
 describe('a Redis message that no process of the fleet sent', { skip: missing }, () => {
-  let server: RedisServer;
-  let prefix: string;
-  let opened: StateStore[];
   let forger: Awaited<ReturnType<typeof forgerOf>>;
-
+  // Before the server goes.
+  after(() => forger.destroy());
+  const place = onRedis();
+  const { key } = place;
   before(async () => {
-    server = await startRedis();
-    forger = await forgerOf(server);
-  });
-  after(async () => {
-    forger.destroy();
-    await server.close();
-  });
-  beforeEach(() => {
-    prefix = `${randomUUID()}:`;
-    opened = [];
-  });
-  afterEach(async () => {
-    for (const store of opened) await store.close();
+    forger = await forgerOf(place.server);
   });
 
-  const key = (name: string) => `${prefix}{rdcp}:${name}`;
   const publish = (channel: string, message: unknown) => forger.publish(key(channel), JSON.stringify(message));
 
-  function open(): Promise<Follower> {
-    const store = createRedisStore({ url: server.url, prefix });
-    opened.push(store);
-    return follow(store);
-  }
+  const open = () => follow(place.open());
 
   /** The change that would follow the newest one without a gap, as if the forger knew all but what is secret. */
   function nextChange(): unknown[] {
-    const [epoch, version, head] = server.command('HMGET', key('meta'), 'epoch', 'version', 'head').split('\n');
+    const [epoch, version, head] = place.server.command('HMGET', key('meta'), 'epoch', 'version', 'head').split('\n');
     const value = `2 ${NOW} forged-1\n${encodeScope({ settings: new Map([['A', { permanent: true }]]) })}`;
     return [epoch, String(Number(version) + 1), 'forged-1', head, 'acme', value];
   }
@@ -90,7 +71,7 @@ describe('a Redis message that no process of the fleet sent', { skip: missing },
     const { store } = await open();
     await store.commit(change('acme', 0, {}));
     await store.check();
-    server.command('CONFIG', 'RESETSTAT');
+    place.server.command('CONFIG', 'RESETSTAT');
     const begun = performance.now();
     const [epoch, version, ...rest] = nextChange();
     const forged = [epoch, String(Number(version) + 1), ...rest];
@@ -98,7 +79,7 @@ describe('a Redis message that no process of the fleet sent', { skip: missing },
       await Promise.all(Array.from({ length: 100 }, () => publish('changed', forged)));
     }
     await store.check();
-    const looks = Number(/cmdstat_evalsha:calls=(\d+)/.exec(server.command('INFO', 'commandstats'))?.[1]);
+    const looks = Number(/cmdstat_evalsha:calls=(\d+)/.exec(place.server.command('INFO', 'commandstats'))?.[1]);
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(looks <= 4 + 15 * seconds, `${looks} times in ${seconds} s`);
   });
@@ -108,15 +89,15 @@ describe('a Redis message that no process of the fleet sent', { skip: missing },
     const instance = { host: 'h', pid: 1, service: 'shop', startedAt: NOW };
     await fleetOf(store).announce({ id: 'real', ...instance }, fleetOf(store).position());
     const far = String(Date.now() + 60_000);
-    const [seconds] = server.command('TIME').split('\n');
+    const [seconds] = place.server.command('TIME').split('\n');
     const beats = ['', 'garbage', '-1', far, `${far}\n`, `${far}\n-1`, `${far}\n3500 x y`, `${far}\n3500 1e400 epoch`];
     for (const [index, beat] of [...beats, `${far}\n3500`, `${far}\n3500`, `${far}\n3500`].entries()) {
-      server.command('HSET', key('beat'), `garbage-${index}`, beat);
-      server.command('ZADD', key('beats'), `${seconds}000000`, `garbage-${index}`);
+      place.server.command('HSET', key('beat'), `garbage-${index}`, beat);
+      place.server.command('ZADD', key('beats'), `${seconds}000000`, `garbage-${index}`);
       for (const [of, member] of ['{', 'null', '{}'].entries())
-        server.command('SET', key(`member:garbage-${beats.length + of}`), `${far}\n${member}`);
+        place.server.command('SET', key(`member:garbage-${beats.length + of}`), `${far}\n${member}`);
     }
-    server.command('ZADD', key('beats'), `${seconds}000000`, 'no-value');
+    place.server.command('ZADD', key('beats'), `${seconds}000000`, 'no-value');
     const { instances } = await fleetOf(store).look();
     assert.deepEqual(
       instances.map(({ id }) => id),

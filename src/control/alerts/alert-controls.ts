@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ResolvedConfig } from '../../options/config.ts';
+import { inTurn } from '../../store/one-at-a-time.ts';
 import type { AuditTrail } from '../../trail/types.ts';
 import type { AlertControl } from '../../wire/alert-notification.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
@@ -27,7 +28,7 @@ export interface AlertControlsOptions {
 export class AlertControls {
   readonly #options: AlertControlsOptions;
   readonly #history: AlertHistory;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #next = inTurn();
 
   constructor(options: AlertControlsOptions) {
     this.#options = options;
@@ -40,18 +41,16 @@ export class AlertControls {
    * @returns what is on because of the rule and group
    * @throws {RdcpError} when nothing was changed
    */
-  take(
+  handle(
     rule: AlertRule,
     group: string,
     notice: Notice,
     source?: AuditEntry['source'],
   ): Promise<AlertControl | undefined> {
-    const taken = this.#turn.then(() => this.#take(rule, group, notice, source));
-    this.#turn = taken.catch(() => undefined);
-    return taken;
+    return this.#next(() => this.#handle(rule, group, notice, source));
   }
 
-  async #take(
+  async #handle(
     rule: AlertRule,
     group: string,
     { state, since, subject }: Notice,
@@ -128,9 +127,8 @@ function isCovered(rule: AlertRule, since: number, now: number, last: AuditEntry
 
 function controlOf(
   { name: rule }: AlertRule,
-  activation: Pick<DiscoveredActivation, 'id' | 'expiresAt'> | undefined,
+  { id: controlId = '', expiresAt = '' }: Partial<Pick<DiscoveredActivation, 'id' | 'expiresAt'>> = {},
   now: number,
 ): AlertControl | undefined {
-  if (activation?.expiresAt === undefined || Date.parse(activation.expiresAt) <= now) return undefined;
-  return { rule, controlId: activation.id, expiresAt: activation.expiresAt };
+  return Date.parse(expiresAt) > now ? { rule, controlId, expiresAt } : undefined;
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AuditTrail } from '../../trail/types.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { ALERT_USER } from '../../wire/constants.ts';
-import { unavailable } from '../../wire/errors.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
 
 /** Entries of the trail in one page, in the first page of what is new, and pages that one question may read. */
 const PAGE = 200;
@@ -34,8 +34,7 @@ export class AlertHistory {
   async last(groupId: string, from: number): Promise<AuditEntry | undefined> {
     let pages = MAX_PAGES - (await this.#readNew());
     while (!this.#switches.has(groupId) && this.#older !== undefined && this.#older.before >= from) {
-      if (pages === 0)
-        throw unavailable('The audit trail has too many entries since the alert began, so nothing was changed');
+      if (pages === 0) throw CHANGE_REFUSALS.longTrail();
       pages -= 1;
       await this.#readOlder(this.#older.cursor);
     }

@@ -92,7 +92,7 @@ class MeasuredRule {
 
   async #notify({ since, subject }: Firing, state: Notice['state']): Promise<void> {
     try {
-      await this.#controls.take(this.#rule, this.#options.group, { state, since, subject });
+      await this.#controls.handle(this.#rule, this.#options.group, { state, since, subject });
       if (state === 'resolved') this.#firing = undefined;
     } catch (error) {
       this.#options.report(error);

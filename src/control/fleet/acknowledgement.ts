@@ -1,7 +1,7 @@
 import type { Position } from '../../store/state-store.ts';
-import { failureCode, RdcpError } from '../../wire/errors.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
 import { ACKNOWLEDGE_AFTER_MS } from './beat.ts';
 import { isSettled, type Roster, reached } from './roster.ts';
 
@@ -79,12 +79,12 @@ export class Acknowledgement {
   async byThisProcess(): Promise<void> {
     const { roster, applied, clock } = this.#options;
     const target = await roster.newest().catch((cause: unknown) => {
-      throw new RdcpError('RDCP_UNAVAILABLE', `fleet list unavailable${failureCode(cause)}`, { cause });
+      throw CHANGE_REFUSALS.noPosition(cause);
     });
     const deadline = clock.monotonic() + CATCH_UP_MS;
     while (!reached(applied(), target)) {
       const remaining = deadline - clock.monotonic();
-      if (remaining <= 0 || this.#closed) throw new RdcpError('RDCP_UNAVAILABLE', 'this process is behind the store');
+      if (remaining <= 0 || this.#closed) throw CHANGE_REFUSALS.behind();
       await this.#change(remaining);
     }
   }

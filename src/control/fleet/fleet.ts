@@ -2,10 +2,10 @@ import type { Condition } from '../../otel/report/conditions.ts';
 import { BEAT_MS, type FleetStore, type FleetView, type Instance } from '../../store/fleet.ts';
 import type { Position } from '../../store/state-store.ts';
 import { type ListedCategory, MAX_LISTED, type OtherCategories } from '../../wire/category-list.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
 import type { DiscoveredSource } from '../../wire/messages.ts';
 import type { Clock, Delay, Schedule } from '../../wire/time/clock.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
 import { Acknowledgement } from './acknowledgement.ts';
 import { Beat } from './beat.ts';
 import { AnnouncedCalls } from './calls.ts';
@@ -143,10 +143,7 @@ export function createFleet(options: FleetOptions): Fleet {
 
     async members() {
       const { current } = await read().catch((cause: unknown) => {
-        throw new RdcpError('RDCP_UNAVAILABLE', 'Fleet list unavailable: the store is unreachable', {
-          headers: { 'Retry-After': '5' },
-          cause,
-        });
+        throw CHANGE_REFUSALS.noList(cause);
       });
       const now = clock.monotonic();
       const membersOf = (entries: readonly Entry[]) =>

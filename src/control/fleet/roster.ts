@@ -1,4 +1,4 @@
-import { type FleetStore, type FleetView, GONE_MS, type Instance } from '../../store/fleet.ts';
+import { type FleetStore, type FleetView, GONE_MS, goneAfter, type Instance } from '../../store/fleet.ts';
 import type { Position } from '../../store/state-store.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
@@ -23,14 +23,19 @@ export function isSettled({ pending, lastSeen = {} }: FleetSummary): boolean {
   return pending.length === Object.keys(lastSeen).length;
 }
 
-/** The last known state of an instance. */
-export interface Entry {
-  readonly instance: Instance;
+/** What an instance had applied when it was heard of last. */
+interface Presence {
+  readonly instance: Pick<Instance, 'id'>;
   readonly applied: Position | undefined;
   /** On the monotonic clock. */
   readonly heardAt: number;
   /** Milliseconds of silence after which it is not heard of. */
   readonly goneAfter: number;
+}
+
+/** The last known state of an instance. */
+export interface Entry extends Presence {
+  readonly instance: Instance;
   /** As it announced them. */
   readonly calls?: MemberCalls | undefined;
   /** Wall time at which the last of its temporary controls ends. */
@@ -40,7 +45,7 @@ export interface Entry {
 }
 
 export interface RosterOptions {
-  readonly store: Pick<FleetStore, 'look' | 'count' | 'withdraw' | 'hasEnded'>;
+  readonly store: Pick<FleetStore, 'look' | 'heartbeats' | 'beatMs' | 'withdraw' | 'hasEnded'>;
   readonly self: () => Instance;
   /** Returns the position that this process has applied. */
   readonly applied: () => Position | undefined;
@@ -73,10 +78,8 @@ export class Roster {
 
   /** The instances that are heard of, including this process. */
   heard(): readonly Entry[] {
-    const { self, applied, clock } = this.#options;
-    const heardAt = clock.monotonic();
     const others = [...this.#others.values()].filter((entry) => this.#isHeard(entry));
-    return [...others, { instance: self(), applied: applied(), heardAt, goneAfter: GONE_MS, carriedOver: false }];
+    return [...others, { ...this.#self(), carriedOver: false }];
   }
 
   /** The instances that are not heard of, did not withdraw, and may still run. */
@@ -86,7 +89,7 @@ export class Roster {
 
   /** Where the store stands. */
   async newest(): Promise<Position> {
-    return (await this.#count()).current;
+    return (await this.#heartbeats()).current;
   }
 
   /** Reads who is there, and removes from the store who has ended. */
@@ -102,8 +105,8 @@ export class Roster {
   }
 
   /**
-   * Reads who has applied a change. The store is asked for names once the numbers say who is left, or at the end: numbers
-   * and names of an answer are of one reading.
+   * Reads who has applied a change. What a silent process is says whether it may still run, and is read once all others have
+   * applied the change, or at the end: numbers and names of an answer are of one reading.
    * @param meant the ids of the instances that count. @default all
    * @returns `undefined` while that is not known
    */
@@ -111,16 +114,11 @@ export class Roster {
     target: Position,
     { meant, isLast }: { meant: (() => readonly string[]) | undefined; isLast: boolean },
   ): Promise<FleetSummary | undefined> {
-    const { applied, clock } = this.#options;
-    if (clock.monotonic() - this.#aloneAt <= ALONE_MS) return this.summary(target, meant?.());
+    if (this.#options.clock.monotonic() - this.#aloneAt <= ALONE_MS) return this.summary(target, meant?.());
     if (meant === undefined) {
-      const count = await this.#count(target);
-      const { revision } = target;
-      const instances = count.instances + 1;
-      const isEverywhere = count.applied === count.instances && reached(applied(), target) && !this.#isMissingSome;
-      if (isEverywhere && count.silent === 0)
-        return { revision, instances, applied: instances, pending: [], ...goneLater(count.goneAfter) };
-      if (!isEverywhere && !isLast) return undefined;
+      const { heard, silent } = await this.#heartbeats();
+      if (silent.length === 0) return this.#isMissingSome ? undefined : this.#summaryOf(target, heard, []);
+      if (!isLast && !heard.every(({ applied }) => reached(applied, target))) return undefined;
     }
     await this.look();
     return this.#isMissingSome ? undefined : this.summary(target, meant?.());
@@ -132,8 +130,10 @@ export class Roster {
    */
   summary(target: Position, ids?: readonly string[]): FleetSummary {
     const counts = ({ instance }: Entry) => ids?.includes(instance.id) !== false;
-    const heard = this.heard().filter(counts);
-    const silent = this.silent().filter(counts);
+    return this.#summaryOf(target, this.heard().filter(counts), this.silent().filter(counts));
+  }
+
+  #summaryOf(target: Position, heard: readonly Presence[], silent: readonly Presence[]): FleetSummary {
     const pending = [...heard.filter((entry) => !reached(entry.applied, target)), ...silent];
     const instances = heard.length + silent.length;
     return {
@@ -149,12 +149,12 @@ export class Roster {
   }
 
   /** Wall time, in full seconds: every reading computes the same. */
-  #seenAt({ heardAt }: Entry): number {
+  #seenAt({ heardAt }: Presence): number {
     const { clock } = this.#options;
     return Math.round((clock.now() - clock.monotonic() + heardAt) / 1000) * 1000;
   }
 
-  #isHeard({ heardAt, goneAfter }: Entry): boolean {
+  #isHeard({ heardAt, goneAfter }: Presence): boolean {
     return this.#options.clock.monotonic() - heardAt <= goneAfter;
   }
 
@@ -169,13 +169,33 @@ export class Roster {
     return this.#options.clock.monotonic() <= this.#missing.until && this.#size < this.#missing.size;
   }
 
-  async #count(target?: Position) {
-    const { store, self } = this.#options;
-    const count = await this.#read(store.count(self().id, target));
-    this.#follow(count.current, count.goneAfter);
-    this.#noteSize(count.instances, count.silent);
-    if (this.#aloneAt === this.#options.clock.monotonic()) this.#others = new Map();
-    return count;
+  #self() {
+    const { self, applied, clock } = this.#options;
+    return { instance: self(), applied: applied(), heardAt: clock.monotonic(), goneAfter: GONE_MS };
+  }
+
+  /** Reads who is there and what they have applied, without what they are. */
+  async #heartbeats() {
+    const { store, clock } = this.#options;
+    const { current, instances } = await this.#read(store.heartbeats());
+    const now = clock.monotonic();
+    const self = this.#self();
+    const others = instances
+      .filter(({ id }) => id !== self.instance.id)
+      .map(
+        ({ id, applied, silentFor, goneAfter = GONE_MS }): Presence => ({
+          instance: { id },
+          applied,
+          heardAt: now - silentFor,
+          goneAfter,
+        }),
+      );
+    const heard = others.filter((each) => this.#isHeard(each));
+    const silent = others.filter((each) => !this.#isHeard(each));
+    this.#follow(current);
+    this.#noteSize(heard.length, silent.length);
+    if (others.length === 0 && !this.#isMissingSome) this.#others = new Map();
+    return { current, heard: [...heard, self], silent };
   }
 
   #note({ current, instances }: FleetView): void {
@@ -210,8 +230,9 @@ export class Roster {
   }
 
   /** Carries the list over into a new history, in which the store begins without one. */
-  #follow({ history }: Position, goneAfter = GONE_MS): void {
-    const now = this.#options.clock.monotonic();
+  #follow({ history }: Position): void {
+    const { clock, store } = this.#options;
+    const now = clock.monotonic();
     if (this.#history !== undefined && this.#history !== history) {
       const since = now - this.#lookedAt;
       const carried = [...this.#others.values()].map((entry) => ({
@@ -220,7 +241,7 @@ export class Roster {
         carriedOver: true,
       }));
       this.#others = new Map(carried.map((entry) => [entry.instance.id, entry]));
-      this.#missing = { size: this.#size, until: now + goneAfter };
+      this.#missing = { size: this.#size, until: now + goneAfter(store.beatMs()) };
     }
     this.#history = history;
   }

@@ -1,8 +1,8 @@
 import type { ControlDocument, DocumentControl } from '../../access/tickets/document.ts';
-import { RdcpError } from '../../wire/errors.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { LineFilter, Match } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext, ControlPlane } from '../types.ts';
 import type { Begun } from './follower.ts';
@@ -39,13 +39,8 @@ export function documentControls({
     const { categories, options, tenantId, expiresAt } = controls[place] as DocumentControl;
     const { otelrdcp_target: target = {}, otelrdcp_filter: filter, otelrdcp_budget: budget, ...rest } = options;
     const scope = isolation.scopeOf(tenantId);
-    if (scope.tenantId !== tenantId) {
-      // Never for everybody what was meant for one.
-      throw new RdcpError(
-        'RDCP_MALFORMED_REQUEST',
-        'it is for a tenant, and tenants have no settings of their own here',
-      );
-    }
+    // Never for everybody what was meant for one.
+    if (scope.tenantId !== tenantId) throw CHANGE_REFUSALS.noTenants();
     await check({ match: target.match, filter });
     const tenant = isolation.contextOf(tenantId);
     const context: CommandContext = {

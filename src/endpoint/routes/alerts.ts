@@ -32,7 +32,7 @@ export function alerts(
       if (notice === undefined) continue;
       matched += 1;
       try {
-        const control = await controls.take(rule, notification.groupKey, notice, source);
+        const control = await controls.handle(rule, notification.groupKey, notice, source);
         if (control !== undefined) switched.push(control);
       } catch (error) {
         // Others go on. What may succeed later fails in the end, so that the notification is sent again.

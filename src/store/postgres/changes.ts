@@ -1,12 +1,11 @@
 import { timers } from '../../wire/time/timers.ts';
 import { Following, type Lineage, type Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
+import { allScopes, LOADED_AT_ONCE, scopesOf } from '../sql-rows.ts';
 import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
-import type { Query, Row } from './connection.ts';
+import type { Query } from './connection.ts';
 
-/** Scopes read by one statement. */
-const LOADED_AT_ONCE = 500;
 /** Later than every change: reads the lineage alone. */
 const NO_CHANGES = Number.MAX_SAFE_INTEGER;
 
@@ -71,22 +70,17 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
       cause: row.cause === 'rollback' ? ('rollback' as const) : ('empty' as const),
       headThen: row.head_then ?? undefined,
       done: row.done,
-      scopes: new Map(rows.filter(({ key }) => key !== null).map((each) => [String(each.key), stateOf(stored, each)])),
+      scopes: scopesOf(
+        stored,
+        rows.filter(({ key }) => key !== null),
+      ),
     };
   }
 
   async function readAll(): Promise<Reading & { readonly cause: 'empty' | 'rollback' }> {
     const { lineage, cause } = await read(NO_CHANGES);
-    const scopes = new Map<ScopeKey, ScopeState>();
-    for (let last = ''; ; ) {
-      const rows = await query(
-        `SELECT key, revision, settings, changed_at FROM ${schema}.scope WHERE key > $1 ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
-        [last],
-      );
-      for (const row of rows) scopes.set(String(row.key), stateOf(stored, row));
-      if (rows.length < LOADED_AT_ONCE) return { how: 'all', lineage, cause, scopes };
-      last = String(rows.at(-1)?.key);
-    }
+    const text = `SELECT key, revision, settings, changed_at FROM ${schema}.scope WHERE key > $1 ORDER BY key LIMIT ${LOADED_AT_ONCE}`;
+    return { how: 'all', lineage, cause, scopes: await allScopes(stored, (key) => query(text, [key])) };
   }
 
   /** Reads what changed, and passes it on. Resolves with the result of what was done before. */
@@ -162,10 +156,4 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
       following.close();
     },
   };
-}
-
-/** A row of the table `scope`. */
-export function stateOf(stored: StoredValues, row: Row | undefined): ScopeState {
-  if (row === undefined) return { revision: 0, settings: new Map() };
-  return stored.scope(Number(row.revision), Number(row.changed_at), String(row.settings));
 }

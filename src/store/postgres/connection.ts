@@ -1,3 +1,4 @@
+import { inTurn } from '../one-at-a-time.ts';
 import { Reconnecting } from '../reconnecting.ts';
 import type { Connected } from './client.ts';
 import { isRefusal, isStale, mayRepeat, postgresProblem } from './problem.ts';
@@ -33,7 +34,7 @@ export interface ConnectionOptions {
 
 /** Statements run one after another: `pg` no longer queues them itself, and none overtakes another. */
 export function connectPostgres({ open, deadlineMs, established }: ConnectionOptions): PostgresConnection {
-  let turn: Promise<unknown> = Promise.resolve();
+  const next = inTurn();
   const connection = new Reconnecting<Connected>({
     to: 'PostgreSQL',
     deadlineMs,
@@ -45,8 +46,8 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
   });
 
   /** In turn, on the connection that it was meant for. */
-  function inTurn(connected: Connected, text: string, values: readonly unknown[], signal: AbortSignal) {
-    const done = turn.then(async () => {
+  function queued(connected: Connected, text: string, values: readonly unknown[], signal: AbortSignal) {
+    return next(async () => {
       for (;;) {
         if (signal.aborted || !connection.isLive(connected)) throw new Error('PostgreSQL is not connected');
         try {
@@ -57,14 +58,12 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
         }
       }
     });
-    turn = done.catch(() => {});
-    return done;
   }
 
   return {
     query: (text, values = []) =>
       connection
-        .use(deadlineMs, (connected, signal) => inTurn(connected, text, values, signal))
+        .use(deadlineMs, (connected, signal) => queued(connected, text, values, signal))
         .catch((error: unknown) => {
           throw postgresProblem(error);
         }),

@@ -1,10 +1,11 @@
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { unwritten } from '../../wire/errors.ts';
 import { DeadlineError } from '../deadline.ts';
+import { replayOf, scopeOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
-import { encodeScope, StoredValues } from '../stored-values.ts';
+import { encodeScope, replayed, StoredValues } from '../stored-values.ts';
 import { columnsOf, createPostgresTrail } from './audit.ts';
-import { createChanges, stateOf } from './changes.ts';
+import { createChanges } from './changes.ts';
 import { type Connected, connectionFrom, connectionTo, type PostgresPool, parameterOf } from './client.ts';
 import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
 import { createPostgresMessages } from './messages.ts';
@@ -136,13 +137,10 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
     switch (result.outcome) {
       case 'conflict': {
         const { current } = result;
-        return { outcome: 'conflict', current: stateOf(stored, current?.key == null ? undefined : current) };
+        return { outcome: 'conflict', current: scopeOf(stored, current?.key == null ? undefined : current) };
       }
-      case 'replayed': {
-        // A malformed answer belongs to no request.
-        const none = { key: String(result.replay.key), fingerprint: '', response: '', expiresAt: 0 };
-        return { outcome: 'replayed', replay: replayOf(stored, result.replay) ?? none };
-      }
+      case 'replayed':
+        return replayed(String(result.replay.key), replayOf(stored, result.replay));
       case 'committed': {
         const { history, revision, version } = result;
         if (revision === null || version === null) return { outcome: 'committed' };
@@ -248,8 +246,4 @@ type CommitAnswer =
 
 function isAnswerLost(error: unknown): boolean {
   return error instanceof BrokenConnection || error instanceof DeadlineError;
-}
-
-function replayOf(stored: StoredValues, { key, fingerprint, response, expires_at }: Row) {
-  return stored.replay({ key, fingerprint, response, expiresAt: Number(expires_at) });
 }

@@ -1,18 +1,13 @@
 import { parseAuditEntry } from '../../wire/audit-entry.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
-import { auditFilter, decodeCursor, type Found, pageOf } from '../audit-query.ts';
+import { auditFilter, decodeCursor, type Found, inBatches, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
 import type { Send } from './script.ts';
 
 /** Entries fetched by one command; other commands run in between. */
 const BATCH = 250;
-/**
- * Target size of one command's answer in bytes of JSON, estimated from earlier entries: Redis can limit only the count.
- */
-const BATCH_BYTES = 256 * 1024;
-const FIRST_BATCH = 4;
 /** Entries scanned for one page. A rare filter continues on the next page. */
 const MOST_SCANNED = 20_000;
 
@@ -21,11 +16,11 @@ const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
 /** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {
-  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number) {
+  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Found[]> {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
     return reply.map(([id, fields]) => {
       const json = String(fields[1]);
-      return { id: String(id), entry: entryOf(String(id), json), bytes: json.length };
+      return { position: String(id), entry: entryOf(String(id), json), bytes: json.length };
     });
   }
 
@@ -33,24 +28,10 @@ export function createRedisTrail(send: Send, stream: string) {
   async function* batches(): AsyncGenerator<readonly Placed<string>[]> {
     for (let after = '-'; ; ) {
       const batch = await range('XRANGE', after, '+', BATCH);
-      yield batch.map(({ id, entry }) => ({ place: id, entry }));
+      yield batch.map(({ position, entry }) => ({ place: position, entry }));
       const last = batch.at(-1);
       if (last === undefined || batch.length < BATCH) return;
-      after = `(${last.id}`;
-    }
-  }
-
-  /** Newest first. */
-  async function* newestFirst(from: string, most: number): AsyncGenerator<Found> {
-    let before = from;
-    for (let size = Math.min(most, FIRST_BATCH); ; ) {
-      const batch = await range('XREVRANGE', before, '-', size);
-      for (const { id, ...found } of batch) yield { position: id, ...found };
-      const last = batch.at(-1);
-      if (last === undefined || batch.length < size) return;
-      before = `(${last.id}`;
-      const average = batch.reduce((sum, found) => sum + found.bytes, 0) / batch.length;
-      size = Math.max(1, Math.min(most, Math.floor(BATCH_BYTES / average)));
+      after = `(${last.position}`;
     }
   }
 
@@ -66,8 +47,11 @@ export function createRedisTrail(send: Send, stream: string) {
     async page(query: AuditQuery): Promise<AuditPage> {
       const { limit, cursor, ...filters } = query;
       const most = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
-      const from = cursor === undefined ? '+' : `(${decodeCursor(cursor, STREAM_ID)}`;
-      return pageOf({ found: newestFirst(from, most), limit, matches: auditFilter(query), mostFound: MOST_SCANNED });
+      const from = cursor === undefined ? '+' : decodeCursor(cursor, STREAM_ID);
+      const read = (before: string, size: number) =>
+        range('XREVRANGE', before === '+' ? before : `(${before}`, '-', size);
+      const found = inBatches(read, from, most);
+      return pageOf({ found, limit, matches: auditFilter(query), mostFound: MOST_SCANNED });
     },
 
     async newest(): Promise<AuditEntry | undefined> {

@@ -1,5 +1,5 @@
 import { unwritten } from '../../wire/errors.ts';
-import { DeadlineError, Deadlines, within } from '../deadline.ts';
+import { within } from '../deadline.ts';
 import { Reconnecting } from '../reconnecting.ts';
 import { type OwnRedisNode, type RedisClient, searchAgain, sendThrough } from './client.ts';
 
@@ -44,17 +44,14 @@ export function connectRedis(
   });
   return {
     send: (args, deadlineMs) =>
-      connection
-        .use(deadlineMs, (client) => client.sendCommand([...args]))
-        .catch((error: unknown) => {
-          throw isRefusal(error) ? unwritten(error) : error;
-        }),
+      connection.use(deadlineMs, (client) => client.sendCommand([...args])).catch(rejectRefusal),
     close: async () => connection.close(),
   };
 }
 
 /**
- * Uses a client of the application, which keeps control of connecting, reconnecting and closing it.
+ * Uses a client of the application, which keeps control of connecting, reconnecting and closing it. After a timeout it is probed
+ * until Redis answers, even with an error.
  * @param key any key of the store
  * @param established called when the client became ready, or answers again
  */
@@ -66,58 +63,39 @@ export function borrowRedis(
 ): RedisConnection {
   const sendOnce = sendThrough(client, key);
   const underWay = new Set<Promise<unknown>>();
-  let closed = false;
-  /** Set after a command timed out, until Redis answers again. */
-  let silent = false;
-  const deadlines = new Deadlines();
   // An `error` event without any listener ends the process, so we always have one.
   const ignore = () => {};
   client.on('ready', established);
   client.on('error', ignore);
-  queueMicrotask(established);
 
-  /**
-   * A Cluster client that is closed while it discovers nodes leaks connections, so `close` waits for pending commands.
-   */
-  function ask(work: (signal: AbortSignal) => Promise<unknown>, deadlineMs: number): Promise<unknown> {
-    return within(deadlineMs, (signal) => {
-      const asked = work(signal);
-      underWay.add(asked);
-      const done = () => underWay.delete(asked);
-      asked.then(
-        () => deadlines.answered(),
-        () => {},
-      );
-      asked.then(done, done);
-      return asked;
-    });
+  /** A Cluster client that is closed while it discovers nodes leaks connections, so `close` waits for pending commands. */
+  function pending(command: Promise<unknown>): Promise<unknown> {
+    underWay.add(command);
+    const done = () => underWay.delete(command);
+    command.then(done, done);
+    return command;
   }
 
-  /** Probes until Redis answers, even with an error. */
-  async function endSilence(): Promise<void> {
-    if (silent) return;
-    silent = true;
-    while (silent && !closed) {
-      ask((signal) => searchAgain(client, key, signal), probeDeadlineMs).catch(ignore);
-      silent = await ask((signal) => sendOnce(['HLEN', key], signal), probeDeadlineMs).then(
-        () => false,
-        (error: unknown) => error instanceof DeadlineError,
-      );
-    }
-    if (!closed) established();
-  }
-
-  return {
-    async send(args, deadlineMs) {
-      if (closed) throw unwritten(new Error('the Redis store is closed'));
-      if (silent) throw unwritten(new Error('Redis does not answer'));
-      return ask((signal) => sendOnce(args, signal), deadlines.in(deadlineMs)).catch((error: unknown) => {
-        if (error instanceof DeadlineError) void endSilence();
-        throw isRefusal(error) ? unwritten(error) : error;
-      });
+  /** The first use searches nothing: the application may close a Cluster client before that is done. */
+  let isUsed = false;
+  const connection = new Reconnecting({
+    to: 'Redis',
+    deadlineMs: probeDeadlineMs,
+    open: async () => ({ on: ignore }),
+    async prepare(_, signal) {
+      if (isUsed) pending(searchAgain(client, key, signal)).catch(ignore);
+      isUsed = true;
+      await pending(sendOnce(['HLEN', key], signal)).catch(ignore);
+      if (!signal.aborted) established();
     },
+    close: ignore,
+    isStale: () => false,
+  });
+  return {
+    send: (args, deadlineMs) =>
+      connection.use(deadlineMs, (_, signal) => pending(sendOnce(args, signal))).catch(rejectRefusal),
     async close() {
-      closed = true;
+      connection.close();
       client.off('ready', established);
       client.off('error', ignore);
       await within(probeDeadlineMs, () => Promise.allSettled(underWay)).catch(ignore);
@@ -125,15 +103,15 @@ export function borrowRedis(
   };
 }
 
+/** Says where Redis itself has refused a command, which has not taken effect then. Its errors begin with a word in capitals. */
+function rejectRefusal(error: unknown): never {
+  throw error instanceof Error && /^[A-Z]{2,20} /.test(error.message) ? unwritten(error) : error;
+}
+
 /** A Redis that does not know a command quotes its arguments. For HELLO and AUTH that is the password. */
 function rejectUnquoted(error: unknown): never {
   if (!(error instanceof Error) || 'code' in error) throw error;
   throw new Error(error.message.split(/["'`]/, 1)[0]?.trimEnd());
-}
-
-/** Redis itself has answered, with the first word of its errors. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Error && /^[A-Z]{2,20} /.test(error.message);
 }
 
 function isReadOnly(error: unknown): boolean {

@@ -41,6 +41,8 @@ interface WriteArgument {
   readonly now: number;
   /** Whether a list must be read in the order of writing, whatever becomes of the clock. */
   readonly lasts: boolean;
+  /** Whether the size of the list is wanted. */
+  readonly counts: boolean;
   readonly writes: readonly {
     /** The index of its key, and of its hash if it is listed. */
     readonly at: number;
@@ -53,7 +55,7 @@ interface WriteArgument {
   }[];
 }
 
-/** KEYS: those of the writes. Returns whether it wrote, the server time in ms, and the number of records in the last list. */
+/** KEYS: those of the writes. Returns whether it wrote, the server time in ms, and the number of records in the last list, or 0. */
 const WRITE = `
 local given = cjson.decode(ARGV[1])
 local function hasEnded(record)
@@ -94,7 +96,7 @@ for _, write in ipairs(given.writes) do
     end
     redis.call('HSET', KEYS[write.values], write.key, write.record)
     redis.call('ZADD', KEYS[write.at], string.format('%d', position), write.key)
-    size = redis.call('ZCARD', KEYS[write.at])
+    if given.counts then size = redis.call('ZCARD', KEYS[write.at]) end
   end
 end
 return { 1, ms, size }
@@ -107,13 +109,14 @@ return { 1, ms, size }
 const LIST = `
 local given = cjson.decode(ARGV[1])
 local time = redis.call('TIME')
-if given.ahead then
-  local now = time[1] * 1000000 + time[2]
-  for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], string.format('%d', now + given.ahead), '+inf')) do
-    redis.call('ZADD', KEYS[1], string.format('%d', now), key)
+local now = time[1] * 1000000 + time[2]
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('%d', given.after), '+inf', 'WITHSCORES')
+for index = 1, given.ahead and #found or 0, 2 do
+  if tonumber(found[index + 1]) >= now + given.ahead then
+    found[index + 1] = string.format('%d', now)
+    redis.call('ZADD', KEYS[1], found[index + 1], found[index])
   end
 end
-local found = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('%d', given.after), '+inf', 'WITHSCORES')
 local records = {}
 if given.after == 0 then
   records = redis.call('HGETALL', KEYS[2])
@@ -165,6 +168,10 @@ export function createRedisRecords(options: RedisRecordsOptions): RecordStore & 
     const argument: WriteArgument = {
       now,
       lasts: !isPassing(writes),
+      // What moves a beat comes from every process at once.
+      counts: writes.some(
+        ({ kind, record, expected }) => kind === 'beat' && record && (expected ?? record.value) === record.value,
+      ),
       writes: writes.map(({ kind, key, record, expected }) => {
         const [times, values] = kind in LISTED ? LISTED[kind as ListedKind] : [`${kind}:${key}`];
         const at = keys.push(nameOf(times));
@@ -184,7 +191,7 @@ export function createRedisRecords(options: RedisRecordsOptions): RecordStore & 
     const reply = (await evaluate(send, WRITE, keys, [JSON.stringify(argument)])) as unknown[];
     const [written, time, size] = reply.map(Number);
     noteTime(time!, sentAt);
-    if (writes.some(({ kind, record }) => kind === 'beat' && record !== undefined)) {
+    if (size! > 0) {
       beatMs = Math.max(BEAT_MS, BEAT_PER_PROCESS_MS * size!);
       repeats = 0;
     }

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
 import { SealedMessages } from '../sealed-messages.ts';
-import type { Commit, CommitResult, Position, StateStore } from '../state-store.ts';
-import { encodeScope, StoredValues } from '../stored-values.ts';
+import type { Position, StateStore } from '../state-store.ts';
+import { StoredValues } from '../stored-values.ts';
 import { createRedisTrail } from './audit.ts';
-import { createRedisChanges, fresh } from './changes.ts';
+import { createRedisChanges } from './changes.ts';
 import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
+import { createRedisCommits } from './commit.ts';
 import { borrowRedis, connectRedis } from './connection.ts';
 import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
 import { createRedisRecords } from './records.ts';
 import { evaluate, type Send } from './script.ts';
-import { COMMIT, type CommitArgument, PROBES, PUBLISH } from './scripts.ts';
-import { committedAt, replayRecord, scopeState } from './values.ts';
+import { PROBES, PUBLISH } from './scripts.ts';
 
 export type { RedisClient } from './client.ts';
 
@@ -49,8 +48,6 @@ export type RedisStoreOptions = {
 
 /** A load reads everything at once, so it may take longer than other commands. */
 const LOAD_DEADLINE_FACTOR = 5;
-/** How long Redis keeps an expired replay record, so that its own clock does not end it early. */
-const REPLAY_SLACK_MS = 60_000;
 
 /**
  * State shared by a fleet through Redis 6.2 or newer. A commit is one script and takes effect once, or not at all; its
@@ -70,7 +67,6 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   const stored = new StoredValues();
   /** A beat compares what Redis has, as a poll does. */
   let pollAt = 0;
-  let operations = 0;
   let closed = false;
 
   const send: Send = (args) => commands.send(args, deadlineMs);
@@ -113,6 +109,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     }, pollMs)
     .unref();
   const trail = createRedisTrail(send, key('audit'));
+  const commits = createRedisCommits({ key, send, stored, changes, writer, channel, deadlineMs });
 
   function connect(listening: MessagesOptions) {
     if ('client' in options) {
@@ -154,50 +151,6 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     messages.check();
   }
 
-  async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
-    operations += 1;
-    const operation = `${writer}-${operations}`;
-    const names = ['meta', 'scopes', 'changes', 'heads', 'audit', `op:${operation}`, `replay:${replay?.key ?? ''}`];
-    const time = changes.time();
-    const argument: CommitArgument = {
-      operation,
-      latest: time === undefined ? undefined : Math.ceil(time + deadlineMs),
-      audit: JSON.stringify(audit),
-      state: state && { scope: state.scope, expected: state.expectedRevision, settings: encodeScope(state) },
-      now: String(now),
-      replay: replay && {
-        value: `${replay.expiresAt}\n${replay.fingerprint}\n${replay.response}`,
-        life: Math.max(1, Math.ceil(replay.expiresAt - now)) + REPLAY_SLACK_MS,
-      },
-      channel,
-    };
-    const json = JSON.stringify({ since: following.lineage, fresh: fresh(), ...argument });
-    const reply = (await evaluate(send, COMMIT, names.map(key), [json])) as unknown[];
-    const [outcome, value = ''] = reply.map(String);
-    switch (outcome) {
-      case 'committed':
-        if (state === undefined) return { outcome };
-        following.answered(state.scope, state.expectedRevision + 1);
-        return { outcome, ...committedAt(value) };
-      case 'conflict': {
-        const current = scopeState(stored, value);
-        following.answered(state?.scope, current.revision);
-        return { outcome, current };
-      }
-      case 'replayed': {
-        const { key: name = '' } = replay ?? {};
-        // A malformed answer belongs to no request.
-        const none = { key: name, fingerprint: '', response: '', expiresAt: 0 };
-        return { outcome, replay: replayRecord(stored, name, value) ?? none };
-      }
-      case 'lost':
-        await sync().catch(() => {});
-        throw unwritten(new Error('Redis has lost changes that it had acknowledged; its state is read again'));
-      default:
-        throw unwritten(new Error(`Redis did not reach the commit within ${deadlineMs} ms`));
-    }
-  }
-
   return {
     name: 'redis',
     shared: true,
@@ -215,14 +168,8 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       return changes.load((args) => commands.send(args, deadlineMs * LOAD_DEADLINE_FACTOR));
     },
 
-    commit,
-
-    async findReplay(replayKey, now) {
-      const value = await send(['GET', key(`replay:${replayKey}`)]);
-      if (value === null || value === undefined) return undefined;
-      const record = replayRecord(stored, replayKey, String(value));
-      return record !== undefined && record.expiresAt > now ? record : undefined;
-    },
+    commit: commits.commit,
+    findReplay: commits.findReplay,
 
     subscribe: (listener) => following.subscribe(listener, changes.resync),
     onReset: (listener) => following.resets.add(listener),

@@ -34,7 +34,7 @@ export const IN_PASSING = { sync: false, patienceMs: 50 } as const satisfies Wri
  */
 export interface SqliteHandle<S> {
   /** @throws {StoreOutage} when the file is not usable any more */
-  read<T>(work: (statements: S) => T): Promise<T>;
+  read<T>(work: (statements: S) => T | Promise<T>): Promise<T>;
   /** Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. */
   write<T>(work: (statements: S) => T, options?: WriteOptions): Promise<T>;
   /** The statements of the connection. @throws {StoreOutage} when the file is not usable any more */
@@ -86,7 +86,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     }
   }
 
-  async function retried<T>(patienceMs: number, work: () => T): Promise<T> {
+  async function retried<T>(patienceMs: number, work: () => T | Promise<T>): Promise<T> {
     try {
       return await retryWhileLocked(patienceMs, work, TIMES);
     } catch (error) {

@@ -48,13 +48,13 @@ export interface RetryTimes {
  */
 export async function retryWhileLocked<T>(
   patienceMs: number,
-  work: () => T,
+  work: () => T | Promise<T>,
   { monotonic, sleep, random }: RetryTimes,
 ): Promise<T> {
   const deadline = monotonic() + patienceMs;
   for (let longest = MAX_PAUSE_MS / 20; ; longest = Math.min(MAX_PAUSE_MS, longest * 2)) {
     try {
-      return work();
+      return await work();
     } catch (error) {
       if (!isBusy(error) || monotonic() >= deadline) throw error;
     }

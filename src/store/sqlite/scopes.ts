@@ -1,13 +1,9 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Commit, CommitResult, ReplayRecord, ScopeState } from '../state-store.ts';
+import type { DatabaseSync } from 'node:sqlite';
+import { LOADED_AT_ONCE, replayOf, scopeOf } from '../sql-rows.ts';
+import type { Commit, CommitResult, ReplayRecord } from '../state-store.ts';
 import { encodeScope, type StoredValues } from '../stored-values.ts';
 import type { createSqliteTrail } from './audit.ts';
 import { prepareRead } from './file.ts';
-
-/** Scopes read in one turn of the event loop: a few milliseconds. The next poll finds what changes meanwhile. */
-export const LOADED_AT_ONCE = 500;
-
-export type Row = Record<string, SQLOutputValue>;
 
 export interface CommitStatements {
   readonly scopes: ReturnType<typeof prepareScopes>;
@@ -56,11 +52,11 @@ export function applyCommit(
   { state, audit, replay, now }: Commit,
   { writer, history, stored }: { readonly writer: string; readonly history: string; readonly stored: StoredValues },
 ): CommitResult {
-  const answered = replay && replayOf(stored, scopes, replay.key, now);
+  const answered = replay && findReplay(stored, scopes, replay.key, now);
   if (answered !== undefined) return { outcome: 'replayed', replay: answered };
   let version: number | undefined;
   if (state !== undefined) {
-    const current = scopeState(stored, scopes.read.get(state.scope));
+    const current = scopeOf(stored, scopes.read.get(state.scope));
     if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
     const { scope, expectedRevision } = state;
     const row = scopes.write.get(scope, expectedRevision + 1, encodeScope(state), now, writer);
@@ -73,19 +69,12 @@ export function applyCommit(
     : { outcome: 'committed', revision: state.expectedRevision + 1, position: { history, revision: version } };
 }
 
-export function replayOf(
+export function findReplay(
   stored: StoredValues,
   { readReplay }: CommitStatements['scopes'],
   key: string,
   now: number,
 ): ReplayRecord | undefined {
   const row = readReplay.get(key, now);
-  if (row === undefined) return undefined;
-  const { fingerprint, response, expires_at } = row;
-  return stored.replay({ key, fingerprint, response, expiresAt: Number(expires_at) });
-}
-
-export function scopeState(stored: StoredValues, row: Row | undefined): ScopeState {
-  if (row === undefined) return { revision: 0, settings: new Map() };
-  return stored.scope(Number(row.revision), Number(row.changed_at), String(row.settings));
+  return row && replayOf(stored, row);
 }

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { Listeners } from '../listeners.ts';
+import { allScopes, scopesOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
 import { createSqliteTrail } from './audit.ts';
@@ -11,7 +12,7 @@ import { createSqliteHandle, IN_PASSING } from './handle.ts';
 import { isBusy } from './lock.ts';
 import { createSqliteMessages, prepareMessages } from './messages.ts';
 import { createSqliteRecords, prepareRecords } from './records.ts';
-import { applyCommit, LOADED_AT_ONCE, prepareScopes, replayOf, scopeState } from './scopes.ts';
+import { applyCommit, findReplay, prepareScopes } from './scopes.ts';
 
 /** Poll interval for writes by other processes, in milliseconds. */
 const POLL_MS = 100;
@@ -115,7 +116,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       const hasMoved = newest !== seen;
       dataVersion = current;
       seen = newest;
-      for (const row of changes) subscribers.call(String(row.key), scopeState(stored, row));
+      for (const [scope, state] of scopesOf(stored, changes)) subscribers.call(scope, state);
       if (hasMoved) moved.call();
       messages.look();
     } catch {
@@ -138,19 +139,16 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     async load() {
       // With subscribers, changes made meanwhile still have to be announced.
       if (subscribers.size === 0) seen = await read(({ scopes }) => scopes.version());
-      const found = new Map<ScopeKey, ScopeState>();
-      for (let last = ''; ; ) {
-        const rows = await read(({ scopes }) => scopes.readSome.all(last));
-        for (const row of rows) found.set(String(row.key), scopeState(stored, row));
-        if (rows.length < LOADED_AT_ONCE) return found;
-        last = String(rows.at(-1)?.key);
-        await new Promise(timers.setImmediate);
-      }
+      return allScopes(stored, async (last) => {
+        // Some milliseconds of the event loop. The next poll finds what changes meanwhile.
+        if (last !== '') await new Promise(timers.setImmediate);
+        return read(({ scopes }) => scopes.readSome.all(last));
+      });
     },
 
     commit,
 
-    findReplay: (key, at) => read(({ scopes }) => replayOf(stored, scopes, key, at)),
+    findReplay: (key, at) => read(({ scopes }) => findReplay(stored, scopes, key, at)),
 
     subscribe(listener) {
       if (closed) return () => {};

@@ -254,7 +254,7 @@ export function auditTrailContract(test: AddCase): void {
   });
 }
 
-export async function readAll(store: StateStore, query: AuditQuery): Promise<AuditEntry[]> {
+async function readAll(store: StateStore, query: AuditQuery): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
   let page = await store.queryAudit(query);
   for (;;) {
@@ -266,7 +266,7 @@ export async function readAll(store: StateStore, query: AuditQuery): Promise<Aud
 }
 
 /** The answer that a query must give. */
-export function naive(entries: readonly AuditEntry[], query: AuditQuery): AuditEntry[] {
+function naive(entries: readonly AuditEntry[], query: AuditQuery): AuditEntry[] {
   return entries
     .filter((entry) => query.since === undefined || Date.parse(entry.timestamp) >= query.since)
     .filter((entry) => query.until === undefined || Date.parse(entry.timestamp) < query.until)

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import {
-  type AuditQuery,
-  type CommitResult,
-  GLOBAL_SCOPE,
-  type ScopeState,
-  type Setting,
-} from '../../../src/store/state-store.ts';
-import { timestamp } from '../../../src/wire/time.ts';
-import fc from '../../support/fast-check.ts';
-import { auditTrailContract, naive, readAll } from './audit.ts';
+import { describe } from 'node:test';
+import { type CommitResult, GLOBAL_SCOPE, type ScopeState, type Setting } from '../../../src/store/state-store.ts';
+import { auditTrailContract } from './audit.ts';
 import { categoryListsContract, fleetStoreContract } from './fleet.ts';
 import { messageStoreContract } from './messages.ts';
 import { recordStoreContract } from './records.ts';
-import { appendAudit, auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
+import { auditEntry, auditIds, change, committedRevision, NOW, replayRecord, until } from './samples.ts';
 import { type AddCase, type StoreFixture, testsOn } from './suite.ts';
 import { tokenRecordsContract } from './tokens.ts';
 
@@ -31,7 +23,6 @@ export function stateStoreContract(
     answersRepeats(group('state: repeats'));
     closes(group('state: closing'));
     auditTrailContract(group('audit trail'));
-    filtersAgreeWithAnArray(create);
     if (records) {
       recordStoreContract(group('records'));
       tokenRecordsContract(group('token records'));
@@ -41,69 +32,6 @@ export function stateStoreContract(
     fleetStoreContract(group('the fleet'));
     categoryListsContract(group('categories'));
     messageStoreContract(group('messages'));
-  });
-}
-
-function filtersAgreeWithAnArray(create: () => Promise<StoreFixture>): void {
-  test('every filter, alone and combined, on every page, agrees with an array', async () => {
-    const at = fc.integer({ min: -3, max: 3 }).map((minutes) => NOW + minutes * 60_000);
-    const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-    const category = fc.constantFrom('A', 'B', 'X-C', 'AB');
-    const client = fc.constantFrom('console', 'ci', 'con');
-    const outcome = fc.constantFrom('success', 'partial', 'failed', 'denied' as const);
-    const action = fc.constantFrom('enable', 'toggle', 'expire', 'authorize' as const);
-    const tenant = fc.constantFrom('acme', 'acme.eu', '__proto__');
-    const written = fc.array(
-      fc.record({
-        at,
-        action,
-        outcome,
-        categories: fc.uniqueArray(category, { maxLength: 3 }),
-        client: some(client),
-        tenant: some(tenant),
-      }),
-      { maxLength: 25 },
-    );
-    const asked = fc.array(
-      fc.record({
-        limit: fc.integer({ min: 1, max: 8 }),
-        since: some(at),
-        until: some(at),
-        action: some(action),
-        category: some(category),
-        client: some(client),
-        outcome: some(outcome),
-        tenant: some(tenant),
-      }),
-      { minLength: 1, maxLength: 8 },
-    );
-    await fc.assert(
-      fc.asyncProperty(written, asked, async (records, queries) => {
-        const own = await create();
-        try {
-          const target = await own.open();
-          const entries = records.map((record) =>
-            auditEntry({
-              timestamp: timestamp(record.at),
-              action: record.action,
-              outcome: record.outcome,
-              categories: record.categories,
-              identity: record.client === undefined ? {} : { clientId: record.client },
-              ...(record.tenant === undefined ? {} : { tenant: { id: record.tenant } }),
-            }),
-          );
-          await appendAudit(target, entries);
-          for (const query of queries) {
-            const defined = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-            const read = await readAll(target, defined as unknown as AuditQuery);
-            assert.deepEqual(read, naive(entries, defined as unknown as AuditQuery));
-          }
-        } finally {
-          await own.dispose();
-        }
-      }),
-      { numRuns: 20 },
-    );
   });
 }
 

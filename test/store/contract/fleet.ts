@@ -3,7 +3,7 @@ import { type FleetStore, GONE_MS, type Instance } from '../../../src/store/flee
 import type { Position } from '../../../src/store/state-store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../../src/store/state-store.ts';
 import type { CallFigures } from '../../../src/wire/member-calls.ts';
-import { fleetOf } from '../../support/on-records.ts';
+import { countOf, fleetOf } from '../../support/on-records.ts';
 import { auditEntry, change, NOW, until } from './samples.ts';
 import type { AddCase } from './suite.ts';
 
@@ -148,9 +148,9 @@ export function fleetStoreContract(add: AddCase): void {
     assert.deepEqual([b?.id, b?.applied?.revision], ['b', 1]);
   });
 
-  test('a store that counts counts those of the list, without the one that asks', async ({ store, fleet, follow }) => {
+  test('the heartbeats say who is there and what each has applied', async ({ store, fleet, follow }) => {
     const count = async (self: string, target?: Position) => {
-      const { instances, applied, silent, current } = await fleet.count(self, target);
+      const { instances, applied, silent, current } = await countOf(fleet, self, target);
       assert.equal(silent, 0);
       return [instances, applied, current.revision];
     };
