@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { buildAttributes, withError } from '../../src/calls/emit/attributes.ts';
-import { messageText } from '../../src/calls/emit/message.ts';
+import { messageText } from '../../src/calls/emit/built-call.ts';
 import type { Attributes } from '../../src/gate/types.ts';
 import { NO_REDACTION } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';

@@ -57,7 +57,8 @@ function control() {
         tap = listener;
         return () => {};
       },
-      tap: (_category, message) => {
+      tapped: () => true,
+      tap: ({ message }) => {
         tapped.push(message);
         works.push(gate.work.current()?.attributes.get('user.id'));
         return undefined;
