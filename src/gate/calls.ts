@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ControllerAttachment } from './attachment.ts';
+import type { ControllerAttachment, Override } from './attachment.ts';
 import type { CategoryHandle } from './categories.ts';
 import { countDrop, DROP } from './drops.ts';
 import { ANY_LEVEL, LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import { TenantCallCounts } from './tallies.ts';
-import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, Span } from './types.ts';
+import type { CategoryDescriptor, Given, OwnLine, Refusal, Span, TappedCall } from './types.ts';
 
 /**
  * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
@@ -83,19 +83,14 @@ export class Calls {
 
   /** Whether a call of a category with a set interest bit reaches an output or a tap, or is recorded. */
   resolve(category: CategoryHandle, level: number = LEVEL.debug): boolean {
-    return this.#isOn(category, level) || this.#isTapped(category) || this.#isRecorded(category);
+    return this.#isOn(category, level) || this.#isWanted(category);
   }
 
   /** The least urgent level that comes out for the current tenant while the category is on; 0 for every line. */
-  levelOf({ descriptor, word, mask }: CategoryHandle): number {
-    const { index } = descriptor;
+  levelOf(category: CategoryHandle): number {
+    const { index } = category.descriptor;
     if (this.#leastLevels[index] === ANY_LEVEL) return ANY_LEVEL;
-    if (this.#active !== undefined && (this.#tenanted[word]! & mask) !== 0) {
-      const tenantId = this.#tenantOf(descriptor);
-      const own = tenantId === undefined ? undefined : this.#active.overridesOf(tenantId).get(index);
-      if (own !== undefined) return own.level;
-    }
-    return this.memory.levels[index]!;
+    return this.#ownOf(category)?.level ?? this.memory.levels[index]!;
   }
 
   taps({ word, mask }: CategoryHandle): boolean {
@@ -114,58 +109,41 @@ export class Calls {
     );
   }
 
-  /** Records a line that is not written. */
-  record(category: CategoryHandle, message: string, given: Given, level: number): void {
-    this.#record(category, message, given, false, level, false);
+  /** Whether a control, a setting or the configuration decides for the current tenant, and not the default. */
+  decides(category: CategoryHandle): boolean {
+    return (this.memory.settled[category.word]! & category.mask) !== 0 || this.#ownOf(category) !== undefined;
   }
 
-  /** Whether a control, a setting or the configuration decides for the current tenant, and not the default. */
-  decides({ descriptor, word, mask }: CategoryHandle): boolean {
-    if (this.#active !== undefined && (this.#tenanted[word]! & mask) !== 0) {
-      const tenantId = this.#tenantOf(descriptor);
-      if (tenantId !== undefined && this.#active.overridesOf(tenantId).has(descriptor.index)) return true;
-    }
-    return (this.memory.settled[word]! & mask) !== 0;
+  /** What the current tenant has of its own. */
+  #ownOf({ descriptor, word, mask }: CategoryHandle): Override | undefined {
+    if (this.#active === undefined || (this.#tenanted[word]! & mask) === 0) return undefined;
+    const tenantId = this.#tenantOf(descriptor);
+    return tenantId === undefined ? undefined : this.#active.overridesOf(tenantId).get(descriptor.index);
   }
 
   allows(category: CategoryHandle, admitted: boolean, level: number): boolean {
     if (!category.wanted) return admitted && !this.decides(category);
-    return this.decides(category)
-      ? this.resolve(category, level)
-      : admitted || this.#isTapped(category) || this.#isRecorded(category);
+    return this.decides(category) ? this.resolve(category, level) : admitted || this.#isWanted(category);
   }
 
   /**
    * Decides, counts and emits a call.
-   * @param bytes length of a line that the caller writes itself; `given` then describes it for taps
-   * @param level of that line
-   * @returns whether the sink took it; a line may then be written
+   * @param own of a line that its logger writes; `message` and `given` are not looked at then
+   * @returns whether the sink took it; the logger may then write its line
    */
-  emit(
-    category: CategoryHandle,
-    message: string,
-    given: Given | (() => Described | undefined),
-    bytes?: number,
-    level: number = LEVEL.debug,
-  ): boolean {
-    if (!this.records(category)) return this.#emitNow(category, message, given, bytes, level);
-    if (this.onlyRecords(category)) return this.#record(category, message, given, bytes !== undefined, level, false);
-    const shared = bytes === undefined ? once(given) : given;
-    const written = this.#emitNow(category, message, shared, bytes, level);
-    this.#record(category, message, shared, bytes !== undefined, level, written);
+  emit(category: CategoryHandle, message: string, given: Given, own?: OwnLine, level: number = LEVEL.debug): boolean {
+    if (!this.records(category)) return this.#emitNow(category, message, given, own, level);
+    if (this.onlyRecords(category)) return this.record(category, message, given, level, own);
+    const shared = once(given);
+    const written = this.#emitNow(category, message, shared, own, level);
+    this.record(category, message, shared, level, own, written);
     return written;
   }
 
-  #emitNow(
-    category: CategoryHandle,
-    message: string,
-    given: Given | (() => Described | undefined),
-    bytes: number | undefined,
-    level: number,
-  ): boolean {
+  #emitNow(category: CategoryHandle, message: string, given: Given, own: OwnLine | undefined, level: number): boolean {
     if (this.#refuses(category)) return false;
     const on = this.#isOn(category, level);
-    if (!on && !this.#isTapped(category)) return false;
+    if (!on && !this.#asks('tapped', category)) return false;
     const { descriptor } = category;
     if (this.#emitting) {
       if (on) this.#dropNested(descriptor);
@@ -174,9 +152,9 @@ export class Calls {
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      if (!on) return this.#tap(descriptor, message, given, tenantId, bytes !== undefined, level);
+      if (!on) return this.#tap({ category: descriptor, message, given, tenantId, level }, own);
       this.#count(descriptor, tenantId);
-      return this.#deliver(descriptor, message, given, tenantId, bytes);
+      return this.#deliver(descriptor, message, given, tenantId, own);
     } finally {
       this.#emitting = false;
     }
@@ -186,18 +164,18 @@ export class Calls {
    * Counts a line that is written whatever the category's state is, or only passes it to activations and taps.
    * @returns whether it is written
    */
-  observe(category: CategoryHandle, describe: () => Described | undefined, written: boolean, level: number): boolean {
+  observe(category: CategoryHandle, own: OwnLine, isWritten: boolean, level: number): boolean {
     const { descriptor } = category;
     const nested = this.#emitting;
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      if (written) this.#count(descriptor, tenantId);
-      if (nested) return written;
-      const comesOut =
-        (this.#isTapped(category) && this.#tap(descriptor, '', describe, tenantId, true, level, written)) || written;
+      if (isWritten) this.#count(descriptor, tenantId);
+      if (nested) return isWritten;
+      const call = { category: descriptor, message: '', given: undefined, tenantId, level, isCounted: isWritten };
+      const comesOut = (this.#asks('tapped', category) && this.#tap(call, own)) || isWritten;
       this.#emitting = false;
-      if (this.records(category)) this.#record(category, '', describe, true, level, comesOut);
+      if (this.records(category)) this.record(category, '', undefined, level, own, comesOut);
       return comesOut;
     } finally {
       this.#emitting = nested;
@@ -206,27 +184,20 @@ export class Calls {
 
   /**
    * Emits a record of a worker thread, which has already decided and counted it, except by tenant.
-   * @param on whether it is on there
-   * @param level of one that is off
+   * @param isOn whether it is on there
    */
-  emitForThread(
-    descriptor: CategoryDescriptor,
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-    on: boolean,
-    level: number,
-  ): void {
+  emitForThread(call: TappedCall, isOn: boolean): void {
+    const { category, message, given, tenantId } = call;
     if (this.#active === undefined) {
-      if (on) countDrop(this.#dropped, descriptor.index, DROP.thread);
+      if (isOn) countDrop(this.#dropped, category.index, DROP.thread);
       return;
     }
     const before = this.#emitting;
     this.#emitting = true;
-    if (!on) this.#tap(descriptor, message, given, tenantId, false, level);
+    if (!isOn) this.#tap(call);
     else {
-      if (tenantId !== undefined) this.#countTenant(descriptor.index, tenantId);
-      this.#deliver(descriptor, message, given, tenantId);
+      if (tenantId !== undefined) this.#countTenant(category.index, tenantId);
+      this.#deliver(category, message, given, tenantId);
     }
     this.#emitting = before;
   }
@@ -238,17 +209,17 @@ export class Calls {
   #deliver(
     descriptor: CategoryDescriptor,
     message: string,
-    given: Given | (() => Described | undefined),
+    given: Given,
     tenantId: string | undefined,
-    bytes?: number,
+    own?: OwnLine,
   ): boolean {
     const active = this.#active;
     try {
       const { sink } = active!.controller;
       const outcome =
-        bytes === undefined
-          ? sink.emit(descriptor, message, given as Given, tenantId)
-          : sink.pass?.(descriptor, given as () => Described | undefined, bytes, tenantId);
+        own === undefined
+          ? sink.emit(descriptor, message, given, tenantId)
+          : sink.pass?.(descriptor, own.describe, own.bytes, tenantId);
       if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
       else if (outcome !== undefined) active!.failed(descriptor, outcome.error);
       return typeof outcome !== 'number';
@@ -261,33 +232,24 @@ export class Calls {
 
   /**
    * Hands a call that is off to the sink's activations and taps, and counts it if it belongs to an activation. Never throws.
-   * @param own whether the caller writes the line itself; `given` then describes it
-   * @param counted whether the call has been counted
    * @returns whether it is written because of an activation
    */
-  #tap(
-    descriptor: CategoryDescriptor,
-    message: string,
-    given: Given | (() => Described | undefined),
-    tenantId: string | undefined,
-    own: boolean,
-    level: number,
-    counted = false,
-  ): boolean {
+  #tap(call: TappedCall, own?: OwnLine): boolean {
     const active = this.#active;
+    const { category, tenantId, isCounted } = call;
     try {
-      const { sink } = active!.controller;
-      const described = own ? (given as () => Described | undefined)() : { message, attributes: given as Given };
-      if (described === undefined) return false;
-      const outcome = sink.tap?.(descriptor, described.message, described.attributes, tenantId, own, level);
+      const described = own?.describe();
+      if (own !== undefined && described === undefined) return false;
+      const said = described && { message: described.message, given: described.attributes, isOwn: true };
+      const outcome = active!.controller.sink.tap?.({ ...call, ...said });
       if (outcome === undefined) return false;
       const { activated, dropped, failure } = outcome;
-      if (activated && !counted) this.#count(descriptor, tenantId);
-      if (dropped !== undefined && !counted) countDrop(this.#dropped, descriptor.index, dropped);
-      if (failure !== undefined) active!.failed(descriptor, failure.error);
+      if (activated && !isCounted) this.#count(category, tenantId);
+      if (dropped !== undefined && !isCounted) countDrop(this.#dropped, category.index, dropped);
+      if (failure !== undefined) active!.failed(category, failure.error);
       return activated && dropped === undefined;
     } catch (error) {
-      active?.failed(descriptor, error);
+      active?.failed(category, error);
       return false;
     }
   }
@@ -303,36 +265,19 @@ export class Calls {
     return true;
   }
 
-  #isTapped(category: CategoryHandle): boolean {
-    const active = this.#active;
-    if (!this.taps(category) || active === undefined) return false;
-    const { descriptor } = category;
-    try {
-      return active.controller.sink.tapped?.(descriptor, this.#tenantOf(descriptor)) ?? true;
-    } catch (error) {
-      active.failed(descriptor, error);
-      return false;
-    }
+  /** Whether a tap, an activation or the recorder wants a call that is off. */
+  #isWanted(category: CategoryHandle): boolean {
+    return this.#asks('tapped', category) || this.#asks('records', category);
   }
 
-  #isActivated(category: CategoryHandle): boolean {
+  /** Asks the sink about a call that is made here and now. A hook that throws says no. */
+  #asks(hook: 'tapped' | 'activated' | 'records', category: CategoryHandle): boolean {
     const active = this.#active;
-    if (!this.taps(category) || active === undefined) return false;
+    const hasBit = hook === 'records' ? this.records(category) : this.taps(category);
+    if (!hasBit || active === undefined) return false;
     const { descriptor } = category;
     try {
-      return active.controller.sink.activated?.(descriptor, this.#tenantOf(descriptor)) === true;
-    } catch (error) {
-      active.failed(descriptor, error);
-      return false;
-    }
-  }
-
-  #isRecorded(category: CategoryHandle): boolean {
-    const active = this.#active;
-    if (!this.records(category) || active === undefined) return false;
-    const { descriptor } = category;
-    try {
-      return active.controller.sink.records?.(descriptor, this.#tenantOf(descriptor)) === true;
+      return active.controller.sink[hook]?.(descriptor, this.#tenantOf(descriptor)) === true;
     } catch (error) {
       active.failed(descriptor, error);
       return false;
@@ -341,17 +286,15 @@ export class Calls {
 
   /**
    * Records a call. Never throws.
-   * @param own whether the caller writes the line itself; `given` then describes it
-   * @param written whether it was written
    * @returns false: a recorded call is not written
    */
-  #record(
+  record(
     { descriptor }: CategoryHandle,
     message: string,
-    given: Given | (() => Described | undefined),
-    own: boolean,
+    given: Given,
     level: number,
-    written: boolean,
+    own?: OwnLine,
+    isWritten = false,
   ): false {
     const active = this.#active;
     if (this.#emitting || active === undefined) return false;
@@ -359,13 +302,13 @@ export class Calls {
     try {
       const tenantId = this.#tenantOf(descriptor);
       const { sink } = active.controller;
-      let failure: AttributeFailure | undefined;
-      if (own) {
+      if (own !== undefined) {
         if (sink.recording?.(descriptor, tenantId, level) !== true) return false;
-        const described = (given as () => Described | undefined)();
+        const described = own.describe();
         if (described === undefined || described.isRecorded === true) return false;
-        failure = sink.record?.(descriptor, described.message, described.attributes, tenantId, level, written);
-      } else failure = sink.record?.(descriptor, message, given as Given, tenantId, level, written);
+        ({ message, attributes: given } = described);
+      }
+      const failure = sink.record?.(descriptor, message, given, tenantId, level, isWritten);
       if (failure !== undefined) active.failed(descriptor, failure.error);
     } catch (error) {
       active.failed(descriptor, error);
@@ -429,7 +372,7 @@ export class Calls {
 
   /** Whether a call of `span` is traced; it counts here, before a frame is added to the stack. */
   traces(category: CategoryHandle): boolean {
-    if (!this.#isOn(category) && !this.#isActivated(category)) return false;
+    if (!this.#isOn(category) && !this.#asks('activated', category)) return false;
     const { descriptor } = category;
     if (this.#emitting || this.#nestedSpans >= MAX_NESTED_SPANS) {
       this.#dropNested(descriptor);

@@ -63,8 +63,9 @@ export class CategoryHandle implements GatedCategory {
     admitted?: boolean,
     level: number = LEVEL.debug,
   ): boolean {
-    if (admitted !== undefined && !this.decided) return this.calls.observe(this, describe, admitted, level);
-    return this.wanted && this.calls.emit(this, '', describe, bytes, admitted === false ? heldBack(level) : level);
+    const own = { bytes, describe };
+    if (admitted !== undefined && !this.decided) return this.calls.observe(this, own, admitted, level);
+    return this.wanted && this.calls.emit(this, '', undefined, own, admitted === false ? heldBack(level) : level);
   }
 
   get level(): number {

@@ -157,7 +157,8 @@ export class ThreadHost {
     Atomics.add(memory.state, STATE.taken, 1);
     const category = this.#core.categories()[localIndexes[threadIndex] ?? -1];
     if (category === undefined) return;
-    const emit = () => this.#core.calls.emitForThread(category, message, attributesOf(given), tenantId, !off, level);
+    const call = { category, message, given: attributesOf(given), tenantId, level };
+    const emit = () => this.#core.calls.emitForThread(call, !off);
     withSpan(span, () => this.#core.work.runWith(work, emit));
   }
 

@@ -27,7 +27,8 @@ export class ThreadLink implements Controller {
   readonly memory: GateMemory;
   readonly sink: Sink = {
     emit: (category, message, given, tenantId) => this.#emit(category, message, given, tenantId, false),
-    tap: (category, message, given, tenantId, _written, level) => {
+    tapped: () => true,
+    tap: ({ category, message, given, tenantId, level }) => {
       this.#emit(category, message, given, tenantId, true, level);
       return undefined;
     },

@@ -170,7 +170,28 @@ export interface RecordedLine {
   readonly spanId?: string;
 }
 
-/** What became of a call of a category that is off in this context. */
+/** A line that its logger writes itself. */
+export interface OwnLine {
+  /** Its length, for the budget. */
+  readonly bytes: number;
+  /** @returns `undefined` for a line that the logger's own filters leave out */
+  describe(): Described | undefined;
+}
+
+/** A call of a category that is off in this context. */
+export interface TappedCall {
+  readonly category: CategoryDescriptor;
+  readonly message: string;
+  readonly given: Given;
+  readonly tenantId: string | undefined;
+  readonly level: number;
+  /** Whether its logger writes the line. @default false */
+  readonly isOwn?: boolean;
+  /** Whether it is counted as a call already. @default false */
+  readonly isCounted?: boolean;
+}
+
+/** What became of a {@link TappedCall}. */
 export interface TapOutcome {
   /** Whether the call belongs to an activation, so that it counts. */
   readonly activated: boolean;
@@ -213,7 +234,7 @@ export interface Sink {
    * without switching anything; an activation switches a part of the category on. @returns a function that ends it
    */
   watchTaps?(listener: (index: number, tapped: boolean) => void): () => void;
-  /** Whether a tap or an activation of the category accepts a call of this tenant, here and now. @default true */
+  /** Whether a tap or an activation of the category accepts a call of this tenant, here and now. @default false */
   tapped?(category: CategoryDescriptor, tenantId?: string): boolean;
   /** Calls back with every category whose calls are recorded, at once and whenever that changes. @returns a function that ends it */
   watchRecorded?(listener: (index: number, recorded: boolean) => void): () => void;
@@ -245,24 +266,15 @@ export interface Sink {
    */
   pass?(
     category: CategoryDescriptor,
-    describe: () => Described | undefined,
+    describe: OwnLine['describe'],
     bytes: number,
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
   /**
-   * Sends a call of a tapped category that is off to its activations and taps. It counts if it belongs to an activation.
-   * @param written whether the caller writes the line itself
-   * @param level of the line. @default debug
+   * Sends a call of a tapped category to its activations and taps. It counts if it belongs to an activation.
    * @returns `undefined` when none took it
    */
-  tap?(
-    category: CategoryDescriptor,
-    message: string,
-    attributes: Given,
-    tenantId: string | undefined,
-    written: boolean,
-    level?: number,
-  ): TapOutcome | undefined;
+  tap?(call: TappedCall): TapOutcome | undefined;
 }
 
 /** The control plane's side of an attachment. */

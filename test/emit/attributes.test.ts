@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { buildAttributes, withError } from '../../src/calls/emit/attributes.ts';
-import { messageText } from '../../src/calls/emit/message.ts';
+import { messageText } from '../../src/calls/emit/built-call.ts';
 import type { Attributes } from '../../src/gate/types.ts';
 import { NO_REDACTION } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
@@ -256,6 +256,8 @@ describe('what is too large', () => {
   it('leaves room for what lies beside it', () => {
     const record = built({ response: { body: 'x'.repeat(1e6), status: 500, headers: { age: '1' } }, last: true });
     assert.partialDeepStrictEqual(record, { response: { status: 500, headers: { age: '1' } }, last: true });
+    const fitting = { text: 'x'.repeat(5000), note: 'y'.repeat(300) };
+    assert.deepEqual(built({ fitting }).fitting, fitting, 'a large field has all of the room that the others leave');
     const many = built(Object.fromEntries([...Array(50).keys()].map((i) => [`a${i}`, i % 2 ? i : 'y'.repeat(1e5)])));
     for (let i = 1; i < 50; i += 2) assert.equal(many[`a${i}`], i);
   });

@@ -231,6 +231,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
   ] as const) {
     const controller = new RecordingController(4096, {
       tap,
+      tapped: () => true,
       watchTaps: (listener) => {
         listener(0, true);
         return () => undefined;

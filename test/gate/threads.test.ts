@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { gate } from '../../src/gate/gate.ts';
+import { activeSpan, withSpan } from '../../src/gate/span-context.ts';
 import type { Attributes } from '../../src/gate/types.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
@@ -57,7 +60,8 @@ function control() {
         tap = listener;
         return () => {};
       },
-      tap: (_category, message) => {
+      tapped: () => true,
+      tap: ({ message }) => {
         tapped.push(message);
         works.push(gate.work.current()?.attributes.get('user.id'));
         return undefined;
@@ -97,6 +101,19 @@ describe('worker threads', () => {
       { category: 'SQL', message: 'from a thread', attributes: { i: 0 }, tenantId: undefined },
     ]);
     assert.equal(gate.callsTotal(index), 1);
+  });
+
+  it('the span of a thread is active while its line is written, and records nothing here', () => {
+    const manager = new AsyncLocalStorageContextManager().enable();
+    context.setGlobalContextManager(manager);
+    const span = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 };
+    withSpan(span, () => {
+      assert.deepEqual(trace.getActiveSpan()?.spanContext(), { ...span, isRemote: true });
+      assert.equal(trace.getActiveSpan()?.isRecording(), false);
+      assert.deepEqual(activeSpan(), span);
+    });
+    assert.equal(activeSpan(), undefined);
+    context.disable();
   });
 
   it('a tapped category is enabled in a thread, whose calls go to the tap alone and do not count', async (t) => {

@@ -112,9 +112,15 @@ describe('event-loop delay', () => {
     assert.ok(later === undefined || later < Math.max(300, since), `measured ${later} in ${since} ms`);
   });
 
-  it('is absent before anything was measured', () => {
-    const delay = createEventLoopDelay(60_000, systemClock);
-    assert.equal(delay.p99(), undefined);
-    delay.close();
+  it('is absent before anything was measured, and measured no more once it is closed', async () => {
+    const [closed, open] = [createEventLoopDelay(60_000, systemClock), createEventLoopDelay(60_000, systemClock)];
+    assert.equal(closed.p99(), undefined);
+    await until('a first measurement', () => closed.p99() !== undefined && open.p99() !== undefined);
+    closed.close();
+    const [last, idle] = [closed.p99(), open.p99() ?? Number.NaN];
+    block(idle + 400);
+    await until('the block is measured', () => (open.p99() ?? 0) > idle);
+    open.close();
+    assert.equal(closed.p99(), last);
   });
 });

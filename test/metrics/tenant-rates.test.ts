@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTenantRates } from '../../src/calls/metrics/tenant-rates.ts';
+import { createTenantRates } from '../../src/calls/metrics/rates.ts';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
 import fc from '../support/fast-check.ts';
 

@@ -4,7 +4,7 @@ import { REDACTED } from '../../wire/credentials.ts';
 import { hiddenIn, hidesNext, isHiddenEntry, type Redaction } from '../../wire/redaction.ts';
 import { describeThrown, isError } from '../../wire/thrown.ts';
 import { formatLine, UNFORMATTABLE } from './formatting.ts';
-import { MAX_DEPTH, MAX_ENTRIES, MAX_VALUE_BYTES } from './limits.ts';
+import { MAX_DEPTH, MAX_ENTRIES, MAX_VALUE_BYTES } from './text.ts';
 import { isPlain, ValueBuilder } from './value.ts';
 
 /** The message that a credential is formatted into. */

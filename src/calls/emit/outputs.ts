@@ -12,10 +12,9 @@ import type { Emission } from '../../wire/emission.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { type Backlog, type BacklogOptions, createBacklog } from './backlog.ts';
 import { Shares } from './fairness.ts';
-import { jsonLine, textLine } from './line.ts';
 import type { ExportedRecord, LogExports } from './log-exports.ts';
 import { otelOutput } from './otel.ts';
-import { type Call, type Output, recordOf, recordOfExported } from './record.ts';
+import { type Call, jsonLine, type Output, recordOf, recordOfExported, textLine } from './record.ts';
 
 /** The values of the option `emit.to`. */
 export type EmitTo = 'otel' | 'stderr' | 'both' | 'json' | ((record: DebugRecord) => unknown);

@@ -1,6 +1,13 @@
 import type { DropCode } from '../../gate/drops.ts';
-import { LEVEL } from '../../gate/levels.ts';
-import type { AttributeFailure, CategoryDescriptor, Described, Given, Refusal, TapOutcome } from '../../gate/types.ts';
+import type {
+  AttributeFailure,
+  CategoryDescriptor,
+  Given,
+  OwnLine,
+  Refusal,
+  TapOutcome,
+  TappedCall,
+} from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { ATTR_CATEGORY_NAME, ATTR_DROPPED_COUNT, ATTR_DROPPED_SINCE } from '../../otel/semconv.ts';
 import { timestamp } from '../../wire/time.ts';
@@ -27,7 +34,7 @@ interface Plan {
   readonly budget: Budget | undefined;
   /** Whether tenants have budgets of their own. */
   readonly byTenant: boolean;
-  readonly tapped: boolean;
+  readonly isTapped: boolean;
 }
 
 const NO_TAPS: readonly Tap[] = [];
@@ -52,37 +59,38 @@ export class Pipeline {
 
   emit(category: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Outcome {
     const plan = this.#plans[category.index] ?? this.#plan(category);
-    const budget = this.#budgetOf(category, plan, tenantId);
-    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
+    const budget = plan.byTenant ? this.#parts.budgets.ofCall(category, tenantId) : plan.budget;
     const dropped = budget?.admit();
-    if (dropped !== undefined && wanting.length === 0) return dropped;
-    const { call, failure } = this.#build(category, message, given, tenantId);
-    give(wanting, category, call);
+    const taps = plan.isTapped ? this.#tapsOf(category, tenantId) : NO_TAPS;
+    if (dropped !== undefined && taps.length === 0) return dropped;
+    const { call, failure } = this.#parts.builder.build(category.name, message, given, tenantId);
+    if (taps.length > 0) give(taps, category, call);
     if (dropped !== undefined) return dropped;
-    const own = wanting.length === 0 ? call : copyOf(call);
-    const outcome = this.#parts.outputs.current()(own);
-    if (outcome === undefined) budget?.spend(own.bytes);
-    return outcome ?? failure;
+    const own = taps.length === 0 ? call : copyOf(call);
+    const refused = this.#parts.outputs.current()(own);
+    if (refused === undefined) budget?.spend(own.bytes);
+    return refused ?? failure;
   }
 
-  /** The same for a line that the caller writes itself: budget and taps. @returns why it must not be written */
+  /** The same for a line that its logger writes: budget and taps. @returns why it must not be written */
   pass(
     category: CategoryDescriptor,
-    describe: () => Described | undefined,
+    describe: OwnLine['describe'],
     bytes: number,
     tenantId: string | undefined,
   ): Outcome {
     const plan = this.#plans[category.index] ?? this.#plan(category);
-    const budget = this.#budgetOf(category, plan, tenantId);
+    const budget = plan.byTenant ? this.#parts.budgets.ofCall(category, tenantId) : plan.budget;
     const dropped = budget?.admit();
     if (dropped === undefined) budget?.spend(bytes);
-    const wanting = plan.tapped ? this.#wanting(category, tenantId) : NO_TAPS;
-    if (wanting.length === 0) return dropped;
+    const taps = plan.isTapped ? this.#tapsOf(category, tenantId) : NO_TAPS;
+    if (taps.length === 0) return dropped;
     try {
       const described = describe();
       if (described === undefined) return dropped;
-      const { call, failure } = this.#build(category, described.message, described.attributes, tenantId);
-      give(wanting, category, call);
+      const { message, attributes } = described;
+      const { call, failure } = this.#parts.builder.build(category.name, message, attributes, tenantId);
+      give(taps, category, call);
       return dropped ?? failure;
     } catch (error) {
       return dropped ?? { error };
@@ -91,30 +99,21 @@ export class Pipeline {
 
   /**
    * Serves the activations and taps of a category that is off in this context.
-   * @param written whether the caller writes the line itself
-   * @param level of the line
    * @returns `undefined` when none took the call
    */
-  tap(
-    category: CategoryDescriptor,
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-    written: boolean,
-    level: number = LEVEL.debug,
-  ): TapOutcome | undefined {
-    const wanting = this.#wanting(category, tenantId);
+  tap({ category, message, given, tenantId, level, isOwn }: TappedCall): TapOutcome | undefined {
+    const taps = this.#tapsOf(category, tenantId);
     const activations = this.#parts.activations.taking(category, tenantId, level);
-    if (wanting.length + activations.length === 0) return undefined;
+    if (taps.length + activations.length === 0) return undefined;
     let built: Built | undefined;
-    const build = () => (built ??= this.#build(category, message, given, tenantId));
+    const build = () => (built ??= this.#parts.builder.build(category.name, message, given, tenantId));
     const { by, dropped } = admitted(activations, tenantId, () => build().call);
-    if (built === undefined && wanting.length + Number(by !== undefined) === 0)
+    if (built === undefined && taps.length === 0 && by === undefined)
       return { activated: dropped !== undefined, dropped };
     const { call, failure } = build();
-    give(wanting, category, call);
-    const logs = by !== undefined || wanting.some((tap) => tap.logs === true);
-    const own = logs && !written ? copyOf(call) : call;
+    give(taps, category, call);
+    const isLogged = by !== undefined || taps.some((tap) => tap.logs === true);
+    const own = isLogged && isOwn !== true ? copyOf(call) : call;
     const refused = own === call ? undefined : this.#parts.outputs.current()(own);
     if (by === undefined) return { activated: dropped !== undefined, dropped, failure };
     if (refused === undefined) by.spend(own);
@@ -143,33 +142,19 @@ export class Pipeline {
     const plan = {
       budget: budgets.of(category),
       byTenant: budgets.hasTenants(category),
-      tapped: taps.of(category).length > 0,
+      isTapped: taps.of(category).length > 0,
     };
     this.#plans[category.index] = plan;
     if (!plan.byTenant) this.refusals[category.index] = plan.budget;
     return plan;
   }
 
-  #budgetOf(
-    category: CategoryDescriptor,
-    { budget, byTenant }: Plan,
-    tenantId: string | undefined,
-  ): Budget | undefined {
-    return byTenant ? this.#parts.budgets.ofCall(category, tenantId) : budget;
-  }
-
-  #wanting(category: CategoryDescriptor, tenantId: string | undefined): readonly Tap[] {
-    const taps = this.#parts.taps.of(category);
-    if (taps.length === 0) return NO_TAPS;
-    return taps.filter((tap) => {
+  #tapsOf(category: CategoryDescriptor, tenantId: string | undefined): readonly Tap[] {
+    return this.#parts.taps.of(category).filter((tap) => {
       if (tap.matches(tenantId)) return tap.admits();
       tap.missed?.(tenantId);
       return false;
     });
-  }
-
-  #build({ name }: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Built {
-    return this.#parts.builder.build(name, message, given, tenantId);
   }
 }
 
@@ -195,8 +180,8 @@ function admitted(
 }
 
 /** Passes the call to each tap that wants it. A tap that throws affects no other output. */
-function give(wanting: readonly Tap[], category: CategoryDescriptor, call: Call): void {
-  for (const tap of wanting) {
+function give(taps: readonly Tap[], category: CategoryDescriptor, call: Call): void {
+  for (const tap of taps) {
     try {
       tap.take(category, call);
     } catch (error) {

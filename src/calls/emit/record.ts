@@ -2,6 +2,8 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import type { DropCode } from '../../gate/drops.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { DebugRecord, Fields } from '../../wire/debug-record.ts';
+import { lineText } from '../../wire/line-text.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
 import { timestamp } from '../../wire/time.ts';
 import type { ExportedRecord } from './log-exports.ts';
 
@@ -17,7 +19,7 @@ export interface Call {
   /** Its cost to a budget: an estimate until it is written as a line. */
   bytes: number;
   /** When it was made, in milliseconds since the epoch. @default now */
-  readonly at?: number;
+  readonly at?: number | undefined;
 }
 
 /** An output. Returns why a call was dropped, otherwise `undefined`. Exceptions are reported once per category. */
@@ -65,4 +67,24 @@ export function recordOfExported({
     ...(typeof tenant === 'string' && { tenant }),
     ...(spanContext !== undefined && { traceId: spanContext.traceId, spanId: spanContext.spanId }),
   };
+}
+
+/**
+ * Formats a debug call as a text line: time, level, category, message, attributes, tenant, and the active span's ids. The stacks
+ * of errors are below it.
+ */
+export function textLine(record: DebugRecord): string {
+  const { timestamp, severity, category, ...ids } = record;
+  const { message, attributes, below } = lineText(record);
+  const parts = [timestamp, severity, category, message];
+  if (Object.keys(attributes).length > 0) parts.push(JSON.stringify(attributes));
+  if (ids.tenant !== undefined) parts.push(`tenant=${ids.tenant}`);
+  if (ids.traceId !== undefined) parts.push(`trace_id=${ids.traceId} span_id=${ids.spanId}`);
+  return [parts.join(' '), ...below].map(escapeUnprintable).join('\n');
+}
+
+/** Formats a debug call as one JSON object. The ids use OpenTelemetry's names for non-OTLP formats. */
+export function jsonLine({ traceId, spanId, ...record }: DebugRecord): string {
+  const line = { ...record, ...(traceId !== undefined && { trace_id: traceId, span_id: spanId }) };
+  return escapeUnprintable(JSON.stringify(line));
 }

@@ -125,8 +125,7 @@ export function createSink(options: SinkOptions): EmissionSink {
     addTap: (category, tap) => taps.add(category, tap),
     emit: (category, message, given, tenantId) => pipeline.emit(category, message, given, tenantId),
     pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
-    tap: (category, message, given, tenantId, written, level) =>
-      pipeline.tap(category, message, given, tenantId, written, level),
+    tap: (call) => pipeline.tap(call),
     record: (category, message, given, tenantId, level, written) =>
       recorder.take(category, message, given, tenantId, level, written),
     recordedLines: () => recorder.currentLines(),

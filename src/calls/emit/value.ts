@@ -14,8 +14,7 @@ import { REDACTED } from '../../wire/credentials.ts';
 import type { Fields, Value } from '../../wire/debug-record.ts';
 import { hiddenIn, isHiddenEntry, type Redaction } from '../../wire/redaction.ts';
 import { describeThrown, errorFields, fieldOf, isError } from '../../wire/thrown.ts';
-import { MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES } from './limits.ts';
-import { cutText, fit, MAX_UNIT_BYTES } from './text.ts';
+import { cutText, fit, MAX_DEPTH, MAX_ENTRIES, MAX_NAME_BYTES, MAX_UNIT_BYTES } from './text.ts';
 
 /** The least room worth using for a value. */
 export const MIN_VALUE_BYTES = 1024;

@@ -1,8 +1,7 @@
 import type { Gate } from '../../gate/types.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
-import { createRates } from './rates.ts';
-import { createTenantRates } from './tenant-rates.ts';
+import { createRates, createTenantRates } from './rates.ts';
 import type { Measurements } from './types.ts';
 
 export interface MeasurementsOptions {

@@ -1,8 +1,10 @@
-import type { Gate } from '../../gate/types.ts';
+import type { Gate, TenantCalls } from '../../gate/types.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 
 /** Maximum number of snapshots per window. A longer window is sampled less often, which bounds memory. */
 const SNAPSHOTS_PER_WINDOW = 60;
+/** Of a tenant's counts. Few, because there may be many tenants. */
+const MARKS_PER_WINDOW = 6;
 
 /** Counters at one moment. */
 interface Snapshot {
@@ -17,29 +19,28 @@ interface Snapshot {
 /** All counters are zero at the start of the process. */
 const PROCESS_START: Snapshot = { time: 0, cpu: 0, totals: new Float64Array(0) };
 
-export interface RatesOptions {
-  readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
+interface Window {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly windowSeconds: number;
-  /** Returns the processor time used since the process started, in microseconds. */
+}
+
+/**
+ * Rates over a sliding window, computed between two observed moments.
+ * @param options `cpuMicroseconds` returns the processor time used since the process started
+ */
+export function createRates({
+  gate,
+  clock,
+  windowSeconds,
+  cpuMicroseconds,
+}: Window & {
+  readonly gate: Pick<Gate, 'categories' | 'callsTotal'>;
   readonly cpuMicroseconds: () => number;
-}
-
-/** Rates over a sliding window, computed between two observed moments. */
-export interface Rates {
-  /** Interval for calling {@link Rates.sample}, in milliseconds. */
-  readonly intervalMs: number;
-  /** Takes a snapshot. A late call makes the resolution coarser, never the rate wrong. */
-  sample(): void;
-  callsPerSecond(index: number): number;
-  /** Returns processor use in percent of one core; `undefined` before any time has passed. */
-  cpuPercent(): number | undefined;
-}
-
-export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: RatesOptions): Rates {
+}) {
   const windowMs = windowSeconds * 1000;
   const snapshots = new SlidingWindow(windowMs, clock, PROCESS_START);
 
+  /** Takes a snapshot. A late call makes the resolution coarser, never the rate wrong. */
   function sample(): void {
     const count = gate.categories().length;
     const totals = new Float64Array(count);
@@ -54,6 +55,7 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
     return snapshots.perSecond(gate.callsTotal(index) - (totals[index] ?? 0), time);
   }
 
+  /** In percent of one core; `undefined` before any time has passed. */
   function cpuPercent(): number | undefined {
     const { time, cpu } = snapshots.base;
     const elapsed = clock.monotonic() - time;
@@ -61,11 +63,36 @@ export function createRates({ gate, clock, windowSeconds, cpuMicroseconds }: Rat
   }
 
   sample();
-  return { intervalMs: Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW), sample, callsPerSecond, cpuPercent };
+  /** Between two samples, in milliseconds. */
+  const intervalMs = Math.max(1000, windowMs / SNAPSHOTS_PER_WINDOW);
+  return { intervalMs, sample, callsPerSecond, cpuPercent };
+}
+
+/** The same for each tenant. */
+export function createTenantRates({ calls, clock, windowSeconds }: Window & { readonly calls: TenantCalls }) {
+  const windowMs = windowSeconds * 1000;
+  /** Mark 0 is the start of the process. */
+  const moments = new SlidingWindow(windowMs, clock, { time: 0, mark: 0 });
+
+  /** Takes a snapshot if enough time has passed since the last one. */
+  function sample(): void {
+    const now = clock.monotonic();
+    const { latest } = moments;
+    if (latest !== undefined && now - latest.time < windowMs / MARKS_PER_WINDOW) return;
+    moments.add({ time: now, mark: calls.mark(moments.oldest?.mark ?? 0) });
+  }
+
+  function callsPerSecond(tenantId: string, index: number): number {
+    const { time, mark } = moments.base;
+    return moments.perSecond(calls.total(tenantId, index) - calls.totalAt(tenantId, index, mark), time);
+  }
+
+  sample();
+  return { sample, callsPerSecond };
 }
 
 /** Moments of a sliding window, and rates over it. */
-export class SlidingWindow<T extends { readonly time: number }> {
+class SlidingWindow<T extends { readonly time: number }> {
   readonly #windowMs: number;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #start: T;
