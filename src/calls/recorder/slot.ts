@@ -13,9 +13,9 @@ const MAX_PLAIN_ATTRIBUTES = 64;
 const INT64 = 2 ** 63;
 
 /** What was given to a recorded call. */
-export interface Said {
-  readonly message: string;
-  readonly attributes: Fields | undefined;
+export interface Content {
+  message: string;
+  attributes: Fields | undefined;
   /** Whether both are as the application gave them, and are redacted when the line leaves. The others are already. */
   readonly plain: boolean;
   /** Approximate size of both. */
@@ -24,9 +24,8 @@ export interface Said {
 }
 
 /** A recorded call of work that has not ended. */
-export interface Slot {
+export interface Slot extends Content {
   readonly category: CategoryDescriptor;
-  said: Said;
   readonly level: number;
   /** In milliseconds since the epoch. */
   readonly at: number;
@@ -55,7 +54,7 @@ export interface GivenCall {
  * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
  * they are; the rest is bounded and redacted at once. Never throws.
  */
-export function sayingOf(call: GivenCall, builder: CallBuilder): Said {
+export function contentOf(call: GivenCall, builder: CallBuilder): Content {
   const { message, given } = call;
   let attributes: unknown = given;
   if (typeof given === 'function') {
@@ -79,7 +78,7 @@ function fails(error: unknown): () => never {
 }
 
 /** `undefined` for what is not plain, or throws. */
-function plainCopy(message: string, given: unknown): Said | undefined {
+function plainCopy(message: string, given: unknown): Content | undefined {
   try {
     if (typeof given !== 'object' || given === null || !isPlain(given)) return undefined;
     const attributes: Fields = { ...given };
@@ -103,17 +102,16 @@ function plainCopy(message: string, given: unknown): Said | undefined {
   }
 }
 
-function finished({ category, message, tenantId }: GivenCall, given: Given, builder: CallBuilder): Said {
+function finished({ category, message, tenantId }: GivenCall, given: Given, builder: CallBuilder): Content {
   const { call, failure } = builder.build(category, message, given, tenantId);
   return { message: call.message, attributes: call.attributes, plain: false, bytes: call.bytes, failure };
 }
 
 /** The call as it leaves the process. */
 export function callOf(
-  { said, category, at, tenantId }: Pick<Slot, 'said' | 'category' | 'at' | 'tenantId'>,
+  { message, attributes, plain, bytes, category, at, tenantId }: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>,
   builder: CallBuilder,
 ): Call {
-  const { message, attributes, plain, bytes } = said;
   if (plain) return builder.build(category.name, message, attributes, tenantId, at).call;
   return { severity: 'DEBUG', message, attributes: attributes ?? {}, simple: false, tenantId, bytes, at };
 }
