@@ -21,7 +21,7 @@ type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
 /** A first status that counts as a failure of the service. */
 const SERVER_ERROR = 500;
 
-/** A piece of work from its beginning to its end: an HTTP request, or what `runWork` runs. */
+/** A piece of work from its beginning to its end: an HTTP request, what `runWork` runs, or `runWithAttributes` outside of both. */
 export class PieceOfWork implements FollowedWork {
   /** The piece of work around it, if any. */
   readonly around: PieceOfWork | undefined;
