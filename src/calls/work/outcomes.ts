@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../wire/time/clock.ts';
 import { localRootSpan, pathOf } from './attributes.ts';
 import type { HttpRequests } from './http-requests.ts';
 import { MAX_SEARCHED, type WorkFacts } from './summary.ts';
-import { followUncaught } from './uncaught.ts';
+import { followUncaught, type Host } from './uncaught.ts';
 
 /** Receives how pieces of work end. Must not throw. */
 export interface WorkListener {
@@ -14,9 +14,6 @@ export interface WorkListener {
   /** The process ends now, and with it all work. */
   exiting?(): void;
 }
-
-/** The events of the process that are followed. */
-type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
 
 /** A first status that counts as a failure of the service. */
 const SERVER_ERROR = 500;
