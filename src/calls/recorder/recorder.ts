@@ -19,7 +19,7 @@ import { summaryOf } from '../work/summary.ts';
 import { keptWork, spanContextOf, workIdOf } from './kept-work.ts';
 import { KeptPast } from './past.ts';
 import { Ring } from './ring.ts';
-import { callOf, contentOf, type Slot } from './slot.ts';
+import { callOf, type Slot, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
 export const RECORDER_DEFAULTS: RecorderLimits = {
@@ -242,13 +242,12 @@ export class Recorder {
     if (work === undefined || !this.#wants(category, tenantId, level)) return undefined;
     const active = context.active();
     const recording = this.#recordingOf(work.followed, active);
-    const content = contentOf({ category: category.name, message, given, tenantId }, this.#options.builder);
-    recording.slots.push({
+    const slot: Slot = {
       category,
-      message: content.message,
-      attributes: content.attributes,
-      plain: content.plain,
-      bytes: content.bytes,
+      message,
+      attributes: undefined,
+      plain: true,
+      bytes: 0,
       level,
       at: this.#options.clock.now(),
       order: this.#order++,
@@ -258,13 +257,15 @@ export class Recorder {
       isWritten,
       writtenTo: NOWHERE,
       isKept: false,
-    });
-    recording.bytes += content.bytes;
-    this.#bytes += content.bytes + SLOT_BYTES;
+    };
+    const failure = takeOver(slot, given, this.#options.builder);
+    recording.slots.push(slot);
+    recording.bytes += slot.bytes;
+    this.#bytes += slot.bytes + SLOT_BYTES;
     const { callsPerWork, bytesPerWork, bytes } = this.#options.limits;
     while (recording.slots.length > callsPerWork || recording.bytes > bytesPerWork) this.#cutOldest(recording);
     while (this.#bytes > bytes) this.#cutLongest();
-    return content.failure;
+    return failure;
   }
 
   #wants({ index }: CategoryDescriptor, tenantId: string | undefined, level: number): boolean {
