@@ -69,14 +69,16 @@ async function recordedService(keepSeconds: number) {
   const baseUrl = await (await fetch(`http://127.0.0.1:${service.port}/remote-control`)).text();
   const client = createRdcpClient({ baseUrl, apiKey: API_KEY });
   const record = async () => {
-    await client.enable('PRICING', { duration: '5m', otelrdcp_record: true });
+    await client.enable('PRICING', { duration: '1h', otelrdcp_record: true });
     return async () => void (await client.reset('PRICING'));
   };
   return { service, record };
 }
 
 const forgetting = await recordedService(0);
-const keeping = await recordedService(60);
+// Recording is left on in a service of its own: memory that is taken again with each slice would be most of what is measured.
+const [plain, keeping] = [await recordedService(60), await recordedService(60)];
+await keeping.record();
 const [orders, prices] = [[request('/order')], [request('/prices')]];
 const outcomes = await contest(
   [
@@ -84,12 +86,12 @@ const outcomes = await contest(
     { name: FOLLOWED, service: forgetting.service, requests: prices, within: forgetting.record },
     { name: ORDERS, service: forgetting.service, requests: orders },
     { name: FORGOTTEN, service: forgetting.service, requests: orders, within: forgetting.record },
-    { name: `${ORDERS}, which keeps`, service: keeping.service, requests: orders },
-    { name: KEPT, service: keeping.service, requests: orders, within: keeping.record },
+    { name: `${ORDERS}, which keeps`, service: plain.service, requests: orders },
+    { name: KEPT, service: keeping.service, requests: orders },
   ],
   { rounds: 21, sliceMs: 150 },
 );
-for (const { service } of [forgetting, keeping]) service.stop();
+for (const { service } of [forgetting, plain, keeping]) service.stop();
 
 const call = ratio(timings, RECORDED, BARE);
 const besides = (name: string, plain: string) => beside(outcomes.get(name)!, outcomes.get(plain)!, 'processor');

@@ -13,7 +13,15 @@ import {
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { categoryPanels, controlPanels, DATASOURCE, nowPanels, processPanels, tenantPanels } from './panels.ts';
+import {
+  categoryPanels,
+  controlPanels,
+  DATASOURCE,
+  nowPanels,
+  processPanels,
+  recorderPanels,
+  tenantPanels,
+} from './panels.ts';
 import { ANNOTATION_STEP, requested, switched } from './queries.ts';
 
 /** The dashboard as Grafana imports it. Run this file to write `dashboard.json`. */
@@ -55,6 +63,7 @@ export function dashboard(): Dashboard {
   };
   row('Now', nowPanels);
   row('Categories', categoryPanels);
+  row('Recorder', recorderPanels);
   row('Tenants', tenantPanels);
   row('Control', controlPanels);
   row('Processes', processPanels);

@@ -169,9 +169,12 @@ export const categoryPanels = [
   )
     .unit(CALLS_PER_SECOND)
     .dataLinks(categoryLinks),
+];
+
+export const recorderPanels = [
   graph(
     'Recorded calls a second',
-    'While only failed or slow work is asked for: written once the work has failed or was slow, else forgotten; cut for want of room or budget.',
+    'Written because their work failed or was slow, forgotten when it ended well, or cut for want of room or budget. What is forgotten can be read with `rdcp tail --since` for a while.',
     series(
       perSecond('rdcp_recorder_calls_total', 'rdcp_category_name, rdcp_outcome'),
       '{{rdcp_category_name}}, {{rdcp_outcome}}',
@@ -180,6 +183,20 @@ export const categoryPanels = [
     .unit(CALLS_PER_SECOND)
     .dataLinks(categoryLinks)
     .span(24),
+  graph(
+    'How far back the recorder reaches',
+    'Without a gap, at most `recorder.keepSeconds`. Less where `recorder.keepBytes` is full before.',
+    series(`max by (job, instance) (rdcp_recorder_reach{${PROCESS}})`, '{{instance}}'),
+  )
+    .unit('s')
+    .dataLinks(processLinks),
+  graph(
+    'Memory of the recorder',
+    'Of work that has ended, at most `recorder.keepBytes`.',
+    series(`max by (job, instance) (rdcp_recorder_memory_used{${PROCESS}})`, '{{instance}}'),
+  )
+    .unit('bytes')
+    .dataLinks(processLinks),
 ];
 
 export const tenantPanels = [

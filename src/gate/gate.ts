@@ -69,7 +69,8 @@ export function runWithTenant<T>(tenantId: string, fn: () => T): T {
 
 /**
  * Runs `fn` as a piece of work with attributes that an operator can ask for: `rdcp tail DATABASE -m user.id=42`. What is
- * called in it, asynchronously too, has them, and those of the work around it. Returns the result of `fn`.
+ * called in it, asynchronously too, has them, and those of the work around it. Without any around it, it is a piece of work of its
+ * own, as `runWork` makes one. Returns the result of `fn`.
  * @param attributes at most 64 in all, names and values of at most 1,024 characters; others are ignored
  */
 export function runWithAttributes<T>(attributes: WorkAttributes, fn: () => T): T {

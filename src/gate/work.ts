@@ -96,19 +96,23 @@ export class WorkContext {
     return this.#storage.getStore();
   }
 
-  /** Runs `fn` as work with these attributes, and those of the work around it. */
+  /** Runs `fn` with these attributes, and those of the work around it. Without any around it, it is a piece of work. */
   run<T>(attributes: WorkAttributes, fn: () => T): T {
+    const isPart = this.current() !== undefined;
     const work = this.#inner();
     work.set(attributes);
-    return this.#storage.run(work, fn);
+    return this.#run(work, fn, isPart ? undefined : this.observer?.began(work));
   }
 
   /** Runs `fn` as a piece of work that succeeds or fails by itself, with the attributes of the work around it. */
   runNamed<T>(name: string, fn: () => T): T {
     const work = this.#inner();
-    const followed = this.observer?.began(work, name);
-    if (followed === undefined) return this.#storage.run(work, fn);
-    return endWhenSettled(() => this.#storage.run(work, fn), followed);
+    return this.#run(work, fn, this.observer?.began(work, name));
+  }
+
+  #run<T>(work: Work, fn: () => T, ending: Ending | undefined): T {
+    const run = () => this.#storage.run(work, fn);
+    return ending === undefined ? run() : endWhenSettled(run, ending);
   }
 
   /** Marks the current piece of work as failed. */

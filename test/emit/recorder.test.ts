@@ -164,6 +164,23 @@ describe('calls of work that fails', () => {
     assert.deepEqual(counts(), { written: 0, forgotten: 2, cut: 0 });
   });
 
+  it('of work that is only given attributes come out when it throws, and are a part of work around it', async (t) => {
+    const { activate, database, gate, messages } = recording(t);
+    activate();
+    const handle = (fails: boolean) =>
+      gate.work.run({ 'user.id': '42' }, async () => {
+        database.debug(`fails: ${fails}`);
+        await turn();
+        if (fails) throw new TypeError('secret');
+      });
+    await handle(false);
+    await assert.rejects(handle(true), TypeError);
+    assert.deepEqual(messages(), ['fails: true']);
+    // The work around it has caught the error.
+    await gate.work.runNamed('job', () => assert.rejects(handle(true), TypeError));
+    assert.deepEqual(messages(), []);
+  });
+
   it('are exactly those of the failing requests, without an SDK', async (t) => {
     const { activate, database, records, counts } = recording(t);
     activate();

@@ -38,7 +38,7 @@ const charts = panels.filter(({ type }) => type !== 'row');
 /** Panels of Grafana itself that are not deprecated. */
 const TYPES = ['row', 'stat', 'timeseries', 'state-timeline', 'bargauge', 'table'];
 /** Ids of units (`valueFormats` of Grafana). */
-const UNITS = ['s', 'cps'];
+const UNITS = ['s', 'cps', 'bytes'];
 const BUILT_IN = ['__rate_interval', '__range', '__from', '__to', '__field'];
 const linksOf = ({ links = [], fieldConfig }: Panel) => [...links, ...(fieldConfig?.defaults.links ?? [])];
 

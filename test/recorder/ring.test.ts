@@ -9,14 +9,13 @@ const entry = fc.record<RingEntry>(
     failed: fc.boolean(),
     milliseconds: fc.double({ min: 0, noNaN: true }),
     categories: fc.uniqueArray(fc.nat(4095), { maxLength: 20 }),
-    head: fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.toWellFormed()),
-    lines: fc.string({ unit: 'binary', maxLength: 200 }).map((text) => text.toWellFormed()),
+    text: fc.string({ unit: 'binary', maxLength: 260 }).map((text) => text.toWellFormed()),
   },
   { noNullPrototype: true },
 );
 
 const readAll = (ring: Ring): RingEntry[] =>
-  [...ring.upTo(ring.end)].map(({ head, lines, ...rest }) => ({ ...rest, head: head(), lines: lines() }));
+  [...ring.upTo(ring.end)].map(({ text, ...rest }) => ({ ...rest, text: text() }));
 
 describe('a ring of bytes', () => {
   it('holds the newest entries, whole and in order, and never more bytes than its size', () => {
@@ -42,8 +41,7 @@ describe('a ring of bytes', () => {
       failed: false,
       milliseconds: 1,
       categories: [1],
-      head: '{}',
-      lines: '[]',
+      text: '{}',
     });
     for (const time of [1, 2, 3, 4]) ring.add(at(time));
     ring.dropBefore(3);
@@ -64,15 +62,14 @@ describe('a ring of bytes', () => {
       failed: false,
       milliseconds: 1,
       categories: [],
-      head: text,
-      lines: '',
+      text,
     });
     for (const time of [1, 2, 3, 4]) ring.add(at(time));
     const reading = ring.upTo(ring.end);
     assert.equal(reading.next().value?.endedAt, 1);
     for (const time of [5, 6]) ring.add(at(time));
     assert.deepEqual(
-      [...reading].map(({ endedAt, head }) => [endedAt, head()]),
+      [...reading].map((entry) => [entry.endedAt, entry.text()]),
       [
         [3, text],
         [4, text],

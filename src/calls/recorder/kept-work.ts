@@ -10,13 +10,14 @@ type Entries = readonly (readonly [name: string, value: string])[];
 
 /** What is kept of finished work beside its lines, as the application gave it. */
 export interface KeptWork {
-  readonly id: string;
+  readonly number: number;
   readonly facts: WorkFacts;
   /** Time and order of its first call, from which those of its lines count. */
   readonly at: number;
   readonly order: number;
   /** The first one is the work's own. Most work has no other. */
   readonly places: readonly Place[];
+  readonly lines: readonly KeptLine[];
 }
 
 /** Where a call was made. */
@@ -33,19 +34,19 @@ export type KeptLine = readonly [
   at: number,
   order: number,
   place: number,
-  plain: 0 | 1,
   message: string,
-  attributes?: Fields | undefined,
+  attributes: Fields | null | undefined,
+  /** Whether both are redacted already. */
+  isRedacted?: 1,
 ];
 
-/** Finished work as it is kept: two texts, since most work is passed over by what the first one says. */
 export function keptWork({
-  id,
+  number,
   endedAt,
   piece,
   slots,
 }: {
-  readonly id: string;
+  readonly number: number;
   readonly endedAt: number;
   readonly piece: PieceOfWork;
   readonly slots: readonly Slot[];
@@ -58,22 +59,15 @@ export function keptWork({
   let last: Slot | undefined;
   let place = 0;
   for (const slot of slots) {
-    const { category, said } = slot;
+    const { category, message, attributes, plain } = slot;
     if (!isSamePlace(slot, last)) place = places.push(placeOf(slot, spanContextOf(slot))) - 1;
     last = slot;
     if (!categories.includes(category.index)) categories.push(category.index);
-    const { plain, message, attributes } = said;
-    lines.push([category.index, slot.at - at, slot.order - order, place, plain ? 1 : 0, message, attributes]);
+    const line = [category.index, slot.at - at, slot.order - order, place, message, attributes] as const;
+    lines.push(plain ? line : [...line, 1]);
   }
-  const kept: KeptWork = { id, facts, at, order, places };
-  return {
-    endedAt,
-    failed: facts.failed,
-    milliseconds: facts.milliseconds,
-    categories,
-    head: JSON.stringify(kept),
-    lines: JSON.stringify(lines),
-  };
+  const kept: KeptWork = { number, facts, at, order, places, lines };
+  return { endedAt, failed: facts.failed, milliseconds: facts.milliseconds, categories, text: JSON.stringify(kept) };
 }
 
 function isSamePlace(slot: Slot, last: Slot | undefined): boolean {
@@ -94,12 +88,13 @@ export function spanContextOf({ active }: Pick<Slot, 'active'>): SpanContext | u
   return span !== undefined && isSpanContextValid(span) ? span : undefined;
 }
 
-export function readWork(entry: StoredEntry): KeptWork {
-  return JSON.parse(entry.head()) as KeptWork;
+/** One value for the work, as its lines have it. */
+export function workIdOf(number: number): string {
+  return number.toString(16).padStart(8, '0');
 }
 
-export function readLines(entry: StoredEntry): readonly KeptLine[] {
-  return JSON.parse(entry.lines()) as readonly KeptLine[];
+export function readWork(entry: StoredEntry): KeptWork {
+  return JSON.parse(entry.text()) as KeptWork;
 }
 
 /** The trace of work: that of its root span, or of its first call in a trace. */

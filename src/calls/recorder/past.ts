@@ -19,10 +19,10 @@ import {
   type KeptLine,
   type KeptWork,
   type Place,
-  readLines,
   readWork,
   spanContextOf,
   traceOf,
+  workIdOf,
 } from './kept-work.ts';
 import type { Ring, StoredEntry } from './ring.ts';
 import { callOf, type Slot } from './slot.ts';
@@ -90,7 +90,7 @@ export class KeptPast implements Past {
     const entry = this.#options.ring.at(position);
     if (entry === undefined) return [];
     const work = readWork(entry);
-    const lines = readLines(entry).flatMap((line) => this.#lineOf(work, line) ?? []);
+    const lines = work.lines.flatMap((line) => this.#lineOf(work, line) ?? []);
     return lines.map(({ order: _order, ...line }) => line);
   }
 
@@ -116,7 +116,7 @@ export class KeptPast implements Past {
       const work = readWork(entry);
       const matches = work.places.map((place) => this.#matches(query, work, place));
       if (!matches.includes(true)) continue;
-      const lines = readLines(entry).filter((line) => matches[line[3]] === true && this.#takes(query, work, line));
+      const lines = work.lines.filter((line) => matches[line[3]] === true && this.#takes(query, work, line));
       if (lines.length > 0 || asksForAll(query)) yield { work, entry, lines };
     }
   }
@@ -153,14 +153,14 @@ export class KeptPast implements Past {
     );
   }
 
-  #lineOf(work: KeptWork, [index, at, order, place, plain, message, attributes]: KeptLine): PastLine | undefined {
+  #lineOf(work: KeptWork, [index, at, order, place, message, attributes, isRedacted]: KeptLine): PastLine | undefined {
     const category = this.#options.categoryOf(index);
     const { tenantId, traceId, spanId } = work.places[place] ?? {};
     if (category === undefined) return undefined;
-    const said = { message, attributes: attributes ?? undefined, plain: plain === 1, bytes: 0 };
-    const call = callOf({ said, category, at: work.at + at, tenantId }, this.#options.builder);
+    const content = { message, attributes: attributes ?? undefined, plain: isRedacted === undefined, bytes: 0 };
+    const call = callOf({ ...content, category, at: work.at + at, tenantId }, this.#options.builder);
     const span = traceId === undefined || spanId === undefined ? undefined : { traceId, spanId, traceFlags: 0 };
-    const own = { ...call, attributes: { ...call.attributes, [ATTR_WORK_ID]: work.id } };
+    const own = { ...call, attributes: { ...call.attributes, [ATTR_WORK_ID]: workIdOf(work.number) } };
     return { ...recordOf(own, work.at, span ?? INVALID_SPAN_CONTEXT), order: work.order + order };
   }
 
@@ -171,7 +171,7 @@ export class KeptPast implements Past {
 
   #workOf(work: KeptWork, { endedAt }: StoredEntry, lines: readonly KeptLine[]): PastWork {
     const { redaction } = this.#options;
-    const { id, facts, places } = work;
+    const { number, facts, places } = work;
     const counts: Record<string, number> = {};
     for (const [index] of lines) counts[this.#nameOf(index)] = 1 + (counts[this.#nameOf(index)] ?? 0);
     const tenants = new Set(lines.map(([, , , place]) => places[place]?.tenantId));
@@ -180,7 +180,7 @@ export class KeptPast implements Past {
     const shownOf = ([name, value]: readonly [string, string]) =>
       [name, isHidden(name, redaction) ? REDACTED : shown(value, redaction)] as const;
     return {
-      id,
+      id: workIdOf(number),
       at: endedAt,
       outcome: summaryOf(facts, redaction.mask),
       milliseconds: facts.milliseconds,

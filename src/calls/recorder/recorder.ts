@@ -16,10 +16,10 @@ import { bytesOf } from '../emit/text.ts';
 import type { Surroundings } from '../work/attributes.ts';
 import type { PieceOfWork, WorkOutcomes } from '../work/outcomes.ts';
 import { summaryOf } from '../work/summary.ts';
-import { keptWork, spanContextOf } from './kept-work.ts';
+import { keptWork, spanContextOf, workIdOf } from './kept-work.ts';
 import { KeptPast } from './past.ts';
 import { Ring } from './ring.ts';
-import { callOf, type Slot, sayingOf } from './slot.ts';
+import { callOf, type Slot, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
 export const RECORDER_DEFAULTS: RecorderLimits = {
@@ -95,8 +95,8 @@ export interface RecorderCounts {
 /** What was recorded of a piece of work that has not ended. */
 class Recording {
   readonly owner: Recorder;
-  /** Of the work, as its lines have it. */
-  readonly id: string;
+  /** Of the work, among those of this process. */
+  readonly number: number;
   slots: Slot[] = [];
   /** Of texts. */
   bytes = 0;
@@ -109,9 +109,9 @@ class Recording {
   /** Where it is among finished work. */
   keptAt: number | undefined;
 
-  constructor(owner: Recorder, id: string) {
+  constructor(owner: Recorder, number: number) {
     this.owner = owner;
-    this.id = id;
+    this.number = number;
   }
 }
 
@@ -152,7 +152,8 @@ export class Recorder {
   /** Of texts and slots. */
   #bytes = 0;
   #order = 0;
-  #nextId: number;
+  /** Of the newest work. */
+  #number: number;
   /** When recording began, in milliseconds since the epoch; `undefined` while nothing is recorded. */
   #since: number | undefined;
   #stop = () => {};
@@ -161,7 +162,7 @@ export class Recorder {
     const { limits, random } = options;
     this.#options = options;
     this.#ring = new Ring(limits.keepBytes);
-    this.#nextId = Math.floor(random() * 2 ** 32);
+    this.#number = Math.floor(random() * 2 ** 32);
     this.#kept = new KeptPast({
       ...options,
       ring: this.#ring,
@@ -241,10 +242,12 @@ export class Recorder {
     if (work === undefined || !this.#wants(category, tenantId, level)) return undefined;
     const active = context.active();
     const recording = this.#recordingOf(work.followed, active);
-    const said = sayingOf({ category: category.name, message, given, tenantId }, this.#options.builder);
-    recording.slots.push({
+    const slot: Slot = {
       category,
-      said,
+      message,
+      attributes: undefined,
+      plain: true,
+      bytes: 0,
       level,
       at: this.#options.clock.now(),
       order: this.#order++,
@@ -254,13 +257,15 @@ export class Recorder {
       isWritten,
       writtenTo: NOWHERE,
       isKept: false,
-    });
-    recording.bytes += said.bytes;
-    this.#bytes += said.bytes + SLOT_BYTES;
+    };
+    const failure = takeOver(slot, given, this.#options.builder);
+    recording.slots.push(slot);
+    recording.bytes += slot.bytes;
+    this.#bytes += slot.bytes + SLOT_BYTES;
     const { callsPerWork, bytesPerWork, bytes } = this.#options.limits;
     while (recording.slots.length > callsPerWork || recording.bytes > bytesPerWork) this.#cutOldest(recording);
     while (this.#bytes > bytes) this.#cutLongest();
-    return said.failure;
+    return failure;
   }
 
   #wants({ index }: CategoryDescriptor, tenantId: string | undefined, level: number): boolean {
@@ -307,9 +312,9 @@ export class Recorder {
   #forget(index: number): void {
     for (const recording of this.#open.values()) {
       const forgotten = recording.slots.filter(({ category }) => category.index === index);
-      for (const { said } of forgotten) {
-        recording.bytes -= said.bytes;
-        this.#bytes -= said.bytes + SLOT_BYTES;
+      for (const { bytes } of forgotten) {
+        recording.bytes -= bytes;
+        this.#bytes -= bytes + SLOT_BYTES;
       }
       recording.slots = recording.slots.filter(({ category }) => category.index !== index);
       recording.copied = 0;
@@ -324,7 +329,7 @@ export class Recorder {
   #recordingOf(piece: PieceOfWork, active: Context): Recording {
     let recording = this.#ownOf(piece);
     if (recording === undefined) {
-      recording = new Recording(this, this.#id());
+      recording = new Recording(this, this.#nextNumber());
       piece.recorded = recording;
       piece.findSpan(active);
     }
@@ -340,9 +345,9 @@ export class Recorder {
     return recorded instanceof Recording && recorded.owner === this ? recorded : undefined;
   }
 
-  #id(): string {
-    this.#nextId = (this.#nextId + 1) >>> 0;
-    return this.#nextId.toString(16).padStart(8, '0');
+  #nextNumber(): number {
+    this.#number = (this.#number + 1) >>> 0;
+    return this.#number;
   }
 
   #giveUpLongest(): void {
@@ -372,10 +377,10 @@ export class Recorder {
 
   #cutOldest(recording: Recording): void {
     const slot = recording.slots.shift()!;
-    const { category, said } = slot;
-    recording.bytes -= said.bytes;
+    const { category, bytes } = slot;
+    recording.bytes -= bytes;
     recording.copied = Math.max(0, recording.copied - 1);
-    this.#bytes -= said.bytes + SLOT_BYTES;
+    this.#bytes -= bytes + SLOT_BYTES;
     if (cameOut(slot)) return;
     recording.cut += 1;
     this.#countOf(category).cut += 1;
@@ -392,7 +397,7 @@ export class Recorder {
   #ended(piece: PieceOfWork): void {
     const recording = this.#ownOf(piece);
     if (recording === undefined || !recording.isOpen) {
-      if (piece.failure !== undefined && !piece.isOurs) this.#keep(piece, recording?.id ?? this.#id(), []);
+      if (piece.failure !== undefined && !piece.isOurs) this.#keep(piece, recording?.number ?? this.#nextNumber(), []);
       return;
     }
     this.#close(piece, recording);
@@ -401,7 +406,7 @@ export class Recorder {
     const { around } = piece;
     const isPart = around !== undefined && !around.ended;
     // Work inside other work that ended well is a part of that.
-    if (!isPart || piece.failure !== undefined) recording.keptAt = this.#keep(piece, recording.id, recording.slots);
+    if (!isPart || piece.failure !== undefined) recording.keptAt = this.#keep(piece, recording.number, recording.slots);
     if (isPart && recording.slots.length > 0) this.#join(around, recording);
     else this.#countForgotten(recording.slots);
     // An async context, such as that of a connection, can hold on to work that has ended.
@@ -422,13 +427,13 @@ export class Recorder {
   }
 
   /** @returns its position among finished work */
-  #keep(piece: PieceOfWork, id: string, slots: readonly Slot[]): number | undefined {
+  #keep(piece: PieceOfWork, number: number, slots: readonly Slot[]): number | undefined {
     const { limits, clock } = this.#options;
     if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
     if (kept.length === 0 && piece.failure === undefined) return undefined;
     for (const slot of kept) slot.isKept = true;
-    return this.#ring.add(keptWork({ id, endedAt: clock.now(), piece, slots: kept }));
+    return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept }));
   }
 
   /** Whether some part of its category takes a call. */
@@ -479,7 +484,8 @@ export class Recorder {
     if (slots.length === 0) return;
     const hasRoom = output.budget?.hasRoom !== false;
     const outcome = summaryOf(piece.facts, redaction.mask);
-    const own = { [ATTR_RECORDED]: true, [ATTR_WORK_ID]: recording.id };
+    const workId = workIdOf(recording.number);
+    const own = { [ATTR_RECORDED]: true, [ATTR_WORK_ID]: workId };
     let first = { [ATTR_WORK_OUTCOME]: outcome, ...(recording.cut > 0 && { [ATTR_RECORDER_CUT]: recording.cut }) };
     recording.cut = 0;
     const failures = new Map<CategoryDescriptor, RecordedFailure>();
@@ -499,7 +505,6 @@ export class Recorder {
       first = {} as typeof first;
       const { traceId, spanId } = spanContextOf(slot) ?? {};
       const lines = 1 + (failures.get(slot.category)?.lines ?? 0);
-      const workId = recording.id;
       failures.set(slot.category, { category: slot.category.name, lines, workId, outcome, traceId, spanId });
     }
     if (piece.failure !== undefined) for (const failure of failures.values()) output.failed?.(failure);
@@ -523,8 +528,8 @@ function copyTexts(recording: Recording, most: number): number {
   const count = end - recording.copied;
   for (; recording.copied < end; recording.copied++) {
     const slot = recording.slots[recording.copied]!;
-    const { message, attributes, plain, bytes } = slot.said;
-    slot.said = { ...structuredClone({ message, attributes }), plain, bytes };
+    const { message, attributes } = slot;
+    Object.assign(slot, structuredClone({ message, attributes }));
   }
   return count;
 }

@@ -6,20 +6,18 @@ export interface RingEntry {
   readonly milliseconds: number;
   /** Indexes of the categories that it has lines of. */
   readonly categories: readonly number[];
-  /** About the work. */
-  readonly head: string;
-  readonly lines: string;
+  /** The work and its lines. */
+  readonly text: string;
 }
 
-/** An entry whose texts are read when they are asked for. */
-export interface StoredEntry extends Omit<RingEntry, 'head' | 'lines'> {
-  head(): string;
-  lines(): string;
+/** An entry whose text is read when it is asked for. */
+export interface StoredEntry extends Omit<RingEntry, 'text'> {
+  text(): string;
 }
 
-// Layout of an entry: length of the whole, of the head, time of the end, duration, whether it failed, number of categories, each of
-// them, head, lines. A length of 0 says that the next entry is at the beginning of the memory.
-const AT = { length: 0, head: 4, endedAt: 8, milliseconds: 16, failed: 24, count: 26, categories: 28 } as const;
+// Layout of an entry: length of the whole, time of the end, duration, whether it failed, number of categories, each of them, text.
+// A length of 0 says that the next entry is at the beginning of the memory.
+const AT = { length: 0, endedAt: 4, milliseconds: 12, failed: 20, count: 22, categories: 24 } as const;
 const FAILED = 1;
 
 /**
@@ -61,10 +59,9 @@ export class Ring {
   }
 
   /** @returns its position; `undefined` for one that is larger than the ring, and is not added */
-  add({ endedAt, failed, milliseconds, categories, head, lines }: RingEntry): number | undefined {
-    const headBytes = Buffer.byteLength(head);
+  add({ endedAt, failed, milliseconds, categories, text }: RingEntry): number | undefined {
     const from = AT.categories + 2 * categories.length;
-    const length = from + headBytes + Buffer.byteLength(lines);
+    const length = from + Buffer.byteLength(text);
     if (length + 4 > this.#size) return undefined;
     this.#memory ??= Buffer.allocUnsafeSlow(this.#size);
     const memory = this.#memory;
@@ -72,14 +69,12 @@ export class Ring {
     const position = this.#end;
     const start = position % this.#size;
     memory.writeUInt32LE(length, start + AT.length);
-    memory.writeUInt32LE(headBytes, start + AT.head);
     memory.writeDoubleLE(endedAt, start + AT.endedAt);
     memory.writeDoubleLE(milliseconds, start + AT.milliseconds);
     memory.writeUInt16LE(failed ? FAILED : 0, start + AT.failed);
     memory.writeUInt16LE(categories.length, start + AT.count);
     for (const [place, index] of categories.entries()) memory.writeUInt16LE(index, start + AT.categories + 2 * place);
-    memory.write(head, start + from);
-    memory.write(lines, start + from + headBytes);
+    memory.write(text, start + from);
     this.#end += length;
     this.#entries += 1;
     return position;
@@ -120,7 +115,6 @@ export class Ring {
     const memory = this.#memory!;
     const start = at % this.#size;
     const length = memory.readUInt32LE(start + AT.length);
-    const headBytes = memory.readUInt32LE(start + AT.head);
     const count = memory.readUInt16LE(start + AT.count);
     const from = start + AT.categories + 2 * count;
     const categories = Array.from({ length: count }, (_, place) =>
@@ -131,8 +125,7 @@ export class Ring {
       milliseconds: memory.readDoubleLE(start + AT.milliseconds),
       failed: memory.readUInt16LE(start + AT.failed) === FAILED,
       categories,
-      head: () => memory.toString('utf8', from, from + headBytes),
-      lines: () => memory.toString('utf8', from + headBytes, start + length),
+      text: () => memory.toString('utf8', from, start + length),
     };
   }
 

@@ -13,20 +13,18 @@ const MAX_PLAIN_ATTRIBUTES = 64;
 const INT64 = 2 ** 63;
 
 /** What was given to a recorded call. */
-export interface Said {
-  readonly message: string;
-  readonly attributes: Fields | undefined;
+interface Content {
+  message: string;
+  attributes: Fields | undefined;
   /** Whether both are as the application gave them, and are redacted when the line leaves. The others are already. */
-  readonly plain: boolean;
+  plain: boolean;
   /** Approximate size of both. */
-  readonly bytes: number;
-  readonly failure?: AttributeFailure | undefined;
+  bytes: number;
 }
 
 /** A recorded call of work that has not ended. */
-export interface Slot {
+export interface Slot extends Content {
   readonly category: CategoryDescriptor;
-  said: Said;
   readonly level: number;
   /** In milliseconds since the epoch. */
   readonly at: number;
@@ -43,33 +41,23 @@ export interface Slot {
   isKept: boolean;
 }
 
-/** A call as it is made. */
-export interface GivenCall {
-  readonly category: string;
-  readonly message: string;
-  readonly given: Given;
-  readonly tenantId: string | undefined;
-}
-
 /**
  * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
  * they are; the rest is bounded and redacted at once. Never throws.
  */
-export function sayingOf(call: GivenCall, builder: CallBuilder): Said {
-  const { message, given } = call;
+export function takeOver(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+  const { message } = slot;
   let attributes: unknown = given;
   if (typeof given === 'function') {
     try {
       attributes = given();
     } catch (error) {
-      return finished(call, fails(error), builder);
+      return build(slot, fails(error), builder);
     }
   }
-  const isShort = typeof message === 'string' && message.length <= MAX_PLAIN_LENGTH;
-  if (isShort && attributes === undefined) return { message, attributes, plain: true, bytes: message.length };
-  const plain = isShort ? plainCopy(message, attributes) : undefined;
-  const again = typeof given === 'function' ? ((() => attributes) as Given) : given;
-  return plain ?? finished(call, again, builder);
+  if (typeof message === 'string' && message.length <= MAX_PLAIN_LENGTH && copyPlain(slot, attributes))
+    return undefined;
+  return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
 }
 
 function fails(error: unknown): () => never {
@@ -78,42 +66,47 @@ function fails(error: unknown): () => never {
   };
 }
 
-/** `undefined` for what is not plain, or throws. */
-function plainCopy(message: string, given: unknown): Said | undefined {
+/** @returns false for what is not plain, or throws */
+function copyPlain(slot: Slot, given: unknown): boolean {
+  let bytes = slot.message.length;
   try {
-    if (typeof given !== 'object' || given === null || !isPlain(given)) return undefined;
-    const attributes: Fields = { ...given };
-    let bytes = message.length;
-    let room = MAX_PLAIN_ATTRIBUTES;
-    for (const name in attributes) {
-      const value = attributes[name];
-      bytes += name.length + 8;
-      if (typeof value === 'string') {
-        if (value.length > MAX_PLAIN_LENGTH) return undefined;
-        bytes += value.length;
-      } else if (typeof value === 'number') {
-        if (!(value < INT64 && value > -INT64)) return undefined;
-      } else if (typeof value !== 'boolean') return undefined;
-      room -= 1;
-      if (room < 0 || name.length > MAX_PLAIN_LENGTH) return undefined;
+    if (given !== undefined) {
+      if (typeof given !== 'object' || given === null || !isPlain(given)) return false;
+      const attributes: Fields = { ...given };
+      let room = MAX_PLAIN_ATTRIBUTES;
+      for (const name in attributes) {
+        const value = attributes[name];
+        bytes += name.length + 8;
+        if (typeof value === 'string') {
+          if (value.length > MAX_PLAIN_LENGTH) return false;
+          bytes += value.length;
+        } else if (typeof value === 'number') {
+          if (!(value < INT64 && value > -INT64)) return false;
+        } else if (typeof value !== 'boolean') return false;
+        room -= 1;
+        if (room < 0 || name.length > MAX_PLAIN_LENGTH) return false;
+      }
+      slot.attributes = attributes;
     }
-    return { message, attributes, plain: true, bytes };
+    slot.bytes = bytes;
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 
-function finished({ category, message, tenantId }: GivenCall, given: Given, builder: CallBuilder): Said {
-  const { call, failure } = builder.build(category, message, given, tenantId);
-  return { message: call.message, attributes: call.attributes, plain: false, bytes: call.bytes, failure };
+function build(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+  const { call, failure } = builder.build(slot.category.name, slot.message, given, slot.tenantId);
+  const { message, attributes, bytes } = call;
+  Object.assign(slot, { message, attributes, bytes, plain: false });
+  return failure;
 }
 
 /** The call as it leaves the process. */
 export function callOf(
-  { said, category, at, tenantId }: Pick<Slot, 'said' | 'category' | 'at' | 'tenantId'>,
+  { message, attributes, plain, bytes, category, at, tenantId }: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>,
   builder: CallBuilder,
 ): Call {
-  const { message, attributes, plain, bytes } = said;
   if (plain) return builder.build(category.name, message, attributes, tenantId, at).call;
   return { severity: 'DEBUG', message, attributes: attributes ?? {}, simple: false, tenantId, bytes, at };
 }

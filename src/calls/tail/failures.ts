@@ -1,11 +1,11 @@
 import { FAILURES_MS } from '../../wire/constants.ts';
 import type { AskedInstances } from '../../wire/streams.ts';
 import { takesTenant } from '../emit/selection.ts';
-import type { Past, PastWork } from '../recorder/types.ts';
+import type { Past, PastWork, PastWorks } from '../recorder/types.ts';
 import { type FleetMessage, type Lease, MAX_WORK_TEXT, tapFilterOf } from './fleet-messages.ts';
 import { type Gathering, gather } from './forecasts.ts';
 import type { Relay } from './relay.ts';
-import type { PastRequest, ProcessFailures, TapFilter } from './types.ts';
+import type { PastRequest, TapFilter } from './types.ts';
 
 /** Most characters of the pieces of work in the answer of a process: well below the longest message. */
 const MAX_CHARS = 256 * 1024;
@@ -22,60 +22,47 @@ export interface FailuresOptions {
 }
 
 /** Answers once, with the newest pieces of work of this process that failed or were slow. */
-export class FailuresTask {
-  readonly #id: string;
-  readonly #options: FailuresOptions;
-  #found: ProcessFailures | undefined;
-  #answered = false;
-
-  constructor(lease: Extract<Lease, { type: 'failures' }>, options: FailuresOptions) {
-    const { past, service, now } = options;
-    const { id, categories, since, limit, all } = lease;
-    this.#id = id;
-    this.#options = options;
-    const asked = new Set(categories);
-    const began = now();
-    const query = { ...tapFilterOf(lease), categories: all ? [] : categories, since: began - since * 1000, limit };
-    past.works(query).then(
-      ({ works: found, more }) => {
-        const { since: reached } = past.reach;
-        const works = found
-          .map((work) => within(work, asked))
-          .filter(({ lines }) => all || Object.keys(lines).length > 0);
-        const sent = sendable(works);
-        this.#found = {
-          service: service().slice(0, MAX_WORK_TEXT),
-          works: sent,
-          more: more || sent.length < works.length,
-          ...(reached !== undefined && { reach: Math.max(0, (began - reached) / 1000) }),
-        };
-      },
-      // As a process that does not answer.
-      () => undefined,
-    );
-  }
-
-  tick(): void {}
-
-  look(): void {}
-
-  next(): FleetMessage | undefined {
-    if (this.#found === undefined || this.#answered) return undefined;
-    this.#answered = true;
+export function failuresTask(lease: Extract<Lease, { type: 'failures' }>, options: FailuresOptions) {
+  const { past, service, instanceId: instance, now } = options;
+  const { id, categories, since, limit, all } = lease;
+  const asked = new Set(categories);
+  const began = now();
+  let answer: FleetMessage | undefined;
+  let answered = false;
+  const found = ({ works: kept, more }: PastWorks): FleetMessage => {
+    const works = kept.map((work) => within(work, asked)).filter(({ lines }) => all || Object.keys(lines).length > 0);
+    const sent = sendable(works);
+    const { since: reached } = past.reach;
     return {
       type: 'failed',
-      id: this.#id,
-      instance: this.#options.instanceId,
-      ...this.#found,
-      works: [...this.#found.works],
+      id,
+      instance,
+      service: service().slice(0, MAX_WORK_TEXT),
+      works: sent,
+      more: more || sent.length < works.length,
+      ...(reached !== undefined && { reach: Math.max(0, (began - reached) / 1000) }),
     };
-  }
-
-  failed(): void {
-    this.#answered = false;
-  }
-
-  end(): void {}
+  };
+  past.works({ ...tapFilterOf(lease), categories: all ? [] : categories, since: began - since * 1000, limit }).then(
+    (works) => {
+      answer = found(works);
+    },
+    // As a process that does not answer.
+    () => undefined,
+  );
+  return {
+    tick() {},
+    look() {},
+    next() {
+      if (answer === undefined || answered) return undefined;
+      answered = true;
+      return answer;
+    },
+    failed() {
+      answered = false;
+    },
+    end() {},
+  };
 }
 
 /** The piece of work with its lines of some categories, and with texts that a message has room for. */

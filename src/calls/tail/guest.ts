@@ -1,6 +1,6 @@
 import type { Choice } from '../../wire/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
-import { type FailuresOptions, FailuresTask } from './failures.ts';
+import { type FailuresOptions, failuresTask } from './failures.ts';
 import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
 import { RecordedPages, type RecordedPagesOptions } from './recorded-pages.ts';
@@ -61,7 +61,7 @@ export class Guest {
     this.#sent = sent;
     this.#end = options.whileChosen(lease, () => {
       if (lease.type === 'tail') this.#task = lines(lease, options, sent);
-      else this.#task = lease.type === 'forecast' ? forecast(lease, options) : new FailuresTask(lease, options);
+      else this.#task = lease.type === 'forecast' ? forecast(lease, options) : failuresTask(lease, options);
       return () => {
         this.#task?.end();
         this.#task = undefined;

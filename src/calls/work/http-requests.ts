@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Readable, Writable } from 'node:stream';
 import { type ServedRequest, Work, type WorkContext } from '../../gate/work.ts';
 import { fieldOf } from '../../wire/thrown.ts';
 import { type AnnouncedRoutes, Http2Request, HttpRequest } from './served-request.ts';
@@ -29,19 +30,13 @@ export class HttpRequests {
   readonly #channels: Readonly<Record<string, (message: unknown) => void>> = {
     'http.server.request.start': (message) => {
       const { request, response } = message as Started;
-      this.#works.set(request, this.#start(new HttpRequest(request, this.#routes)));
-      // The end of a request without a body is emitted in the turn in which the request is, and so as this work.
-      const { headers } = request;
-      if ('content-length' in headers || 'transfer-encoding' in headers) request.on('end', this.#bodyRead);
-      response.on('close', this.#closed);
+      this.#follow(new HttpRequest(request, this.#routes), request, response, () => response.statusCode);
     },
-    // Comes before the application's listeners for `finish`.
-    'http.server.response.finish': (message) => this.#enter((message as Started).request),
     'http2.server.stream.start': (message) => {
       const { stream, headers } = message as StreamStarted;
       // A stream that is reset is finished as well.
       const status = () => (stream.rstCode ? undefined : Number(stream.sentHeaders?.[':status']));
-      this.#follow(new Http2Request(stream, headers, this.#routes), stream, status);
+      this.#follow(new Http2Request(stream, headers, this.#routes), stream, stream, status);
     },
     'tracing:fastify.request.handler:start': (message) => {
       // What throws in a subscriber of a channel ends the process.
@@ -52,23 +47,8 @@ export class HttpRequests {
     },
   };
 
-  readonly #works = new WeakMap<IncomingMessage, Work>();
-  readonly #bodyRead: (this: IncomingMessage) => void;
-  readonly #closed: (this: ServerResponse) => void;
-
   constructor(context: WorkContext) {
     this.#context = context;
-    const enter = (request: IncomingMessage) => this.#enter(request);
-    const works = this.#works;
-    // One listener for all requests: a closure for each would cost more than all the rest.
-    this.#bodyRead = function bodyRead() {
-      enter(this);
-    };
-    this.#closed = function closed() {
-      enter(this.req);
-      // After the application's listeners.
-      process.nextTick(endRequest, this, works.get(this.req));
-    };
   }
 
   /**
@@ -89,38 +69,23 @@ export class HttpRequests {
     };
   }
 
-  #start(request: ServedRequest): Work {
+  #follow(request: ServedRequest, body: Readable, answer: Writable, status: () => number | undefined): void {
     const work = this.#context.begin(new Work(undefined, request));
     this.#context.observer?.began(work);
     for (const began of this.#followers) began(request);
-    return work;
-  }
-
-  // Events of a request and of its answer are emitted in the async context of the connection. Our listeners come before the
-  // application's, which then run as the work of the request.
-
-  #enter(request: IncomingMessage): void {
-    const work = this.#works.get(request);
-    if (work !== undefined && this.#context.current()?.request !== work.request) this.#context.begin(work);
-  }
-
-  /** A stream of HTTP/2. */
-  #follow(request: ServedRequest, stream: ServerHttp2Stream, status: () => number | undefined): void {
-    const work = this.#start(request);
+    // Events of a request and of its answer are emitted in the async context of the connection. These listeners come before the
+    // application's, which then run as the work of the request.
     const enter = () => {
       if (this.#context.current()?.request !== request) this.#context.begin(work);
     };
-    stream.on('end', enter);
-    stream.on('finish', enter);
-    stream.on('close', () => {
+    body.on('end', enter);
+    answer.on('finish', enter);
+    answer.on('close', () => {
       enter();
-      process.nextTick(() => endWork(work, stream.writableFinished ? status() : undefined));
+      // After the application's listeners.
+      process.nextTick(() => endWork(work, answer.writableFinished ? status() : undefined));
     });
   }
-}
-
-function endRequest(response: ServerResponse, work: Work | undefined): void {
-  if (work !== undefined) endWork(work, response.writableFinished ? response.statusCode : undefined);
 }
 
 function endWork(work: Work, status: number | undefined): void {

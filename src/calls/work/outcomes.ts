@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../wire/time/clock.ts';
 import { localRootSpan, pathOf } from './attributes.ts';
 import type { HttpRequests } from './http-requests.ts';
 import { MAX_SEARCHED, type WorkFacts } from './summary.ts';
-import { followUncaught } from './uncaught.ts';
+import { followUncaught, type Host } from './uncaught.ts';
 
 /** Receives how pieces of work end. Must not throw. */
 export interface WorkListener {
@@ -15,13 +15,10 @@ export interface WorkListener {
   exiting?(): void;
 }
 
-/** The events of the process that are followed. */
-type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
-
 /** A first status that counts as a failure of the service. */
 const SERVER_ERROR = 500;
 
-/** A piece of work from its beginning to its end: an HTTP request, or what `runWork` runs. */
+/** A piece of work from its beginning to its end: an HTTP request, what `runWork` runs, or `runWithAttributes` outside of both. */
 export class PieceOfWork implements FollowedWork {
   /** The piece of work around it, if any. */
   readonly around: PieceOfWork | undefined;

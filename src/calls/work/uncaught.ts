@@ -1,5 +1,5 @@
 /** The events of the process that are followed. */
-type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
+export type Host = Pick<NodeJS.Process, 'on' | 'off' | 'listeners'>;
 
 /** On listeners of ours. Other copies of this package in the process recognize it. */
 const OURS = Symbol.for('opentelemetry-instrumentation-rdcp.rejections');
