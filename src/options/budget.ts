@@ -20,6 +20,6 @@ export interface ProcessBudgetOptions {
 export interface BudgetOptions extends RateBudgetOptions {
   /** Budgets of single categories by name, over those of all; `false`: no limit, not even the process's. @default {} */
   readonly categories?: Readonly<Record<string, RateBudgetOptions | false>> | undefined;
-  /** The budget of all categories together; `false` for none. @default 2000 calls and 1 MiB a second */
+  /** The budget of all categories together; `false` for none. @default a budget of 2,000 calls and 1 MiB a second */
   readonly process?: ProcessBudgetOptions | false | undefined;
 }

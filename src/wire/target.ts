@@ -28,7 +28,7 @@ export interface Choice {
 
 /** Whose work is meant, in which processes. */
 export interface Target {
-  /** 1 to 4 attributes of the work, such as `{ "user.id": "42" }`. @default all work */
+  /** Attributes of the work, 1 to 4, such as `{ "user.id": "42" }`. @default all work */
   readonly match?: Match | undefined;
   /** These processes alone. @default all processes */
   readonly instances?: Instances | undefined;
