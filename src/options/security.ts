@@ -43,7 +43,7 @@ export interface ApiKeysFile {
 }
 
 /** What a credential may do beside its scopes. */
-interface CredentialLimits {
+export interface CredentialLimits {
   /** What it may do with which categories, within its scopes. @default all that its scopes allow */
   readonly allow?: Allow | undefined;
   /** Whether a change beyond `allow` waits 10 minutes for another identity with `admin`, instead of a refusal. @default false */
@@ -51,7 +51,7 @@ interface CredentialLimits {
 }
 
 /** An identity and its rights. */
-interface Identity extends CredentialLimits {
+export interface CredentialIdentity extends CredentialLimits {
   /** Tenant that it belongs to: it reads and switches that tenant alone. @default none */
   readonly tenantId?: string | undefined;
   /**
@@ -65,7 +65,7 @@ interface Identity extends CredentialLimits {
 }
 
 /** An API key as it is kept: its hash, never the key. Records of a keys file have the same form. */
-export interface ApiKeyRecord extends Identity {
+export interface ApiKeyRecord extends CredentialIdentity {
   /** Name of the key in `rdcp keys list`, `rdcp keys revoke` and the audit trail. */
   readonly id: string;
   /** `sha256:` and the SHA-256 of the key, 64 lower-case hex digits. */
@@ -81,7 +81,7 @@ export interface ApiKeyRecord extends Identity {
 }
 
 /** Which claims of a token, or fields of an answer about it, say what it may do, and the most that any may do. */
-interface Claims extends CredentialLimits {
+export interface CredentialClaims extends CredentialLimits {
   /** Claim that holds the scopes. @default 'scope', or 'scopes' where it is missing */
   readonly scopeClaim?: string | undefined;
   /** Claim that holds the tenant's id. @default 'tenant_id' */
@@ -97,7 +97,7 @@ interface Claims extends CredentialLimits {
 }
 
 /** An issuer of JSON Web Tokens, with exactly one of `secret`, `publicKey` and `jwksUri`. */
-export interface JwtIssuerOptions extends Claims {
+export interface JwtIssuerOptions extends CredentialClaims {
   /** Value of the `iss` claim, compared character by character. */
   readonly issuer: string;
   /** Accepted audiences: the `aud` claim must hold one of them. */
@@ -113,7 +113,7 @@ export interface JwtIssuerOptions extends Claims {
 }
 
 /** An introspection endpoint (RFC 7662) and how to ask it. */
-export interface IntrospectionOptions extends Claims {
+export interface IntrospectionOptions extends CredentialClaims {
   /** Address of the endpoint: an https URL, or http on loopback. */
   readonly endpoint: string;
   /** This server's client id at the endpoint. */
@@ -133,7 +133,7 @@ export interface MtlsOptions {
 }
 
 /** The identity of a client certificate, found by exactly one of `fingerprint256`, `san` and `subject`. */
-export interface CertificateIdentity extends Identity {
+export interface CertificateIdentity extends CredentialIdentity {
   /** SHA-256 of the certificate: 64 hex digits, with or without colons. @default none */
   readonly fingerprint256?: string | undefined;
   /** One of its alternative names: `DNS:ops.example`, `URI:spiffe://example/ops`, `email:…`, `IP:…`, or without type. @default none */
