@@ -92,6 +92,7 @@ export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, '
 interface Announced {
   readonly id: string;
   readonly beat: string;
+  readonly categoryDigest: string | undefined;
   /** The instance without its calls, and with them. */
   readonly instance: string;
   readonly member: string;
@@ -149,15 +150,17 @@ export function createFleetStore(
       const announced = {
         id,
         beat,
+        categoryDigest: instance.categoryDigest,
         instance: JSON.stringify(instance),
         member: JSON.stringify({ ...instance, calls }),
         isStale: false,
         at: now,
       };
+      const isSameList = before?.categoryDigest === instance.categoryDigest;
       const isSame = before?.instance === announced.instance && (before.member === announced.member || !before.isStale);
       const isKnown = before?.id === id && Math.abs(now - before.at) < REWRITTEN_MS;
-      // An acknowledgement does not wait for what else is new, which follows with the next announcement.
-      if (isKnown && (isSame || before.beat !== beat)) {
+      // An acknowledgement does not wait for other news, which follow with the next announcement; new categories come with it.
+      if (isKnown && isSameList && (isSame || before.beat !== beat)) {
         const isKept = await records.write([{ ...put('beat', id, beat, now), expected: before.beat }], now);
         if (isKept) {
           last = { ...before, beat, isStale: before.member !== announced.member };

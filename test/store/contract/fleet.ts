@@ -194,9 +194,12 @@ export function categoryListsContract(test: AddCase): void {
     assert.deepEqual(await read(), [['b', '[“β”]']]);
   });
 
-  test('an instance is seen with the digest that it announced', async ({ store }) => {
+  test('an instance is seen with the digest that it announced, together with an acknowledgement too', async ({
+    store,
+  }) => {
     const fleet = fleetOf(store);
-    await fleet.announce({ ...instance('a'), categoryDigest: 'b64-digest' }, undefined);
+    await fleet.announce(instance('a'), undefined);
+    await fleet.announce({ ...instance('a'), categoryDigest: 'b64-digest' }, (await fleet.look()).current);
     const { instances } = await fleet.look();
     assert.deepEqual(
       instances.map(({ categoryDigest }) => categoryDigest),
