@@ -158,7 +158,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['enable STOCK -o json', /"revision": (?<REVISION>\d+)/],
     ['wait $REVISION --timeout 5s', /^revision \d+ is applied/],
     ['wait 999999 --timeout 1s', /newest revision of this service/, { code: 3 }],
-    ['notifications', /^\S+ +change +delivered +1 +200 /m, { again: true }],
+    ['notifications', /^\S+ +change +delivered +1 +200$/m, { again: true }],
   ],
   audit: [
     [
