@@ -86,7 +86,7 @@ export class AdoptedCategory {
     return this.#gated.wanted || (this.#attends && this.#attended());
   }
 
-  /** Whether code that asks the logger before it calls is told that the logger is on. */
+  /** Whether guards of the logger, such as `debug.enabled`, are true. */
   get opensGuards(): boolean {
     return this.#onByItself || (this.#gated.wanted && (!this.#gated.onlyRecorded || this.#guards()));
   }
@@ -138,7 +138,7 @@ export class AdoptedCategory {
     return admitted && !isDebug ? !this.holdsBack(level) : this.#gated.allows(admitted, level);
   }
 
-  /** Whether nobody wants calls, and no logger in front passes one on. Allocates nothing: ask it before {@link judge}. */
+  /** No call is wanted, and no logger in front passes one on. Allocates nothing: ask it before {@link judge}. */
   get idle(): boolean {
     return !this.wanted && inFront() === undefined;
   }

@@ -31,7 +31,7 @@ export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry
 const text = z.string();
 const anyObject = z.looseObject({});
 
-/** What whoever reads an entry relies on. */
+/** The fields of an entry that its readers rely on. */
 const auditEntry = z.looseObject({
   id: text,
   timestamp: text,

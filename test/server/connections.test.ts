@@ -4,7 +4,6 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Connections } from '../../src/endpoint/connections/connections.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
@@ -51,7 +50,7 @@ async function hold(t: TestContext, url: string, count: number, bytes = '', loca
 /** How many are open once as many as expected are. */
 async function open(held: readonly Held[], expected: number): Promise<number> {
   const count = () => held.filter(({ socket }) => !socket.closed).length;
-  for (const deadline = Date.now() + 20_000; count() > expected && Date.now() < deadline; ) await sleep(10);
+  await until(`at most ${expected} connections are open`, () => count() <= expected);
   return count();
 }
 

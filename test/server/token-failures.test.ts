@@ -7,16 +7,15 @@ import { KEYS, withMembers } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
   askToken,
+  credentials,
   exchangeKey,
+  operator,
   post,
   refresh,
   session,
   startTokenServer,
   TOKEN_EXCHANGE,
 } from './tokens.ts';
-
-const credentials = { grant_type: 'client_credentials' };
-const operator = { client_id: 'operator-client', client_secret: KEYS.operator };
 
 test('when the trail cannot be written nothing is handed out, and nothing is left behind', async (t) => {
   let broken = false;

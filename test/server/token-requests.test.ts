@@ -13,6 +13,7 @@ import {
   basic,
   bearer,
   exchangeKey,
+  operator,
   post,
   refresh,
   SECRET,
@@ -22,7 +23,6 @@ import {
   tokenSettings,
 } from './tokens.ts';
 
-const client = { client_id: 'operator-client', client_secret: KEYS.operator };
 const exchange = { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator, subject_token_type: ACCESS_TOKEN };
 
 type Fields = Record<string, string> | [string, string][] | string;
@@ -40,7 +40,7 @@ const REFUSED: Readonly<Record<string, readonly Case[]>> = {
     ['two grant types', [...Object.entries(asClient()), ['grant_type', 'refresh_token']]],
     ['two scopes fields', [...Object.entries(asClient({ scope: 'status' })), ['scope', 'admin']]],
     ['a secret alone', asClient({ client_secret: KEYS.operator })],
-    ['two ways at once', asClient(client), basic('operator-client', KEYS.operator)],
+    ['two ways at once', asClient(operator), basic('operator-client', KEYS.operator)],
     ['another client id than Basic', asClient({ client_id: 'admin-client' }), basic('operator-client', KEYS.operator)],
     ['no subject', { grant_type: TOKEN_EXCHANGE, subject_token_type: ACCESS_TOKEN }],
     ['no subject type', { grant_type: TOKEN_EXCHANGE, subject_token: KEYS.operator }],
@@ -63,16 +63,16 @@ const REFUSED: Readonly<Record<string, readonly Case[]>> = {
   '401 invalid_client': [
     ['no client', asClient()],
     ['a client id alone', asClient({ client_id: 'operator-client' })],
-    ['a wrong secret', asClient({ ...client, client_secret: 'x'.repeat(40) })],
-    ['the secret of another client', asClient({ ...client, client_id: 'admin-client' })],
-    ['a client id in other letters', asClient({ ...client, client_id: 'Operator-Client' })],
+    ['a wrong secret', asClient({ ...operator, client_secret: 'x'.repeat(40) })],
+    ['the secret of another client', asClient({ ...operator, client_id: 'admin-client' })],
+    ['a client id in other letters', asClient({ ...operator, client_id: 'Operator-Client' })],
     ['a wrong secret by Basic', asClient(), basic('operator-client', 'x')],
     ['a Basic without a colon', asClient(), { Authorization: `Basic ${btoa('operator-client')}` }],
     ['a Basic that is no base64', asClient(), { Authorization: 'Basic !!!' }],
     ['an empty Basic', asClient(), { Authorization: 'Basic ' }],
     ['a bearer token for a client', asClient(), bearer(KEYS.operator)],
     ['an API key in its header alone', asClient(), { 'X-RDCP-API-Key': KEYS.operator }],
-    ['an exchange with a wrong client', { ...exchange, ...client, client_secret: 'x'.repeat(40) }],
+    ['an exchange with a wrong client', { ...exchange, ...operator, client_secret: 'x'.repeat(40) }],
   ],
   '400 invalid_scope': [
     ['an unknown scope', { ...exchange, scope: 'status root' }],
@@ -275,7 +275,7 @@ test('a refresh token is of use to its client alone', async (t) => {
     const refused = await refresh<OAuthErrorResponse>(server, body.refresh_token, { ...fields });
     assert.deepEqual([refused.status, refused.body.error], [status, error]);
   }
-  assert.equal((await refresh(server, body.refresh_token, { ...client })).status, 200);
+  assert.equal((await refresh(server, body.refresh_token, { ...operator })).status, 200);
 });
 
 test('the tenant of a credential is that of its tokens, and no header changes it', async (t) => {

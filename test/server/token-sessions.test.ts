@@ -13,7 +13,9 @@ import {
   askToken,
   basic,
   bearer,
+  credentials,
   exchangeKey,
+  operator,
   post,
   refresh,
   session,
@@ -22,9 +24,6 @@ import {
   type TokenAnswer,
   tokenSettings,
 } from './tokens.ts';
-
-const credentials = { grant_type: 'client_credentials' };
-const operator = { client_id: 'operator-client', client_secret: KEYS.operator };
 
 test('an API key is the secret of its client, by Basic or in the body', async (t) => {
   const server = await startTokenServer(t);

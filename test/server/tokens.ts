@@ -15,6 +15,9 @@ import {
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 export const SECRET = 'the secret that tokens are signed with';
+/** What a client with the key `operator` sends. */
+export const operator = { client_id: 'operator-client', client_secret: KEYS.operator };
+export const credentials = { grant_type: 'client_credentials' };
 
 export interface TokenAnswer {
   readonly protocol: string;

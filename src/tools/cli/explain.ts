@@ -7,7 +7,7 @@ import { EXIT, type Terminal, UsageError } from './command.ts';
 
 /** What a command says of an error, and its exit code. */
 export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
-  if (isRdcpError(error)) return { text: inOptions(explain(error, sources), error), code: exitCodeOf(error) };
+  if (isRdcpError(error)) return { text: explain(error, sources, optionOf(error)), code: exitCodeOf(error) };
   const text = messageOf(error);
   return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
 }
@@ -23,21 +23,23 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** Names the option where the service names the field: `--where` for `options.otelrdcp_filter.where`. */
-function inOptions(text: string, { details }: RdcpError): string {
-  const field = String(details?.field ?? '');
-  const path = field.replace(/^options\./, '').replaceAll('otelrdcp_', '');
-  const [, option] = [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`)) ?? [];
-  if (option === undefined) return text;
-  const named = text.replace(`: Query parameter ${field} `, `: ${field} `).replace(`: ${field} `, `: --${option} `);
-  return named.replace(` (field: ${field})`, '').replace(`field: ${field}; `, '').replace(`; field: ${field}`, '');
+/** The option that fills the field which an error is about, such as `where` for `options.otelrdcp_filter.where`. */
+function optionOf({ details }: RdcpError): string | undefined {
+  const path = String(details?.field ?? '')
+    .replace(/^options\./, '')
+    .replaceAll('otelrdcp_', '');
+  return [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`))?.[1];
 }
 
-/** Formats an error as one line for the operator: the server's message and details, and what to do next. */
-export function explain(error: RdcpError, sources: Sources = {}): string {
+/**
+ * Formats an error as one line for the operator: the server's message and details, and what to do next.
+ * @param option is named in place of the field that the error is about. @default the field
+ */
+export function explain(error: RdcpError, sources: Sources = {}, option?: string): string {
   if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
   const details: string[] = Object.entries(error.details ?? {})
     .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
+    .filter(([name]) => name !== 'field' || option === undefined)
     .filter(([name, value]) => name !== 'maximum' || !error.message.includes(String(value)))
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
   const retryAfter = error.headers?.['Retry-After'];
@@ -54,8 +56,13 @@ export function explain(error: RdcpError, sources: Sources = {}): string {
   const advice = adviceFor(error, cause);
   if (advice !== undefined) details.push(advice);
   // The API speaks of the header that the option sends.
-  const message = error.message.replaceAll(HEADERS.tenantId, '--tenant');
+  const message = inOption(error, option).replaceAll(HEADERS.tenantId, '--tenant');
   return `${error.code}: ${message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+}
+
+function inOption({ message, details }: RdcpError, option: string | undefined): string {
+  const start = [`Query parameter ${details?.field} `, `${details?.field} `].find((each) => message.startsWith(each));
+  return option === undefined || start === undefined ? message : `--${option} ${message.slice(start.length)}`;
 }
 
 /** Where the address and the credential of the command were found. */

@@ -48,7 +48,7 @@ export function eventOf({ action, outcome, reason }: RecordedEntry): EntryEvent 
   return kind === 'expiry' && reason === 'budget' ? 'budget' : kind;
 }
 
-/** What a receiver is told. */
+/** What is sent to a receiver. */
 export type Notification =
   | { readonly event: EntryEvent; readonly entry: RecordedEntry }
   | { readonly event: 'failure.recorded'; readonly report: FailureReport }

@@ -10,7 +10,7 @@ interface TextFieldProps {
   readonly disabled?: boolean;
   /** Further attributes of the input. */
   readonly input?: JSX.IntrinsicElements['input'];
-  /** When its value is told: with each letter, or when it is left. @default with each letter */
+  /** When the callback gets the value: with each letter, or when the field loses focus. @default with each letter */
   readonly tells?: 'at once' | 'when left';
   readonly onText: (text: string) => void;
 }

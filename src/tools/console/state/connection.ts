@@ -154,7 +154,7 @@ export class Connection {
     return answer;
   }
 
-  /** Makes a change that nobody is asked about, and says so. */
+  /** Makes a change without a question, and shows its receipt. */
   make(command: ControlCommand, tenant: string | undefined): Promise<void> {
     return this.#showAnswer(this.change(command, tenant, randomId()), tenant);
   }
