@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { do_not_optimize } from 'mitata';
 import { type Candidate, internals, ns, publish, ratio, time, verdict } from './measurement.ts';
 
-const { compileLineFilter, createSink, createTelemetry, GateCore, systemClock, WorkFollower } = await internals();
+const { compileLineFilter, sinkOf, createTelemetry, GateCore, systemClock, WorkFollower } = await internals();
 
 const CALLS = 1024;
 const attributes = { 'user.id': '41' };
@@ -17,7 +17,7 @@ function service(activations: number) {
   const off = gate.category('CHECKOUT');
   const targeted = gate.category('DATABASE');
   const work = new WorkFollower(gate.work);
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: systemClock,
     writeLine: () => undefined,

@@ -24,13 +24,13 @@ const rdcp = createRdcp({ server: false, security: { apiKeys: [] }, controls: { 
 const category = rdcp.category('CHECKOUT', { enabled: true });
 const order = { id: 'o-4711', items: 3 };
 
-const { createSink, createTelemetry, GateCore, systemClock } = await internals();
+const { sinkOf, createTelemetry, GateCore, systemClock } = await internals();
 const plenty = { callsPerSecond: 1e12, burst: 1e15, bytesPerSecond: 1e15 };
 const gate = new GateCore();
 const budgeted = gate.category('CHECKOUT');
 gate
   .attach({
-    sink: createSink({
+    sink: sinkOf({
       telemetry: createTelemetry(),
       clock: systemClock,
       budget: { each: plenty, categories: {}, process: plenty },

@@ -13,7 +13,7 @@ const ROUND_MS = 2000;
 const LISTED = { name: CATEGORY, description: '', defaultEnabled: false };
 
 if (process.argv[2] === 'tailed') {
-  const { GateCore, Relay, createSink, createTelemetry, systemClock, unrefInterval, WorkFollower } = await internals();
+  const { GateCore, Relay, sinkOf, createTelemetry, systemClock, unrefInterval, WorkFollower } = await internals();
   const [url = '', count = ''] = process.argv.slice(3);
   // Reader and store have a processor of their own, as on other hosts.
   setPriority(10);
@@ -23,7 +23,7 @@ if (process.argv[2] === 'tailed') {
     const id = randomUUID();
     const gate = new GateCore();
     const category = gate.category(CATEGORY);
-    const sink = createSink({ telemetry, clock: systemClock, writeLine: () => undefined });
+    const sink = sinkOf({ telemetry, clock: systemClock, writeLine: () => undefined });
     gate.attach({ sink, maxCategories: 4096, registered: () => undefined, failed: () => undefined });
     const { store, fleet } = await join(url, id, [LISTED]);
     new Relay({

@@ -1,7 +1,5 @@
 export { issueTicket } from '../src/access/tickets/issue.ts';
 export { openTickets } from '../src/access/tickets/open.ts';
-export { createSink } from '../src/calls/emit/sink.ts';
-export { RECORDER_DEFAULTS } from '../src/calls/recorder/recorder.ts';
 export { Relay } from '../src/calls/tail/relay.ts';
 export { WorkFollower } from '../src/calls/work/match.ts';
 export { createFleet } from '../src/control/fleet/fleet.ts';
@@ -14,3 +12,4 @@ export { createMemoryStore } from '../src/store/memory/store.ts';
 export { openStore } from '../src/store/open.ts';
 export { compileLineFilter } from '../src/wire/line-filter.ts';
 export { systemClock, unrefInterval, unrefTimeout } from '../src/wire/time/clock.ts';
+export { RECORDER, sinkOf } from '../test/support/sink.ts';

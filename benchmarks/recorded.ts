@@ -9,7 +9,7 @@ import { built, internals, publish, ratio, time, verdict } from './measurement.t
 import { API_KEY } from './services/identities.ts';
 
 const { createRdcpClient }: typeof import('../src/client.ts') = await import(built('client.js'));
-const { createSink, createTelemetry, GateCore, RECORDER_DEFAULTS, systemClock, WorkFollower } = await internals();
+const { sinkOf, createTelemetry, GateCore, RECORDER, systemClock, WorkFollower } = await internals();
 
 const CALLS = 20;
 const BARE = 'bare logger.emit';
@@ -28,10 +28,10 @@ const logger = provider.getLogger('benchmark');
 
 const gate = new GateCore();
 const checkout = gate.category('CHECKOUT');
-const sink = createSink({
+const sink = sinkOf({
   telemetry: createTelemetry(),
   clock: systemClock,
-  recorder: { ...RECORDER_DEFAULTS, keepSeconds: 0 },
+  recorder: { ...RECORDER, keepSeconds: 0 },
   selection: { clock: systemClock, instanceId: 'benchmark', work: new WorkFollower(gate.work), random: Math.random },
 });
 gate.attach({ sink, maxCategories: 1, registered: () => undefined, failed: () => undefined });

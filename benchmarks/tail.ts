@@ -55,14 +55,14 @@ async function readFleet() {
   }
 }
 
-const { GateCore, Relay, createSink, createTelemetry, systemClock, WorkFollower } = await internals();
+const { GateCore, Relay, sinkOf, createTelemetry, systemClock, WorkFollower } = await internals();
 
 /** A category that is off, in a process where the relay does something with another one. */
 function offBeside(name: string, begin: (relay: InstanceType<typeof Relay>) => unknown): Candidate {
   const gate = new GateCore();
   const off = gate.category('CHECKOUT');
   gate.category('DATABASE');
-  const sink = createSink({ telemetry: createTelemetry(), clock: systemClock, writeLine: () => undefined });
+  const sink = sinkOf({ telemetry: createTelemetry(), clock: systemClock, writeLine: () => undefined });
   gate.attach({ sink, maxCategories: 4096, registered: () => undefined, failed: () => undefined });
   begin(
     new Relay({

@@ -4,8 +4,6 @@ import type { Loaded } from '../../src/adopt/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { Source } from '../../src/adopt/types.ts';
 import type { Call } from '../../src/calls/emit/record.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
-import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
 import type { RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { CallMeters } from '../../src/calls/tail/call-meters.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -15,6 +13,7 @@ import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
+import { RECORDER, sinkOf } from '../support/sink.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -47,12 +46,12 @@ export function adoptionBench(
   const records: DebugRecord[] = [];
   const gate = new GateCore();
   const selection = { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random };
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     selection,
     clock: systemClock,
     to: (record) => records.push(record),
-    recorder: { ...RECORDER_DEFAULTS, ...recorder },
+    recorder: { ...RECORDER, ...recorder },
     ...(callsPerSecond !== undefined && {
       budget: {
         each: { callsPerSecond, burst: callsPerSecond, bytesPerSecond: undefined },

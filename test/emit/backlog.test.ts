@@ -10,19 +10,19 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createConditions } from '../../src/otel/report/conditions.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
+import { sinkOf } from '../support/sink.ts';
 import { inFull } from '../support/tiers.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 const MIB = 1024 * 1024;
 
 /** A gate whose calls reach real outputs, and the messages about them. */
-function bench(options: Partial<Parameters<typeof createSink>[0]>) {
+function bench(options: Partial<Parameters<typeof sinkOf>[0]>) {
   const time = virtualTime();
   const messages: string[] = [];
   const say = (message: string) => void messages.push(message);
@@ -33,7 +33,7 @@ function bench(options: Partial<Parameters<typeof createSink>[0]>) {
     credentialsFailed() {},
     credentialsChanged() {},
   });
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: time.clock,
     condition: conditions.watch('output'),

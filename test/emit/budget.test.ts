@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
-import { createSink, type EmissionSink } from '../../src/calls/emit/sink.ts';
+import type { EmissionSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { sinkOf } from '../support/sink.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 type BudgetOption = NonNullable<RdcpConfig['controls']>['budget'];
@@ -16,7 +17,7 @@ function bench(budget: BudgetOption, names = ['A', 'B'], take?: (record: DebugRe
   const time = virtualTime(Date.UTC(2026, 0, 31, 12));
   const records: DebugRecord[] = [];
   const exhausted: string[] = [];
-  const sink: EmissionSink = createSink({
+  const sink: EmissionSink = sinkOf({
     telemetry: createTelemetry(),
     clock: time.clock,
     schedule: time.schedule,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { it } from 'node:test';
 import { Budget } from '../../src/calls/emit/budget.ts';
-import { createSink, type SinkOptions } from '../../src/calls/emit/sink.ts';
+import type { SinkOptions } from '../../src/calls/emit/sink.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { Work } from '../../src/gate/work.ts';
@@ -11,6 +11,7 @@ import { createTelemetry, type LogRecord } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import fc from '../support/fast-check.ts';
+import { sinkOf } from '../support/sink.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
 /** A process whose category `DATABASE` can be on, on for a part, or recorded. */
@@ -21,7 +22,7 @@ function counting({ to, budget }: Pick<SinkOptions, 'to'> & { readonly budget?: 
   const gate = new GateCore();
   const logger = { emit: (record: LogRecord) => void exported.push(record) };
   const follower = new WorkFollower(gate.work);
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: Object.defineProperty(createTelemetry(), 'logger', { value: logger }),
     clock: { now: () => 0 },
     to: to ?? ((record) => records.push(record)),

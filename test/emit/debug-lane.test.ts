@@ -6,9 +6,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { BatchLogRecordProcessor, InMemoryLogRecordExporter, LoggerProvider } from '@opentelemetry/sdk-logs';
 import { type DebugLaneOptions, debugLane, type LogProcessor, laneDrops } from '../../src/calls/emit/debug-lane.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { DROP } from '../../src/gate/drops.ts';
 import fc from '../support/fast-check.ts';
+import { sinkOf } from '../support/sink.ts';
 
 const DEBUG = 5;
 const INFO = 9;
@@ -154,7 +154,7 @@ describe('a debug lane', () => {
   it('reports a dropped record to the category of its call', async (t) => {
     const { provider } = sdk({ inProcessor: 1, waiting: 1 });
     t.after(() => provider.shutdown());
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: { logger: provider.getLogger('rdcp') } as never,
       clock: { now: () => 0 },
       to: 'otel',

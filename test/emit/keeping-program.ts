@@ -1,16 +1,16 @@
 // Started by memory.full.ts: keeps lines, and prints how many bytes that takes.
 
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { sinkOf } from '../support/sink.ts';
 
 const gate = new GateCore();
 const work = new WorkFollower(gate.work);
 const ticks: (() => void)[] = [];
-const sink = createSink({
+const sink = sinkOf({
   telemetry: createTelemetry(),
   clock: systemClock,
   to: () => undefined,

@@ -8,12 +8,12 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { OutputOptions } from '../../src/calls/emit/outputs.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
+import { sinkOf } from '../support/sink.ts';
 import { inFull } from '../support/tiers.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
@@ -28,7 +28,7 @@ const tracer = new TracerProvider({ spanProcessors: [] }).getTracer('application
 function emitted(options: Partial<OutputOptions>, exporter?: InMemoryLogRecordExporter) {
   const lines: string[] = [];
   const warnings: string[] = [];
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: { now: () => NOON },
     reporter: { warn: (message) => warnings.push(message) },
@@ -60,7 +60,7 @@ describe('debug calls', () => {
 
   it('show stacks in lines of their own below, and the ids of the span once', () => {
     const lines: string[] = [];
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: createTelemetry(),
       clock: { now: () => NOON },
       reporter: { warn: () => undefined },
@@ -118,7 +118,7 @@ describe('debug calls', () => {
 
   it('follow a logger provider that is registered later', () => {
     const lines: string[] = [];
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: createTelemetry(),
       clock: { now: () => NOON },
       writeLine: (l) => lines.push(l),
@@ -173,8 +173,8 @@ describe('debug calls', () => {
     const span = tracer.startSpan('request');
     const { traceId, spanId } = span.spanContext();
     context.with(trace.setSpan(context.active(), span), () => {
-      createSink({ ...common, to: 'json' }).emit(PAYMENTS, 'charging\n', { note: '\u2028' });
-      createSink({ ...common, to: (record) => void records.push(record) }).emit(PAYMENTS, 'charging', undefined);
+      sinkOf({ ...common, to: 'json' }).emit(PAYMENTS, 'charging\n', { note: '\u2028' });
+      sinkOf({ ...common, to: (record) => void records.push(record) }).emit(PAYMENTS, 'charging', undefined);
     });
     assert.doesNotMatch(lines[0] ?? '', /[\n\u2028]/);
     const { trace_id, span_id, message, attributes } = JSON.parse(lines[0] ?? '');

@@ -6,8 +6,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ActivePart } from '../../src/calls/emit/activations.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
-import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
 import type { RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -16,6 +14,7 @@ import { GateCore } from '../../src/gate/core.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { RECORDER, sinkOf } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 
@@ -36,11 +35,11 @@ function recording(t: TestContext, { limits, to }: Given = {}) {
   const records: DebugRecord[] = [];
   const follower = new WorkFollower(gate.work);
   const outcomes = new WorkOutcomes(gate.work, new HttpRequests(gate.work), clock, host as NodeJS.Process);
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock,
     to: (record) => (to ?? ((each) => void records.push(each)))(record),
-    recorder: { ...RECORDER_DEFAULTS, ...limits },
+    recorder: { ...RECORDER, ...limits },
     schedule: (_milliseconds, task) => {
       ticks.push(task);
       return () => void ticks.splice(ticks.indexOf(task), 1);
@@ -117,7 +116,7 @@ describe('calls of work that fails', () => {
   it('are in the span that they were made in', (t) => {
     const gate = new GateCore();
     const follower = new WorkFollower(gate.work);
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: createTelemetry(),
       clock: { now: () => 0 },
       to: (record) => lines.push(record),

@@ -5,12 +5,12 @@ import { request, ServerResponse } from 'node:http';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
+import { sinkOf } from '../support/sink.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const SECRET = 'hunter2-hunter2';
@@ -25,7 +25,7 @@ function written(
   logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
   const texts: string[] = [];
   for (const to of ['both', 'json', (record: unknown) => void texts.push(JSON.stringify(record))] as const) {
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: createTelemetry(),
       clock: { now: () => 0 },
       writeLine: (line) => texts.push(line),

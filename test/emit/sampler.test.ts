@@ -13,9 +13,9 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { gateSampler } from '../../src/calls/emit/sampler.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { sinkOf } from '../support/sink.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const exporter = new InMemorySpanExporter();
@@ -23,7 +23,7 @@ const spanProcessors = [new SimpleSpanProcessor({ exporter })];
 const ended = () => exporter.getFinishedSpans().map(({ name }) => name);
 
 const gate = new GateCore();
-const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+const sink = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
 const attachment = gate.attach({ sink, maxCategories: 10, registered() {}, failed() {} });
 const payments = gate.category('PAYMENTS');
 const orders = gate.category('ORDERS');

@@ -8,9 +8,9 @@ import { context, logs, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import type { Attributes, CategoryDescriptor, Sink } from '../../src/gate/types.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { sinkOf } from '../support/sink.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -24,7 +24,7 @@ function failureOf(outcome: ReturnType<Sink['emit']>): string {
 
 function bench() {
   const lines: string[] = [];
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: { now: () => NOON },
     writeLine: (line) => lines.push(line),
@@ -186,11 +186,11 @@ describe('a debug call', () => {
   });
 
   it('goes to stderr by default, and bears one that is closed', () => {
-    const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+    const source = (path: string) => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
     const script = `
-      const { createSink } = await import(${source('calls/emit/sink.ts')});
-      const { createTelemetry } = await import(${source('otel/telemetry.ts')});
-      const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 } });
+      const { sinkOf } = await import(${source('test/support/sink.ts')});
+      const { createTelemetry } = await import(${source('src/otel/telemetry.ts')});
+      const sink = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 } });
       const category = { index: 0, name: 'PAYMENTS' };
       for (let i = 0; i < 50; i++) {
         sink.emit(category, 'call ' + i);

@@ -6,9 +6,9 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { context, ProxyTracerProvider, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { sinkOf } from '../support/sink.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 
@@ -18,7 +18,7 @@ const THEN = 'then';
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
-const sink = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+const sink = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
 
 const ended = () => exporter.getFinishedSpans();
 
@@ -245,7 +245,7 @@ describe('a span of a category', () => {
     const tracer = trace.getTracer('real');
     const startSpan: Tracer['startSpan'] = (...args) => Object.assign(tracer.startSpan(...args), { end: broken });
     const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: { startSpan } });
-    const quiet = createSink({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    const quiet = sinkOf({ telemetry, clock: { now: () => 0 }, writeLine() {} });
     assert.equal(
       quiet.span(PAYMENTS, 'charge', () => 'charged'),
       'charged',
@@ -262,7 +262,7 @@ describe('a span of a category', () => {
       },
     };
     const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: broken });
-    const bare = createSink({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    const bare = sinkOf({ telemetry, clock: { now: () => 0 }, writeLine() {} });
     let runs = 0;
     assert.equal(
       bare.span(PAYMENTS, 'charge', (span) => {
@@ -276,7 +276,7 @@ describe('a span of a category', () => {
 
   it('goes to a tracer provider that is registered later, by another copy of the API too', () => {
     trace.disable();
-    const late = createSink({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+    const late = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
     late.span(PAYMENTS, 'before', () => {});
     // Another copy of the API registers a stand-in of its own, which knows nothing of ours.
     const standIn = new ProxyTracerProvider();

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
 import type { Call } from '../../src/calls/emit/record.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { sinkOf } from '../support/sink.ts';
 
 interface TapOptions {
   readonly tenant?: string;
@@ -16,7 +16,7 @@ interface TapOptions {
 /** Two categories that are off, on real outputs; A may be tapped. */
 function bench() {
   const lines: string[] = [];
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: { now: () => 0 },
     writeLine: (line) => lines.push(line),

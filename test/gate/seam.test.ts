@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
 import type { Call } from '../../src/calls/emit/record.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { sinkOf } from '../support/sink.ts';
 import { RecordingController } from './controllers.ts';
 
 /** Two categories that are off, with a budget of two calls a second. */
 function bench() {
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock: { now: () => 0 },
     writeLine: () => assert.fail('wrote a line of its own'),

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { AsyncResource } from 'node:async_hooks';
 import { describe, it, type TestContext } from 'node:test';
-import { createSink } from '../../src/calls/emit/sink.ts';
-import { RECORDER_DEFAULTS } from '../../src/calls/recorder/recorder.ts';
 import type { PastQuery, RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -10,6 +8,7 @@ import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { RECORDER, sinkOf } from '../support/sink.ts';
 
 /** A process that records `ORDERS` and `CARDS`. Its clock stands still unless a test moves it. */
 function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
@@ -20,11 +19,11 @@ function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
   const follower = new WorkFollower(gate.work);
   const outcomes = new WorkOutcomes(gate.work, new HttpRequests(gate.work), clock);
   const written: string[] = [];
-  const sink = createSink({
+  const sink = sinkOf({
     telemetry: createTelemetry(),
     clock,
     to: ({ message }) => written.push(message),
-    recorder: { ...RECORDER_DEFAULTS, ...limits },
+    recorder: { ...RECORDER, ...limits },
     schedule: (_milliseconds, task) => {
       ticks.push(task);
       return () => void ticks.splice(ticks.indexOf(task), 1);

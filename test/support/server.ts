@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import type { TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { openAuthentication } from '../../src/access/configured.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
 import { addCalls } from '../../src/calls/metrics/shared.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
@@ -30,6 +29,7 @@ import { NO_LINES } from '../../src/wire/member-calls.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { type Clock, systemClock, unrefInterval, unrefTimeout } from '../../src/wire/time/clock.ts';
 import { CATEGORIES } from './categories.ts';
+import { sinkOf } from './sink.ts';
 
 /** A key for each set of scopes that tests need. */
 export const KEY_SCOPES = {
@@ -104,7 +104,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const telemetry = createTelemetry();
   const work = new WorkFollower(gate.work);
   const selection = { clock, instanceId, work, random: Math.random };
-  const sink = createSink({ telemetry, clock, writeLine: () => undefined, selection });
+  const sink = sinkOf({ telemetry, clock, writeLine: () => undefined, selection });
   const reports: unknown[] = [];
   const report = (error: unknown) => void reports.push(error);
   const { authenticator, tokens } = openAuthentication(config.security, {

@@ -1,5 +1,4 @@
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
-import { createSink } from '../../src/calls/emit/sink.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import type { LineBatch } from '../../src/calls/tail/types.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
@@ -8,6 +7,7 @@ import { parseConfig } from '../../src/options/config.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { MessageStore } from '../../src/store/message-store.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { sinkOf } from '../support/sink.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 /** Processes in one, each with a gate of its own, whose messages can be cut. Time is moved by hand. */
@@ -50,7 +50,7 @@ export function network() {
     const gate = new GateCore();
     const work = new WorkFollower(gate.work);
     const random = () => 0.5;
-    const sink = createSink({
+    const sink = sinkOf({
       telemetry: createTelemetry(),
       clock: time.clock,
       writeLine: (line) => lines.push(line),

@@ -3,14 +3,14 @@ import { ATTR_CATEGORY_NAME, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { RecordedFailure } from '../../trail/notify/failures.ts';
 import { createRedaction } from '../../wire/redaction.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
-import { ALL_CALLS, RECORDER_DEFAULTS, Recorder } from '../recorder/recorder.ts';
+import { ALL_CALLS, Recorder } from '../recorder/recorder.ts';
 import type { RecorderLimits } from '../recorder/types.ts';
 import { Activations, type ActivePart } from './activations.ts';
 import { Budgets, type ConfiguredBudgets } from './budgets.ts';
 import { CallBuilder } from './built-call.ts';
 import { createOutputs, type OutputOptions, type Outputs } from './outputs.ts';
 import { Pipeline } from './pipeline.ts';
-import type { Matching, SelectionOptions } from './selection.ts';
+import type { SelectionOptions } from './selection.ts';
 import { runInSpan } from './span.ts';
 import { Attached, type Tap } from './taps.ts';
 
@@ -22,38 +22,13 @@ export interface SinkOptions extends OutputOptions {
   readonly schedule?: Schedule;
   /** Attribute names to redact beside the usual ones; `false` disables redaction. @default [] */
   readonly redact?: readonly string[] | false;
-  /** Finds the calls of an activation. @default no work has attributes */
-  readonly selection?: SelectionOptions;
-  /** How much is kept of work whose outcome is not known yet. */
-  readonly recorder?: RecorderLimits | undefined;
+  /** Finds the calls of an activation. */
+  readonly selection: SelectionOptions;
+  /** How much is recorded. */
+  readonly recorder: RecorderLimits;
   /** Called after lines of failed work were written for an activation. Must not throw. */
   readonly failed?: ((failure: RecordedFailure) => void) | undefined;
 }
-
-const NO_WORK: SelectionOptions = {
-  clock: { monotonic: () => 0 },
-  instanceId: '',
-  work: {
-    matching: <T>(): Matching<T> => {
-      const items = new Set<T>();
-      return {
-        add(match, item) {
-          if (match === undefined) items.add(item);
-          return () => void items.delete(item);
-        },
-        current: () => [...items],
-        of: () => [...items],
-      };
-    },
-    outcomes: {
-      current: () => undefined,
-      currentWork: () => undefined,
-      latest: () => undefined,
-      watch: () => () => {},
-    },
-  },
-  random: Math.random,
-};
 
 /** The gate's sink, which also reports the output and manages budgets and taps. */
 export interface EmissionSink extends Sink {
@@ -73,7 +48,7 @@ export interface EmissionSink extends Sink {
 
 /** Sends debug calls through the {@link Pipeline} to the outputs, and spans to the OpenTelemetry tracer. */
 export function createSink(options: SinkOptions): EmissionSink {
-  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [], selection = NO_WORK } = options;
+  const { telemetry, clock, budget = false, schedule = () => () => {}, redact = [], selection } = options;
   const outputs = createOutputs(options);
   const taps = new Attached<Tap>();
   const budgets = new Budgets({
@@ -87,7 +62,7 @@ export function createSink(options: SinkOptions): EmissionSink {
   const builder = new CallBuilder(redaction);
   const recorder = new Recorder({
     works: selection.work.outcomes,
-    limits: options.recorder ?? RECORDER_DEFAULTS,
+    limits: options.recorder,
     clock,
     schedule,
     random: selection.random,

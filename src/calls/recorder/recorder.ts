@@ -22,17 +22,6 @@ import { Ring } from './ring.ts';
 import { callOf, type Slot, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
-export const RECORDER_DEFAULTS: RecorderLimits = {
-  keepSeconds: 60,
-  keepBytes: 33_554_432,
-  callsPerWork: 200,
-  bytesPerWork: 65_536,
-  bytes: 16_777_216,
-  works: 10_000,
-  seconds: 60,
-  guards: true,
-};
-
 /**
  * The budget for what is written of failed work. It is larger than that of other calls: beyond it whole pieces of work are left out,
  * and those are what was asked for.
