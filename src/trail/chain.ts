@@ -116,9 +116,10 @@ function digest(entry: unknown): string {
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
+  const valueOf = value as Readonly<Record<string, unknown>>;
+  const members = Object.keys(value)
+    .filter((name) => valueOf[name] !== undefined)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(valueOf[name])}`);
   return `{${members.join(',')}}`;
 }

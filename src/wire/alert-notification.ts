@@ -8,7 +8,8 @@ const status = z.enum(['firing', 'resolved'], "must be 'firing' or 'resolved'");
 
 const alert = z.object({
   status,
-  labels: z.record(z.string(), z.string()),
+  // Not a record: zod takes half as long again for thousands of members of one.
+  labels: z.object({}).catchall(z.string()),
   startsAt: z.iso.datetime({ offset: true, message: 'must be a time such as 2026-01-31T00:00:00Z' }),
   fingerprint: z.string().optional(),
 });

@@ -160,8 +160,8 @@ export const AUDIT_ACTIONS = [
 export const MAX_BODY_BYTES = 64 * 1024;
 /** Largest JSON body: a request names at most some thousand categories. */
 export const BODY_BOUNDS: JsonBounds = { bytes: MAX_BODY_BYTES, depth: 32, values: 10_000 };
-/** Largest notification about alerts: 900 with a dozen labels each. */
-export const ALERTS_BOUNDS: JsonBounds = { bytes: 1024 * 1024, depth: 32, values: 20_000 };
+/** Largest notification about alerts: a thousand with half a dozen labels each. */
+export const ALERTS_BOUNDS: JsonBounds = { bytes: 1024 * 1024, depth: 32, values: 15_000 };
 /** Maximum length of `options.reason`, in characters. */
 export const MAX_REASON_LENGTH = 500;
 /** What is only recorded may last a week, in seconds, however short other controls are. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import { addedToObjects } from '../../otel/loading/node-version.ts';
@@ -30,8 +31,12 @@ export function jsonBody(bounds = BODY_BOUNDS): Step {
     if (exceeded === 'depth') throw malformed('', `nests objects and lists more than ${bounds.depth} deep`);
     if (exceeded !== undefined) throw REFUSALS.largeBody(bounds[exceeded], UNITS[exceeded]);
     const text = body.toString('utf8');
+    // What a large body takes is not taken from the application at once.
+    const pause = () => (body.length > MAX_BODY_BYTES ? nextTurn() : undefined);
+    await pause();
     const parsed = parse(text);
     ctx.request.body = asObject(parsed);
+    await pause();
     const duplicate = duplicateMember(text, parsed);
     if (duplicate !== undefined) throw malformed(escapeUnprintable(duplicate), 'appears twice in one object');
   };
