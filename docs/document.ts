@@ -1,8 +1,7 @@
 // `npm run document` writes docs/options.md from the types of the options, docs/command-line.md from the definitions of the
-// commands, test/types/api.md from the declarations in dist/, and src/otel/semconv.ts and the tables of docs/telemetry.md from
-// docs/semconv/.
+// commands, and test/types/api.md from the declarations in dist/.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
@@ -18,7 +17,6 @@ import { type Command, type Option as CommandOption, type Commands, EXIT } from 
 import { root, SOURCES } from '../src/tools/cli/commands/root.ts';
 import { CONNECTION_OPTIONS } from '../src/tools/cli/connection.ts';
 import { SERVICE_OPTIONS } from '../src/tools/cli/services.ts';
-import { registry, semconvModule, withTables } from './semconv.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -299,7 +297,4 @@ if (import.meta.main) {
   writeFileSync(join(ROOT, 'docs/command-line.md'), await commandLineDocument());
   writeFileSync(join(ROOT, 'docs/options.md'), optionsDocument(documentedOptions()));
   writeFileSync(join(ROOT, 'test/types/api.md'), await apiReport());
-  const telemetry = join(ROOT, 'docs/telemetry.md');
-  writeFileSync(telemetry, withTables(readFileSync(telemetry, 'utf8'), registry()));
-  writeFileSync(join(ROOT, 'src/otel/semconv.ts'), semconvModule(registry()));
 }

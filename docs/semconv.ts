@@ -1,7 +1,7 @@
-// Writes src/otel/semconv.ts and the tables of docs/telemetry.md from docs/semconv/, a registry of semantic conventions for
-// OpenTelemetry's Weaver (https://github.com/open-telemetry/weaver).
+// `npm run document` writes src/otel/semconv.ts and the tables of docs/telemetry.md from docs/semconv/, a registry of semantic
+// conventions for OpenTelemetry's Weaver (https://github.com/open-telemetry/weaver). This runs before the build, which needs the names.
 
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
@@ -130,4 +130,10 @@ export function withTables(document: string, groups: readonly Group[]): string {
     const end = text.indexOf('\n\n', start);
     return text.slice(0, start) + made + text.slice(end);
   }, document);
+}
+
+if (import.meta.main) {
+  const telemetry = join(FOLDER, '../telemetry.md');
+  writeFileSync(telemetry, withTables(readFileSync(telemetry, 'utf8'), registry()));
+  writeFileSync(join(FOLDER, '../../src/otel/semconv.ts'), semconvModule(registry()));
 }

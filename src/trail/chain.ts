@@ -116,10 +116,10 @@ function digest(entry: unknown): string {
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  const valueOf = value as Readonly<Record<string, unknown>>;
+  const memberOf = value as Readonly<Record<string, unknown>>;
   const members = Object.keys(value)
-    .filter((name) => valueOf[name] !== undefined)
+    .filter((name) => memberOf[name] !== undefined)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(valueOf[name])}`);
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(memberOf[name])}`);
   return `{${members.join(',')}}`;
 }
