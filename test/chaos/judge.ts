@@ -43,7 +43,8 @@ function decisionOf(requested: Requested, rest: number) {
   const kept = done.some(({ outcome, life }) => outcome === 'ok' || life.to > rest);
   const isUnknown = attempts.some(({ outcome }) => outcome === 'unknown' || outcome === 'wrong');
   const to = done[0]?.end ?? (isUnknown ? rest : (attempts.at(-1)?.end ?? rest));
-  const stated = done.map(({ answer }) => Date.parse(answer?.changes[0]?.expiresAt ?? '')).find((at) => at > 0);
+  // Of a request that was repeated at a process that is cut off, each process has an end of its own.
+  const stated = done.map(({ answer }) => Date.parse(answer?.changes[0]?.expiresAt ?? '')).filter((at) => at > 0);
   return {
     ...requested,
     key: operation.key,
@@ -57,7 +58,12 @@ function decisionOf(requested: Requested, rest: number) {
     local: done.some(({ outcome }) => outcome === 'local'),
     enables: operation.action === 'enable',
     /** When it ends by itself. */
-    ends: operation.seconds === undefined ? Number.POSITIVE_INFINITY : (stated ?? to + operation.seconds * 1000),
+    ends:
+      operation.seconds === undefined
+        ? Number.POSITIVE_INFINITY
+        : stated.length > 0
+          ? Math.max(...stated)
+          : to + operation.seconds * 1000,
   };
 }
 
@@ -191,10 +197,12 @@ export class Judge {
       const enabled = this.#decisions.filter((each) => each.key === key && each.happened !== 'not' && each.enables);
       for (const life of short ? this.#world.lives : []) {
         for (const on of onSpans(life, key)) {
-          const end = Math.max(...enabled.filter(({ from }) => from <= on.to).map(({ ends }) => ends)) + END_MS;
+          const before = enabled.filter(({ from }) => from <= on.to).toSorted((one, other) => one.ends - other.ends);
+          const end = (before.at(-1)?.ends ?? 0) + END_MS;
           // A stopped process ends it when it runs again.
           const stop = life.stopped.find(({ from, to }) => from <= end && to + END_MS >= end);
-          const say = () => `${category} in ${life.slot} on until ${clock(on.to)} instead of ${clock(end - END_MS)}`;
+          const say = () =>
+            `${category} in ${life.slot} on until ${clock(on.to)} instead of ${clock(end - END_MS)} after ${before.slice(-2).map(text).join('; ')}`;
           this.check('ends', on.to <= Math.max(end, (stop?.to ?? 0) + END_MS), say);
         }
       }
