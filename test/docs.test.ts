@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, test } from 'node:test';
 import { documentedOptions, flat, optionsDocument } from '../docs/document.ts';
+import { publishedRun, withFigures } from '../docs/performance.ts';
 import { CONDITIONS } from '../src/otel/report/conditions.ts';
 import { schemaOptions } from './package/options.ts';
 
@@ -99,6 +100,14 @@ describe('the documentation of the options', () => {
     const text = readFileSync(join(import.meta.dirname, '..', 'docs', 'options.md'), 'utf8');
     assert.equal(text, optionsDocument(options), 'run `npm run document`');
   });
+});
+
+test('docs/performance.md has the figures of the published run, and of no other', () => {
+  const page = readFileSync(join(ROOT, 'docs/performance.md'), 'utf8');
+  const run = publishedRun();
+  assert.match(run.commit, /^[0-9a-f]{40}$/, 'of sources without changes');
+  assert.equal(page, withFigures(page, run), 'run `npm run document`');
+  assert.match(page, new RegExp(`^Commit ${run.commit.slice(0, 8)} `, 'm'));
 });
 
 test('npx is said of our package, and of `rdcp` only in words about a folder that has it', () => {
