@@ -11,6 +11,9 @@ const BATCH = 250;
 /** Entries scanned for one page. A rare filter continues on the next page. */
 const MOST_SCANNED = 20_000;
 
+/** How far the clock of a process may be ahead of that of Redis, which the ids of entries have. */
+const CLOCKS_DIFFER_MS = 86_400_000;
+
 /** A stream id: milliseconds and a counter. */
 const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
@@ -46,10 +49,12 @@ export function createRedisTrail(send: Send, stream: string) {
   return {
     async page(query: AuditQuery): Promise<AuditPage> {
       const { limit, cursor, ...filters } = query;
+      const { since } = filters;
+      const begin = since === undefined ? '-' : String(Math.max(0, since - CLOCKS_DIFFER_MS));
       const most = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
       const from = cursor === undefined ? '+' : decodeCursor(cursor, STREAM_ID);
       const read = (before: string, size: number) =>
-        range('XREVRANGE', before === '+' ? before : `(${before}`, '-', size);
+        range('XREVRANGE', before === '+' ? before : `(${before}`, begin, size);
       const found = inBatches(read, from, most);
       return pageOf({ found, limit, matches: auditFilter(query), mostFound: MOST_SCANNED });
     },
