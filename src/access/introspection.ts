@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { IntrospectionOptions } from '../options/options.ts';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
-import { limitsOf } from '../wire/allow.ts';
 import { RdcpError, settingProblem, unavailable } from '../wire/errors.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { type Introspection, introspectionRequest } from './introspection-request.ts';
-import { ALLOW_CLAIM, CLOCK_TOLERANCE_SECONDS, principalOf, TENANTS_CLAIM } from './jwt-claims.ts';
+import { CLOCK_TOLERANCE_SECONDS, claimNames, principalOf } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
@@ -150,8 +149,7 @@ function notVerified(cause?: unknown): RdcpError {
 
 /** @throws if the response does not accept the token as an access token for this server */
 function readAnswer(answer: Introspection, options: IntrospectionOptions, now: number): Principal {
-  const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM } = options;
-  const { allowClaim = ALLOW_CLAIM } = options;
+  const { issuer, audience } = options;
   if (answer.active !== true) throw new Error('the token is not active');
   if (issuer !== undefined && answer.iss !== issuer) throw new Error('the token has another issuer');
   if (audience !== undefined && !isFor(answer.aud, audience)) throw new Error('the token has another audience');
@@ -160,11 +158,9 @@ function readAnswer(answer: Introspection, options: IntrospectionOptions, now: n
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= now / 1000 + CLOCK_TOLERANCE_SECONDS)) {
     throw new Error('the token is not valid yet');
   }
-  const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   // Tokens of a client acting for itself have no user. RFC 7662 requires none of the three fields.
   const claims = { ...answer, sub: sub ?? username ?? clientId };
-  const names = { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(options) };
-  return unexpired(principalOf(claims, names, now), now);
+  return unexpired(principalOf(claims, claimNames(options), now), now);
 }
 
 /** Issuers also introspect refresh tokens, and report them as active. */

@@ -1,9 +1,9 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { JwtIssuerOptions } from '../options/options.ts';
 import type { Conditions } from '../otel/report/conditions.ts';
-import { type Limits, limitsOf } from '../wire/allow.ts';
+import type { Limits } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
-import { ALLOW_CLAIM, TENANTS_CLAIM } from './jwt-claims.ts';
+import { claimNames } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { type KeyHeader, PublishedKeys, type PublishedKeysOptions } from './published-keys.ts';
 import { fits, isWeak, MIN_RSA_BITS } from './signature.ts';
@@ -72,11 +72,7 @@ function trust(issuer: JwtIssuerOptions, field: string, remote: RemoteSurroundin
     issuer: issuer.issuer,
     audience: typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience],
     algorithms: [...issuer.algorithms],
-    scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
-    tenantClaim: issuer.tenantClaim ?? 'tenant_id',
-    tenantsClaim: issuer.tenantsClaim ?? TENANTS_CLAIM,
-    allowClaim: issuer.allowClaim ?? ALLOW_CLAIM,
-    limits: limitsOf(issuer),
+    ...claimNames(issuer),
     ...keysOf(issuer, field, remote),
   };
 }

@@ -24,6 +24,10 @@ export class Following {
   readonly moved = new Listeners<[]>('positions');
   readonly #subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
   readonly #store: string;
+  /** The secret that messages are signed and sealed with; empty while the store was not read, or holds none. */
+  secret = '';
+  /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
+  #clockOffset: number | undefined;
   #known: Lineage | undefined;
   /** The newest change when the store was loaded last. */
   #loaded: Lineage | undefined;
@@ -43,6 +47,19 @@ export class Following {
 
   get isHeard(): boolean {
     return this.#subscribers.size > 0;
+  }
+
+  /**
+   * Notes the server's time in an answer, in milliseconds.
+   * @param sentAt when it was asked, on the monotonic clock
+   */
+  readonly noteTime = (time: number, sentAt: number): void => {
+    this.#clockOffset = time - (sentAt + performance.now()) / 2;
+  };
+
+  /** The server's time, in milliseconds; `undefined` while unknown. */
+  get time(): number | undefined {
+    return this.#clockOffset === undefined ? undefined : performance.now() + this.#clockOffset;
   }
 
   readonly position = (): Position | undefined =>

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { failsWith, makeKey } from './records.ts';
 
@@ -149,8 +150,7 @@ const wrong: [string, string, RegExp][] = [
 ];
 for (const [what, text, message] of wrong) {
   test(`a file with ${what} is refused at the start by one line that names the place`, (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-    t.after(() => rmSync(directory, { recursive: true }));
+    const directory = temporaryFolder(t);
     const path = join(directory, 'keys.json');
     writeFileSync(path, text);
     assert.throws(

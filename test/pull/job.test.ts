@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt } from '../support/built.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
-
-function temporary(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-job-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A job that follows a document, and how to sign one for it. */
 async function start(t: TestContext, pull: object, store: string) {
@@ -46,7 +40,7 @@ async function trailOf(file: string) {
 }
 
 test('a job without a port follows a file: what it says is on until its end, and ends when the file is removed', async (t) => {
-  const folder = temporary(t);
+  const folder = temporaryFolder(t);
   const file = join(folder, 'controls.jwt');
   const state = join(folder, 'state.db');
   const { job, sign, written, lines } = await start(t, { file }, `sqlite:${state}`);

@@ -1,28 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
 import { fileSource } from '../../src/control/pull/file.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 const LARGEST = 'x'.repeat(65_536);
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-pull-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
 
 const fault = (message: RegExp) => (error: unknown) => error instanceof SettingFault && message.test(error.message);
 
 test('a file is read as it is now, through links, and one that is not there is no document', async (t) => {
-  const path = folder(t);
+  const path = temporaryFolder(t);
   const { read } = fileSource(join(path, 'current', 'controls.jwt'));
   assert.equal(await read(), undefined);
   // As a ConfigMap is updated.
@@ -40,7 +34,7 @@ test('a file is read as it is now, through links, and one that is not there is n
 });
 
 test('a file that is none, or is too large, is a fault, and holds nothing up', async (t) => {
-  const path = folder(t);
+  const path = temporaryFolder(t);
   writeFileSync(join(path, 'largest'), LARGEST);
   writeFileSync(join(path, 'larger'), `${LARGEST}x`);
   assert.equal(spawnSync('mkfifo', [join(path, 'pipe')]).status, 0);

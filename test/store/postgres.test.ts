@@ -2,19 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { stateStoreContract } from './contract/contract.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { eventually, PATIENCE_MS } from './follower.ts';
 
-const missing = whyNoPostgres();
-if (missing !== false) {
-  test('the PostgreSQL store keeps the contract', { skip: missing }, () => {});
-} else {
+describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
   let server: PostgresServer;
   before(async () => {
     server = await startPostgres();
@@ -42,16 +39,6 @@ if (missing !== false) {
 
   stateStoreContract('postgres', true, async () => {
     const schema = `s${randomBytes(8).toString('hex')}`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const store = createPostgresStore({ url: server.url, schema, deadlineMs: PATIENCE_MS });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
+    return fixtureOf(() => createPostgresStore({ url: server.url, schema, deadlineMs: PATIENCE_MS }));
   });
-}
+});

@@ -1,8 +1,7 @@
 import { timers } from '../../wire/time/timers.ts';
-import { Following, type Lineage, type Reading } from '../lineage.ts';
+import type { Following, Lineage, Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import { allScopes, LOADED_AT_ONCE, scopesOf } from '../sql-rows.ts';
-import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Query } from './connection.ts';
 
@@ -10,6 +9,7 @@ import type { Query } from './connection.ts';
 const NO_CHANGES = Number.MAX_SAFE_INTEGER;
 
 export interface ChangesOptions {
+  readonly following: Following;
   readonly query: Query;
   /** The schema, as statements have it. */
   readonly schema: string;
@@ -35,11 +35,7 @@ export interface Before {
 /** Follows the changes of all processes. */
 export type Changes = ReturnType<typeof createChanges>;
 
-export function createChanges({ query, schema, stored, pollMs, aside }: ChangesOptions) {
-  const following = new Following('PostgreSQL');
-  let secret = '';
-  /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
-  let clockOffset: number | undefined;
+export function createChanges({ following, query, schema, stored, pollMs, aside }: ChangesOptions) {
   let closed = false;
   const timer = timers.setTimeout(resync, pollMs).unref();
 
@@ -60,9 +56,8 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     );
     const [row] = rows;
     if (row === undefined) throw new Error('PostgreSQL holds no history');
-    // The answer took at most this long, so the server's clock is at least this far.
-    clockOffset = Number(row.now) - (sentAt + performance.now()) / 2;
-    secret = row.secret ?? '';
+    following.noteTime(Number(row.now), sentAt);
+    following.secret = row.secret ?? '';
     if (!closed) timer.refresh();
     aside.take(row.aside ?? null);
     return {
@@ -118,7 +113,6 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   });
 
   return {
-    resets: following.resets,
     positions: {
       position: following.position,
       onMoved: (listener: () => void) => following.moved.add(listener),
@@ -130,25 +124,16 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
         return newest;
       },
     },
-    /** The lineage that commits build on. */
-    lineage: () => following.lineage,
     sync,
     resync,
     /** Runs other statements together with a read of the changes. */
     after: synchronize,
-
-    /** The secret that the store holds; empty while unknown. */
-    secret: () => secret,
-    /** The server's time, in milliseconds; `undefined` while unknown. */
-    serverTime: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
 
     async load() {
       const { lineage, scopes } = await readAll();
       following.loaded(lineage);
       return scopes;
     },
-
-    subscribe: (listener: (scope: ScopeKey, state: ScopeState) => void) => following.subscribe(listener, resync),
 
     close() {
       closed = true;

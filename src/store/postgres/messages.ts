@@ -8,7 +8,7 @@ const POSITION = /^\d{1,15}$/;
 /** Notifications that wait for their message at most: twice what the table holds. */
 const MAX_WAITING = 1000;
 
-export interface MessagesOptions extends Pick<SealedMessagesOptions, 'secret' | 'serverTime'> {
+export interface MessagesOptions extends Pick<SealedMessagesOptions, 'known'> {
   readonly query: Query;
   /** The schema, as statements have it. */
   readonly schema: string;
@@ -21,10 +21,10 @@ export interface MessagesOptions extends Pick<SealedMessagesOptions, 'secret' | 
 }
 
 /** Messages by NOTIFY, and by a table where they are too long for it or no NOTIFY arrives. */
-export function createPostgresMessages({ query, schema, channel, polls, flooded, ...sealing }: MessagesOptions) {
+export function createPostgresMessages({ query, schema, channel, polls, flooded, known }: MessagesOptions) {
   const channelOf = (to?: string) => `${channel}:${to ?? 'messages'}`;
   const messages = new SealedMessages({
-    ...sealing,
+    known,
     server: 'PostgreSQL',
     address: randomBytes(12).toString('base64url'),
     channelOf,

@@ -1,6 +1,7 @@
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { unwritten } from '../../wire/errors.ts';
 import { DeadlineError } from '../deadline.ts';
+import { Following } from '../lineage.ts';
 import { replayOf, scopeOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, StoredValues } from '../stored-values.ts';
@@ -66,17 +67,17 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
 
   const connection = connectPostgres({ open, deadlineMs, established });
   const { query } = connection;
+  const following = new Following('PostgreSQL');
   const messages = createPostgresMessages({
     query,
     schema,
     channel: name,
     polls: () => isPooled,
-    secret: () => changes.secret(),
+    known: following,
     flooded: () =>
       warnOnce('too many notifications in PostgreSQL: messages of other processes may be lost (docs/messages.md)'),
-    serverTime: () => changes.serverTime(),
   });
-  const changes = createChanges({ query, schema, stored, pollMs, aside: messages.aside });
+  const changes = createChanges({ following, query, schema, stored, pollMs, aside: messages.aside });
   const trail = createPostgresTrail(query, schema);
   const hint = `${name}:changed`;
 
@@ -105,8 +106,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   }
 
   async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
-    const { history, version } = changes.lineage() ?? {};
-    const time = changes.serverTime();
+    const { time, lineage: { history, version } = {} } = following;
     const written = {
       now,
       audit: columnsOf(audit),
@@ -179,8 +179,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
       return row && replayOf(stored, row);
     },
 
-    subscribe: (listener) => changes.subscribe(listener),
-    onReset: (listener) => changes.resets.add(listener),
+    subscribe: (listener) => following.subscribe(listener, changes.resync),
+    onReset: (listener) => following.resets.add(listener),
     onMalformed: (listener) => stored.malformed.add(listener),
     queryAudit: (asked) => trail.page(asked),
     newestAudit: () => trail.newest(),

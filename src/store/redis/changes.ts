@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { timers } from '../../wire/time/timers.ts';
-import { Following, type Lineage, type Reading } from '../lineage.ts';
+import type { Following, Lineage, Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
@@ -13,6 +13,7 @@ import { publishedChange, scopeState } from './values.ts';
 const SPREAD_MS = 1000;
 
 export interface RedisChangesOptions {
+  readonly following: Following;
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
@@ -21,29 +22,20 @@ export interface RedisChangesOptions {
 }
 
 /** Follows the changes of all processes, by messages and by reads. */
-export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesOptions) {
-  const following = new Following('Redis');
-  /** The secret that Redis signs messages with; empty before its first change. */
-  let secret = '';
-  /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
-  let clockOffset: number | undefined;
+export function createRedisChanges({ following, key, send, stored, isLarge }: RedisChangesOptions) {
   /** Until this process reads what a message did not carry. */
   let turn: NodeJS.Timeout | undefined;
   /** Includes everything that was committed before this call. */
   const sync = oneAtATime(() => synchronize(send));
   const resync = () => void sync().catch(() => {});
 
-  function noteTime(time: number, sentAt: number): void {
-    clockOffset = time - (sentAt + performance.now()) / 2;
-  }
-
   async function read(through: Send, since: Lineage | undefined): Promise<Reading> {
     const keys = ['meta', 'scopes', 'changes', 'heads'].map(key);
     const sentAt = performance.now();
     const reply = (await evaluate(through, SYNC, keys, [JSON.stringify({ since, fresh: fresh() })])) as unknown[];
     const [how, history = '', version, head = '', signsWith = '', time, ...pairs] = reply.map(String);
-    secret = signsWith;
-    noteTime(Number(time), sentAt);
+    following.secret = signsWith;
+    following.noteTime(Number(time), sentAt);
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
       scopes.set(String(pairs[index]), scopeState(stored, String(pairs[index + 1])));
@@ -72,22 +64,16 @@ export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesO
   }
 
   return {
-    following,
     sync,
     resync,
     synchronize,
-    noteTime,
-
-    secret: () => secret,
-    /** The time of Redis, in milliseconds; `undefined` while unknown. */
-    time: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
 
     /**
      * Applies a message that Redis has signed and that follows the known state without a gap. One that leaves a gap
      * triggers a read.
      */
     hear(message: string): void {
-      const values = openSigned(message, secret);
+      const values = openSigned(message, following.secret);
       // The next poll reads what a message says that is signed with a secret not known yet.
       const change = values && publishedChange(stored, values);
       if (change === undefined) return;

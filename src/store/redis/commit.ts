@@ -1,7 +1,8 @@
 import { unwritten } from '../../wire/errors.ts';
+import type { Following } from '../lineage.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, type StoredValues } from '../stored-values.ts';
-import { type createRedisChanges, fresh } from './changes.ts';
+import { fresh } from './changes.ts';
 import { evaluate, type Send } from './script.ts';
 import { COMMIT, type CommitArgument } from './scripts.ts';
 import { committedAt, replayRecord, scopeState } from './values.ts';
@@ -13,7 +14,9 @@ export interface RedisCommitsOptions {
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
-  readonly changes: Pick<ReturnType<typeof createRedisChanges>, 'following' | 'sync' | 'time'>;
+  readonly following: Following;
+  /** Includes everything that was committed before. */
+  readonly sync: () => Promise<void>;
   /** The name of this handle. */
   readonly writer: string;
   readonly channel: string;
@@ -22,15 +25,14 @@ export interface RedisCommitsOptions {
 
 /** Commits by one script each, and the answers that are kept with them. */
 export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStore, 'commit' | 'findReplay'> {
-  const { key, send, stored, changes, writer, channel, deadlineMs } = options;
-  const { following } = changes;
+  const { key, send, stored, following, sync, writer, channel, deadlineMs } = options;
   let operations = 0;
 
   async function run({ state, audit, replay, now }: Commit): Promise<unknown[]> {
     operations += 1;
     const operation = `${writer}-${operations}`;
     const names = ['meta', 'scopes', 'changes', 'heads', 'audit', `op:${operation}`, `replay:${replay?.key ?? ''}`];
-    const time = changes.time();
+    const { time } = following;
     const argument: CommitArgument = {
       operation,
       latest: time === undefined ? undefined : Math.ceil(time + deadlineMs),
@@ -66,7 +68,7 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
           return replayed(name, replayRecord(stored, name, value));
         }
         case 'lost':
-          await changes.sync().catch(() => {});
+          await sync().catch(() => {});
           throw unwritten(new Error('Redis has lost changes that it had acknowledged; its state is read again'));
         default:
           throw unwritten(new Error(`Redis did not reach the commit within ${deadlineMs} ms`));

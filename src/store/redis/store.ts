@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timers } from '../../wire/time/timers.ts';
 import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
+import { Following } from '../lineage.ts';
 import { SealedMessages } from '../sealed-messages.ts';
 import type { Position, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
@@ -70,19 +71,19 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let closed = false;
 
   const send: Send = (args) => commands.send(args, deadlineMs);
+  const following = new Following('Redis');
   const changes = createRedisChanges({
+    following,
     key,
     send,
     stored,
     isLarge: () => records.beatMs() !== BEAT_MS,
   });
-  const { following, sync } = changes;
   const records = createRedisRecords({
     key,
     send,
     stored,
-    redisTime: changes.time,
-    noteTime: changes.noteTime,
+    clock: following,
     beating: (beatMs) => newest(1.5 * (beatMs > BEAT_MS ? beatMs : pollMs)),
   });
   const channelOf = (to = '') => key(to === '' ? 'messages' : `messages:${to}`);
@@ -90,8 +91,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     server: 'Redis',
     address: writer,
     channelOf,
-    secret: changes.secret,
-    serverTime: changes.time,
+    known: following,
     publish: (sealed, to) => evaluate(send, PUBLISH, [channelOf()], [to, sealed]),
   });
   const { commands, messages } = connect({
@@ -109,7 +109,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     }, pollMs)
     .unref();
   const trail = createRedisTrail(send, key('audit'));
-  const commits = createRedisCommits({ key, send, stored, changes, writer, channel, deadlineMs });
+  const commits = createRedisCommits({ key, send, stored, following, sync: changes.sync, writer, channel, deadlineMs });
 
   function connect(listening: MessagesOptions) {
     if ('client' in options) {
@@ -183,7 +183,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
       const probes = Object.entries(PROBES).map(([name, probe]) =>
         evaluate(send, probe, [key(`check:${name}`)], [key('check')]),
       );
-      await Promise.all([sync(), ...probes]);
+      await Promise.all([changes.sync(), ...probes]);
     },
 
     async close() {
