@@ -38,8 +38,7 @@ const MAX_RESERVED = 4;
 /** Tokens that are remembered because they found no place among those that wait. */
 const MAX_TURNED_AWAY = 20_000;
 
-/** A cached result. */
-interface Cached<T> {
+interface CacheEntry<T> {
   readonly value: T;
   /** On the monotonic clock, milliseconds. */
   readonly askedAt: number;
@@ -57,8 +56,8 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
   const { clock, condition = UNWATCHED, cacheSize = 10_000 } = options;
   const request = introspectionRequest(options);
   // Separate caches, so that made-up tokens do not evict active ones.
-  const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
-  const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
+  const active = new LRUCache<string, CacheEntry<Principal>>({ max: cacheSize });
+  const refused = new LRUCache<string, CacheEntry<RdcpError>>({ max: cacheSize });
   const pending = new Map<string, Promise<Principal>>();
   const enqueue = createTurns({
     most: MAX_IN_FLIGHT,
@@ -119,7 +118,7 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
     }
   };
 
-  const recent = <T extends object>(cache: LRUCache<string, Cached<T>>, digest: string, ms: number) => {
+  const recent = <T extends object>(cache: LRUCache<string, CacheEntry<T>>, digest: string, ms: number) => {
     const cached = cache.get(digest);
     return cached !== undefined && clock.monotonic() - cached.askedAt < ms ? cached.value : undefined;
   };
@@ -132,13 +131,13 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
       if (principal !== undefined) return unexpired(principal, clock.now());
       const error = recent(refused, digest, NEGATIVE_MS);
       if (error !== undefined) throw error;
-      const asked =
+      const verification =
         pending.get(digest) ??
         introspect(token, digest, sender).finally(() => {
           pending.delete(digest);
         });
-      pending.set(digest, asked);
-      return asked;
+      pending.set(digest, verification);
+      return verification;
     },
   };
 }

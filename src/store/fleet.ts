@@ -79,7 +79,7 @@ export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, '
 }
 
 /** What the store has of this process. */
-interface Announced {
+interface LastAnnouncement {
   readonly id: string;
   readonly beat: string;
   readonly categoryDigest: string | undefined;
@@ -103,7 +103,7 @@ export function createFleetStore(
   if (records === undefined || positions === undefined) return undefined;
   const stored = new StoredValues();
   stored.malformed.add(malformed);
-  let last: Announced | undefined;
+  let last: LastAnnouncement | undefined;
 
   const beatMs = () => records.beatMs?.() ?? BEAT_MS;
 

@@ -19,7 +19,7 @@ export interface Reading {
 }
 
 /** Follows the history of a shared store, and tells subscribers what changed, and that the store lost changes. */
-export class Following {
+export class ChangeFeed {
   readonly resets = new Listeners<[StoreReset]>('resets');
   readonly moved = new Listeners<[]>('positions');
   readonly #subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
@@ -66,7 +66,7 @@ export class Following {
     this.#known && { history: this.#known.history, revision: this.#known.version };
 
   /** @param since the lineage that the reading began at */
-  take({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
+  apply({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
     const before = this.#known;
     if (this.#closed) return;
     const isSame = before?.history === lineage.history;

@@ -1,16 +1,15 @@
-import type { Following } from './lineage.ts';
+import type { ChangeFeed } from './lineage.ts';
 import { Listeners } from './listeners.ts';
 import { assertSendable, type MessageStore } from './message-store.ts';
 import { Replays, seal, unseal } from './seal.ts';
 
 export interface SealedMessagesOptions {
   readonly server: 'Redis' | 'PostgreSQL';
-  /** Identifies this handle. */
   readonly address: string;
   /** The channel of one handle, or of all. */
   readonly channelOf: (to?: string) => string;
   /** What was read of the server. */
-  readonly known: Pick<Following, 'secret' | 'time'>;
+  readonly known: Pick<ChangeFeed, 'secret' | 'time'>;
   readonly publish: (sealed: string, channel: string, to: string | undefined) => Promise<unknown>;
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
@@ -18,16 +17,12 @@ interface Opened {
 }
 
 function open(t: TestContext, records: readonly ApiKeyRecord[]): Opened {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-  const path = join(directory, 'keys.json');
+  const path = join(temporaryFolder(t), 'keys.json');
   const write = (next: readonly ApiKeyRecord[]) => writeFileSync(path, JSON.stringify({ keys: next }));
   write(records);
   const { watch, lines } = recordConditions();
   const keys = openKeysFile(path, { condition: watch('keys_file') });
-  t.after(() => {
-    keys.close();
-    rmSync(directory, { recursive: true });
-  });
+  t.after(() => keys.close());
   return { path, keys, lines, write };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import type { ScopeState } from '../../src/store/state-store.ts';
-import { auditEntry, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
+import { auditEntry, change, NOW, replayRecord, until } from './contract/samples.ts';
 import { CONVERGED_MS, eventually, type Follower, follow, rejectsSoon } from './follower.ts';
 import { onRedis } from './on-redis.ts';
 import { startProxy } from './proxy.ts';
@@ -19,46 +19,25 @@ describe('the Redis store', { skip: missing }, () => {
     await place.server.start();
   });
 
+  /** With what was saved. */
+  async function restart(): Promise<void> {
+    await place.server.kill();
+    await place.server.start();
+  }
+
   const open = (url = place.server.url): Promise<Follower> => follow(place.open({ url }));
 
   survivesItsServer({
     server: () => place.server,
     save: () => place.server.save(),
+    lose: restart,
+    async backUp() {
+      place.server.save();
+      return restart;
+    },
     open: (options) => place.open(options),
     program: (deadlineMs) =>
       `createRedisStore(${JSON.stringify({ url: place.server.url, prefix: place.prefix, deadlineMs })})`,
-  });
-
-  test('a Redis that comes back empty is reported, and nothing is brought back from the memory of a process', async () => {
-    const [a, b] = [await open(), await open()];
-    for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
-    await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
-    await place.server.kill();
-    await place.server.start();
-
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
-    assert.equal((await a.store.load()).size, 0);
-    const outdated = await b.store.commit(change('acme', 3, { A: { permanent: true } }));
-    assert.equal(outdated.outcome, 'conflict');
-    assert.equal(committedRevision(await a.store.commit(change('acme', 0, {}))), 1);
-    await until(() => b.heard.get('acme')?.revision === 1, 'a change of the new history');
-    assert.deepEqual([a.resets.length, b.resets.length], [1, 1], 'told once');
-  });
-
-  test('a Redis that comes back with an old copy is reported, and the copy is in force', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
-    place.server.save();
-    await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
-    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost');
-    await place.server.kill();
-    await place.server.start();
-
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
-    const state = (await b.store.load()).get('acme');
-    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
   test('a process that was away learns of an old copy that others have written to', async (t) => {

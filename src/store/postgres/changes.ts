@@ -1,5 +1,5 @@
 import { timers } from '../../wire/time/timers.ts';
-import type { Following, Lineage, Reading } from '../lineage.ts';
+import type { ChangeFeed, Lineage, Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import { allScopes, LOADED_AT_ONCE, scopesOf } from '../sql-rows.ts';
 import type { StoredValues } from '../stored-values.ts';
@@ -9,7 +9,7 @@ import type { Query } from './connection.ts';
 const NO_CHANGES = Number.MAX_SAFE_INTEGER;
 
 export interface ChangesOptions {
-  readonly following: Following;
+  readonly feed: ChangeFeed;
   readonly query: Query;
   /** The schema, as statements have it. */
   readonly schema: string;
@@ -20,7 +20,7 @@ export interface ChangesOptions {
   readonly aside: {
     readonly column: string;
     readonly values: () => readonly unknown[];
-    take(value: string | null): void;
+    receive(value: string | null): void;
   };
 }
 
@@ -32,10 +32,9 @@ export interface Before {
   readonly values: readonly unknown[];
 }
 
-/** Follows the changes of all processes. */
 export type Changes = ReturnType<typeof createChanges>;
 
-export function createChanges({ following, query, schema, stored, pollMs, aside }: ChangesOptions) {
+export function createChanges({ feed, query, schema, stored, pollMs, aside }: ChangesOptions) {
   let closed = false;
   const timer = timers.setTimeout(resync, pollMs).unref();
 
@@ -56,10 +55,10 @@ export function createChanges({ following, query, schema, stored, pollMs, aside 
     );
     const [row] = rows;
     if (row === undefined) throw new Error('PostgreSQL holds no history');
-    following.noteTime(Number(row.now), sentAt);
-    following.secret = row.secret ?? '';
+    feed.noteTime(Number(row.now), sentAt);
+    feed.secret = row.secret ?? '';
     if (!closed) timer.refresh();
-    aside.take(row.aside ?? null);
+    aside.receive(row.aside ?? null);
     return {
       lineage: { history: String(row.history), version: Number(row.newest), head: row.head ?? '' },
       cause: row.cause === 'rollback' ? ('rollback' as const) : ('empty' as const),
@@ -80,16 +79,16 @@ export function createChanges({ following, query, schema, stored, pollMs, aside 
 
   /** Reads what changed, and passes it on. Resolves with the result of what was done before. */
   async function synchronize(before?: Before): Promise<string | null | undefined> {
-    const since = following.lineage;
+    const since = feed.lineage;
     const { lineage, headThen, scopes, done } = await read(since?.version ?? NO_CHANGES, before);
     if (since === undefined) {
-      if (following.isHeard) following.take(await readAll(), since);
+      if (feed.isHeard) feed.apply(await readAll(), since);
       return done;
     }
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
-    } else following.take({ how: 'changes', lineage, scopes }, since);
+    } else feed.apply({ how: 'changes', lineage, scopes }, since);
     return done;
   }
 
@@ -100,7 +99,7 @@ export function createChanges({ following, query, schema, stored, pollMs, aside 
       await query(renew, [history]);
     }
     const found = await readAll();
-    following.take({ ...found, how: found.cause }, since);
+    feed.apply({ ...found, how: found.cause }, since);
   }
 
   /** Includes everything that was committed before this call. */
@@ -114,12 +113,12 @@ export function createChanges({ following, query, schema, stored, pollMs, aside 
 
   return {
     positions: {
-      position: following.position,
-      onMoved: (listener: () => void) => following.moved.add(listener),
+      position: feed.position,
+      onMoved: (listener: () => void) => feed.moved.add(listener),
       async newest() {
         const [row] = await query(`SELECT id, version FROM ${schema}.history`);
         const newest = { history: String(row?.id), revision: Number(row?.version) };
-        const { history, revision } = following.position() ?? {};
+        const { history, revision } = feed.position() ?? {};
         if (history !== newest.history || revision !== newest.revision) resync();
         return newest;
       },
@@ -131,14 +130,14 @@ export function createChanges({ following, query, schema, stored, pollMs, aside 
 
     async load() {
       const { lineage, scopes } = await readAll();
-      following.loaded(lineage);
+      feed.loaded(lineage);
       return scopes;
     },
 
     close() {
       closed = true;
       timers.clearTimeout(timer);
-      following.close();
+      feed.close();
     },
   };
 }

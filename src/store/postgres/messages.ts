@@ -79,7 +79,7 @@ export function createPostgresMessages({ query, schema, channel, polls, flooded,
         'messages', (SELECT json_agg(json_build_array(m.recipient, m.body) ORDER BY m.position) FROM ${schema}.message m
           WHERE m.position > $2 AND (m.recipient IS NULL OR m.recipient = $3)))`,
       values: () => [polls() && messages.isHeard ? (position ?? null) : null, messages.address],
-      take(value: string | null): void {
+      receive(value: string | null): void {
         const { newest, messages: found } = JSON.parse(value ?? '{}') as {
           newest?: number;
           messages?: [string | null, string][];

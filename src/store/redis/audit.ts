@@ -1,7 +1,7 @@
 import { parseAuditEntry } from '../../wire/audit-entry.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
-import { auditFilter, decodeCursor, type Found, inBatches, pageOf } from '../audit-query.ts';
+import { auditFilter, decodeCursor, type Hit, inBatches, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
 import type { Send } from './script.ts';
@@ -19,7 +19,7 @@ const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
 /** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {
-  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Found[]> {
+  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Hit[]> {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
     return reply.map(([id, fields]) => {
       const json = String(fields[1]);
@@ -63,7 +63,7 @@ export function createRedisTrail(send: Send, stream: string) {
       return (await range('XREVRANGE', '+', '-', 1))[0]?.entry;
     },
 
-    prune: (...asked: Parameters<StateStore['pruneAudit']>) => prune({ batches, drop }, ...asked),
+    prune: (...args: Parameters<StateStore['pruneAudit']>) => prune({ batches, drop }, ...args),
   };
 }
 

@@ -1,5 +1,5 @@
 import { unwritten } from '../../wire/errors.ts';
-import type { Following } from '../lineage.ts';
+import type { ChangeFeed } from '../lineage.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, type StoredValues } from '../stored-values.ts';
 import { fresh } from './changes.ts';
@@ -14,10 +14,9 @@ export interface RedisCommitsOptions {
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
-  readonly following: Following;
+  readonly feed: ChangeFeed;
   /** Includes everything that was committed before. */
   readonly sync: () => Promise<void>;
-  /** The name of this handle. */
   readonly writer: string;
   readonly channel: string;
   readonly deadlineMs: number;
@@ -25,14 +24,14 @@ export interface RedisCommitsOptions {
 
 /** Commits by one script each, and the answers that are kept with them. */
 export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStore, 'commit' | 'findReplay'> {
-  const { key, send, stored, following, sync, writer, channel, deadlineMs } = options;
+  const { key, send, stored, feed, sync, writer, channel, deadlineMs } = options;
   let operations = 0;
 
   async function run({ state, audit, replay, now }: Commit): Promise<unknown[]> {
     operations += 1;
     const operation = `${writer}-${operations}`;
     const names = ['meta', 'scopes', 'changes', 'heads', 'audit', `op:${operation}`, `replay:${replay?.key ?? ''}`];
-    const { time } = following;
+    const { time } = feed;
     const argument: CommitArgument = {
       operation,
       latest: time === undefined ? undefined : Math.ceil(time + deadlineMs),
@@ -45,7 +44,7 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
       },
       channel,
     };
-    const json = JSON.stringify({ since: following.lineage, fresh: fresh(), ...argument });
+    const json = JSON.stringify({ since: feed.lineage, fresh: fresh(), ...argument });
     return (await evaluate(send, COMMIT, names.map(key), [json])) as unknown[];
   }
 
@@ -56,11 +55,11 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
       switch (outcome) {
         case 'committed':
           if (state === undefined) return { outcome };
-          following.answered(state.scope, state.expectedRevision + 1);
+          feed.answered(state.scope, state.expectedRevision + 1);
           return { outcome, ...committedAt(value) };
         case 'conflict': {
           const current = scopeState(stored, value);
-          following.answered(state?.scope, current.revision);
+          feed.answered(state?.scope, current.revision);
           return { outcome, current };
         }
         case 'replayed': {

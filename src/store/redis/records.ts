@@ -1,6 +1,6 @@
 import { LATEST_INSTANT } from '../../wire/time.ts';
 import { BEAT_MS } from '../fleet.ts';
-import type { Following } from '../lineage.ts';
+import type { ChangeFeed } from '../lineage.ts';
 import {
   isPassing,
   type ListedKind,
@@ -132,16 +132,13 @@ return { time[1] .. string.format('%03d', math.floor(time[2] / 1000)), found, re
 
 export interface RedisRecordsOptions {
   readonly send: Send;
-  /** The full name of a key. */
   readonly key: (name: string) => string;
   readonly stored: StoredValues;
-  /** Knows the time of Redis. */
-  readonly clock: Pick<Following, 'time' | 'noteTime'>;
+  readonly clock: Pick<ChangeFeed, 'time' | 'noteTime'>;
   /** Called with each beat of this process: compares what Redis has with what is known, and nothing else needs to. */
   readonly beating: (beatMs: number) => Promise<unknown>;
 }
 
-/** Records in Redis. */
 export function createRedisRecords(options: RedisRecordsOptions): RecordStore & { beatMs(): number } {
   const { send, key: nameOf, stored, clock, beating } = options;
   let beatMs = BEAT_MS;
