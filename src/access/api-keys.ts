@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyRecord } from '../options/options.ts';
+import { invalidSetting } from '../wire/errors.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import type { Principal } from './principal.ts';
-import { invalidSetting, refusal } from './refusal.ts';
+import { refusal } from './refusal.ts';
 
 export interface ApiKeyVerifier extends CredentialVerifier {
   /** Whether a text is one of the keys, valid now or not. */
@@ -71,7 +72,6 @@ export interface KeyRules {
   readonly tenancy?: boolean | undefined;
 }
 
-/** Keys by hash and by the id of their record. */
 export type KeySet = ReturnType<typeof keySet>;
 
 /** Whether a key is valid at an instant, in milliseconds since the epoch. */
@@ -101,7 +101,6 @@ export function keySet(records: readonly ApiKeyRecord[], field: string, { tenanc
   return { byHash, byId };
 }
 
-/** Returns a source of keys that never change. */
 export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): KeySource {
   return { value: keySet(records, 'security.apiKeys', rules), close: () => {} };
 }

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { AuthMethod } from '../wire/constants.ts';
 import type { Principal } from './principal.ts';
 
-/** The client certificate of a TLS connection. */
 export interface ClientCertificate {
   readonly certificate: X509Certificate;
   /** Whether TLS verified it: trusted chain, not revoked (`TLSSocket.authorized`). */

@@ -6,7 +6,6 @@ import type { CertificateVerifier, VerifiedCertificate } from './mtls.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** Verifies one kind of credential. */
 export interface CredentialVerifier {
   /**
    * @param sender limits requests to token issuers
@@ -15,7 +14,6 @@ export interface CredentialVerifier {
   verify(credential: string, sender?: Sender): Principal | Promise<Principal>;
 }
 
-/** The configured kinds. */
 export interface CredentialVerifiers {
   readonly apiKey?: CredentialVerifier | undefined;
   readonly bearer?: CredentialVerifier | undefined;

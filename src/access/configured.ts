@@ -2,7 +2,7 @@ import type { ResolvedConfig } from '../options/config.ts';
 import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import type { RecordStore } from '../store/records.ts';
-import { isRdcpError, type RdcpError } from '../wire/errors.ts';
+import { invalidSetting, isRdcpError, type RdcpError } from '../wire/errors.ts';
 import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
 import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
@@ -14,14 +14,12 @@ import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import { openKeysFile } from './keys-file.ts';
 import { createCertificateVerifier } from './mtls.ts';
-import { invalidSetting } from './refusal.ts';
 import { openOwnTokens } from './tokens/own-tokens.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
 type Settings = ResolvedConfig['security'];
 
-/** Credential settings of a configuration. */
 export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
   readonly jwt?: JwtIssuerOptions | readonly JwtIssuerOptions[] | undefined;
 }

@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { IntrospectionOptions } from '../options/options.ts';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
-import { limitsOf } from '../wire/allow.ts';
 import { RdcpError, settingProblem, unavailable } from '../wire/errors.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { type Introspection, introspectionRequest } from './introspection-request.ts';
-import { ALLOW_CLAIM, CLOCK_TOLERANCE_SECONDS, principalOf, TENANTS_CLAIM } from './jwt-claims.ts';
+import { CLOCK_TOLERANCE_SECONDS, claimNames, principalOf } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
@@ -39,8 +38,7 @@ const MAX_RESERVED = 4;
 /** Tokens that are remembered because they found no place among those that wait. */
 const MAX_TURNED_AWAY = 20_000;
 
-/** A cached result. */
-interface Cached<T> {
+interface CacheEntry<T> {
   readonly value: T;
   /** On the monotonic clock, milliseconds. */
   readonly askedAt: number;
@@ -58,8 +56,8 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
   const { clock, condition = UNWATCHED, cacheSize = 10_000 } = options;
   const request = introspectionRequest(options);
   // Separate caches, so that made-up tokens do not evict active ones.
-  const active = new LRUCache<string, Cached<Principal>>({ max: cacheSize });
-  const refused = new LRUCache<string, Cached<RdcpError>>({ max: cacheSize });
+  const active = new LRUCache<string, CacheEntry<Principal>>({ max: cacheSize });
+  const refused = new LRUCache<string, CacheEntry<RdcpError>>({ max: cacheSize });
   const pending = new Map<string, Promise<Principal>>();
   const enqueue = createTurns({
     most: MAX_IN_FLIGHT,
@@ -120,7 +118,7 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
     }
   };
 
-  const recent = <T extends object>(cache: LRUCache<string, Cached<T>>, digest: string, ms: number) => {
+  const recent = <T extends object>(cache: LRUCache<string, CacheEntry<T>>, digest: string, ms: number) => {
     const cached = cache.get(digest);
     return cached !== undefined && clock.monotonic() - cached.askedAt < ms ? cached.value : undefined;
   };
@@ -133,13 +131,13 @@ export function createIntrospectionVerifier(options: IntrospectionVerifierOption
       if (principal !== undefined) return unexpired(principal, clock.now());
       const error = recent(refused, digest, NEGATIVE_MS);
       if (error !== undefined) throw error;
-      const asked =
+      const verification =
         pending.get(digest) ??
         introspect(token, digest, sender).finally(() => {
           pending.delete(digest);
         });
-      pending.set(digest, asked);
-      return asked;
+      pending.set(digest, verification);
+      return verification;
     },
   };
 }
@@ -150,8 +148,7 @@ function notVerified(cause?: unknown): RdcpError {
 
 /** @throws if the response does not accept the token as an access token for this server */
 function readAnswer(answer: Introspection, options: IntrospectionOptions, now: number): Principal {
-  const { issuer, audience, scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM } = options;
-  const { allowClaim = ALLOW_CLAIM } = options;
+  const { issuer, audience } = options;
   if (answer.active !== true) throw new Error('the token is not active');
   if (issuer !== undefined && answer.iss !== issuer) throw new Error('the token has another issuer');
   if (audience !== undefined && !isFor(answer.aud, audience)) throw new Error('the token has another audience');
@@ -160,11 +157,9 @@ function readAnswer(answer: Introspection, options: IntrospectionOptions, now: n
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= now / 1000 + CLOCK_TOLERANCE_SECONDS)) {
     throw new Error('the token is not valid yet');
   }
-  const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   // Tokens of a client acting for itself have no user. RFC 7662 requires none of the three fields.
   const claims = { ...answer, sub: sub ?? username ?? clientId };
-  const names = { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(options) };
-  return unexpired(principalOf(claims, names, now), now);
+  return unexpired(principalOf(claims, claimNames(options), now), now);
 }
 
 /** Issuers also introspect refresh tokens, and report them as active. */

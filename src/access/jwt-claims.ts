@@ -1,4 +1,5 @@
-import { allowSchema, commonLimits, type Limits } from '../wire/allow.ts';
+import type { CredentialClaims } from '../options/options.ts';
+import { allowSchema, commonLimits, type Limits, limitsOf } from '../wire/allow.ts';
 import { SCOPES, type Scope, TENANT_PATTERN } from '../wire/constants.ts';
 import { isIdentifier, PRINTABLE_NAME } from '../wire/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
@@ -29,6 +30,13 @@ export type ClaimNames = Pick<
   'scopeClaims' | 'tenantClaim' | 'tenantsClaim' | 'allowClaim' | 'keyClaim' | 'limits'
 >;
 
+/** The names that an issuer is configured with, or the usual ones. */
+export function claimNames(configured: CredentialClaims) {
+  const { scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM, allowClaim = ALLOW_CLAIM } = configured;
+  const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
+  return { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(configured) };
+}
+
 /**
  * Returns the principal of a token whose signature, issuer, audience, `exp` and `nbf` are verified.
  * @throws {Error} for invalid claims
@@ -47,7 +55,7 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   const tenantId = tenantOf(claims[names.tenantClaim]);
   const tenants = tenantsOf(claims[names.tenantsClaim]);
   if (tenantId !== undefined && tenants !== undefined) throw new Error('the token has a tenant and several tenants');
-  const limits = commonLimits(limitsOf(claims, names.allowClaim), names.limits ?? {});
+  const limits = commonLimits(limitsIn(claims, names.allowClaim), names.limits ?? {});
   if (limits === undefined) throw new Error('the token allows nothing that its issuer may allow');
   const keyId = names.keyClaim === undefined ? undefined : firstName(claims, [names.keyClaim], isIdentifier);
   const certificateThumbprint = thumbprintOf(claims);
@@ -99,7 +107,7 @@ function tenantsOf(claim: unknown): readonly string[] | undefined {
 }
 
 /** Rejects malformed limits: ignoring them would grant what the token does not allow. */
-function limitsOf(claims: Claims, allowClaim: string): Limits {
+function limitsIn(claims: Claims, allowClaim: string): Limits {
   const approval = claims[APPROVAL_CLAIM] === true;
   const claim = claims[allowClaim];
   if (claim === undefined) return {};

@@ -1,19 +1,17 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import type { JwtIssuerOptions } from '../options/options.ts';
 import type { Conditions } from '../otel/report/conditions.ts';
-import { type Limits, limitsOf } from '../wire/allow.ts';
+import type { Limits } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
-import { ALLOW_CLAIM, TENANTS_CLAIM } from './jwt-claims.ts';
+import { claimNames } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { type KeyHeader, PublishedKeys, type PublishedKeysOptions } from './published-keys.ts';
 import { fits, isWeak, MIN_RSA_BITS } from './signature.ts';
 
-/** Dependencies for issuers that publish their keys. */
 export interface RemoteSurroundings extends Pick<PublishedKeysOptions, 'clock' | 'delay'> {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 
-/** A validated issuer. */
 export interface TrustedIssuer {
   readonly issuer: string;
   readonly audience: string[];
@@ -51,18 +49,27 @@ export function trustIssuers(
   remote: RemoteSurroundings,
   own?: TrustedIssuer,
 ): ReadonlyMap<string, TrustedIssuer> {
-  const trusted = new Map<string, TrustedIssuer>();
-  if (own !== undefined) trusted.set(own.issuer, own);
+  const trusted = new Map(own && [[own.issuer, own]]);
+  const fieldOf = (index: number) => (issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`);
+  addIssuers(trusted, issuers, fieldOf, (issuer, field) => trust(issuer, field, remote));
+  return trusted;
+}
+
+/** Adds issuers by name. If one of them cannot be used, those before it stop fetching their keys. */
+export function addIssuers<Settings extends { readonly issuer: string }, Issuer extends { close?(): void }>(
+  issuers: Map<string, Issuer>,
+  settings: readonly Settings[],
+  fieldOf: (index: number) => string,
+  make: (settings: Settings, field: string) => Issuer,
+): void {
   try {
-    for (const [index, issuer] of issuers.entries()) {
-      const field = issuers.length === 1 ? 'security.jwt' : `security.jwt.${index}`;
-      if (trusted.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
-      trusted.set(issuer.issuer, trust(issuer, field, remote));
+    for (const [index, each] of settings.entries()) {
+      const field = fieldOf(index);
+      if (issuers.has(each.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
+      issuers.set(each.issuer, make(each, field));
     }
-    return trusted;
   } catch (error) {
-    // Those before it would go on fetching their keys.
-    for (const { close } of trusted.values()) close?.();
+    for (const { close } of issuers.values()) close?.();
     throw error;
   }
 }
@@ -72,11 +79,7 @@ function trust(issuer: JwtIssuerOptions, field: string, remote: RemoteSurroundin
     issuer: issuer.issuer,
     audience: typeof issuer.audience === 'string' ? [issuer.audience] : [...issuer.audience],
     algorithms: [...issuer.algorithms],
-    scopeClaims: issuer.scopeClaim === undefined ? ['scope', 'scopes'] : [issuer.scopeClaim],
-    tenantClaim: issuer.tenantClaim ?? 'tenant_id',
-    tenantsClaim: issuer.tenantsClaim ?? TENANTS_CLAIM,
-    allowClaim: issuer.allowClaim ?? ALLOW_CLAIM,
-    limits: limitsOf(issuer),
+    ...claimNames(issuer),
     ...keysOf(issuer, field, remote),
   };
 }

@@ -30,7 +30,6 @@ export interface JwtVerifierOptions {
   readonly cacheSize?: number;
 }
 
-/** Verifies JWTs of known issuers. */
 export interface JwtVerifier extends CredentialVerifier {
   /** Whether the unverified `iss` of a token is a known issuer. */
   isFromKnownIssuer(token: string): boolean;
@@ -38,7 +37,7 @@ export interface JwtVerifier extends CredentialVerifier {
   close(): void;
 }
 
-interface Verified {
+interface Verification {
   readonly principal: Principal;
   readonly issuer: TrustedIssuer;
   /** Milliseconds since the epoch. */
@@ -59,7 +58,7 @@ export function createJwtVerifier({
   cacheSize = 10_000,
 }: JwtVerifierOptions): JwtVerifier {
   const trusted = trustIssuers(issuers, { clock, conditions, delay }, own);
-  const cache = new LRUCache<string, Verified>({ max: cacheSize });
+  const cache = new LRUCache<string, Verification>({ max: cacheSize });
 
   const verifyUncached = async (token: string, digest: string): Promise<Principal> => {
     try {
@@ -89,7 +88,7 @@ export function createJwtVerifier({
   };
 }
 
-function isFresh({ principal, verifiedAt }: Verified, now: number): boolean {
+function isFresh({ principal, verifiedAt }: Verification, now: number): boolean {
   const age = now - verifiedAt;
   return age >= 0 && age < MAX_CACHE_MS && now < (principal.expiresAt ?? 0);
 }

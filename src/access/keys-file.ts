@@ -4,10 +4,9 @@ import { apiKeyRecordSchema } from '../options/config.ts';
 import { faultPlace } from '../options/json-fault.ts';
 import type { ApiKeyRecord } from '../options/options.ts';
 import type { Condition } from '../otel/report/conditions.ts';
-import { isRdcpError } from '../wire/errors.ts';
+import { invalidSetting, isRdcpError } from '../wire/errors.ts';
 import { firstIssue } from '../wire/issues.ts';
 import { type KeyRules, type KeySet, keySet } from './api-keys.ts';
-import { invalidSetting } from './refusal.ts';
 import { type WatchedFile, watchFile } from './watched-file.ts';
 
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });

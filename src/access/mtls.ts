@@ -10,7 +10,6 @@ import { refusal } from './refusal.ts';
 
 /** A certificate that is valid for TLS and not expired. */
 export interface VerifiedCertificate {
-  /** The configured identity, if any. */
   readonly identity?: Principal;
 }
 

@@ -57,7 +57,6 @@ export function mayTail(principal: Principal, tail: false | { readonly scope: Sc
   return tail !== false && (hasScope(principal, tail.scope) || hasScope(principal, 'tail'));
 }
 
-/** Returns the scopes that both principals have. */
 function commonScopes(one: Principal, other: Principal): Scope[] {
   return SCOPES.filter(
     (scope) =>

@@ -73,8 +73,3 @@ export function missingScope({ method, scopes }: Principal, needed: readonly Sco
 export function wrongResult(field: string, problem: string): RdcpError {
   return new RdcpError('RDCP_SERVER_ERROR', `security.authenticate: ${field} ${problem}`);
 }
-
-/** Returns the error for a key, or a file of keys, that cannot be used. The message shows neither a secret nor a path. */
-export function invalidSetting(field: string, message: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field }, cause });
-}

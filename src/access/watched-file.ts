@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
-import { isRdcpError } from '../wire/errors.ts';
+import { invalidSetting, isRdcpError } from '../wire/errors.ts';
 import { codeOf } from '../wire/thrown.ts';
 import { timers } from '../wire/time/timers.ts';
-import { invalidSetting } from './refusal.ts';
 
 /** The caller polls, because change notifications do not arrive on network file systems and many container mounts. */
 const POLL_MS = 500;

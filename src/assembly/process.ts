@@ -273,7 +273,7 @@ function switchOnByTickets(
     clock,
     delay,
   });
-  const unfollow = work.followTickets((ticket) => activations.take(ticket));
+  const unfollow = work.followTickets((ticket) => activations.activate(ticket));
   return {
     close() {
       unfollow();

@@ -7,7 +7,7 @@ import { EVERYBODY, ISOLATION_LEVELS, SECURITY_LEVELS } from '../wire/constants.
 import { duration } from '../wire/control-request.ts';
 import type { DebugRecord } from '../wire/debug-record.ts';
 import type { ReadonlyArrays, Shape } from '../wire/documented.ts';
-import { RdcpError } from '../wire/errors.ts';
+import { invalidSetting } from '../wire/errors.ts';
 import { firstIssue, UNKNOWN_FIELD } from '../wire/issues.ts';
 import { expressionProblem } from '../wire/line-filter.ts';
 import { isAddressOrNetwork, UNIX_SOCKET } from '../wire/net/addresses.ts';
@@ -453,13 +453,9 @@ export function parseConfig(input: unknown): ResolvedConfig {
   if (result.success) return result.data;
   const { field, message } = firstIssue(result.error);
   const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
-  const meant = message === UNKNOWN_FIELD ? (REPLACED[field] ?? nearestField(field)) : '';
-  throw new RdcpError('RDCP_CONFIG_INVALID', `${subject} ${message}${meant}`, { details: { field } });
+  const meant = message === UNKNOWN_FIELD ? nearestField(field) : '';
+  throw invalidSetting(field, `${subject} ${message}${meant}`);
 }
-
-const PAST = ': recorder.categories and recorder.keepSeconds take its place';
-/** Options of releases before, and what takes their place. */
-const REPLACED: Readonly<Record<string, string>> = { 'tail.historySeconds': PAST, 'tail.historyCategories': PAST };
 
 /** Largest edit distance at which a known field is suggested. */
 const MISTYPED_LETTERS = 2;

@@ -45,7 +45,6 @@ export function asOwnRequest<T>({ headers }: IncomingMessage, fn: () => T): T {
   return asOwnWork(() => context.with(traced, () => withoutTracing(fn)));
 }
 
-/** Loads libraries of our own endpoint. */
 export async function loadOwn<T>(load: () => Promise<T>): Promise<T> {
   const work = ownWork();
   work.loading = (work.loading ?? 0) + 1;

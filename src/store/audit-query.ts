@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../wire/audit-messages.ts';
-import { RdcpError } from '../wire/errors.ts';
+import { REFUSALS } from '../wire/refusals.ts';
 import type { AuditPage, AuditQuery } from './state-store.ts';
 
 /**
@@ -8,8 +8,7 @@ import type { AuditPage, AuditQuery } from './state-store.ts';
  */
 const PAGE_BYTES = 2 * 1024 * 1024;
 
-/** An entry that a search came across. */
-export interface Found {
+export interface Hit {
   /** Its place in the trail, as the cursor has it. */
   readonly position: string;
   readonly entry: AuditEntry;
@@ -30,10 +29,10 @@ const FIRST_BATCH = 4;
  * @param most entries of a batch
  */
 export async function* inBatches(
-  read: (before: string, size: number) => Promise<readonly Found[]>,
+  read: (before: string, size: number) => Promise<readonly Hit[]>,
   from: string,
   most: number,
-): AsyncGenerator<Found> {
+): AsyncGenerator<Hit> {
   let before = from;
   for (let size = Math.min(most, FIRST_BATCH); ; ) {
     const batch = await read(before, size);
@@ -49,7 +48,7 @@ export async function* inBatches(
 /** The entries that a page is filled from, and its bounds. */
 export interface Search {
   /** Newest first, from the query's cursor on. */
-  readonly found: AsyncIterable<Found>;
+  readonly found: AsyncIterable<Hit>;
   readonly limit: number;
   /** @default every entry that was found matches */
   readonly matches?: (entry: AuditEntry) => boolean;
@@ -105,9 +104,7 @@ function encodeCursor(position: string): string {
 export function decodeCursor(cursor: string, form: RegExp): string {
   const position = Buffer.from(cursor, 'base64url').toString();
   if (form.test(position) && encodeCursor(position) === cursor) return position;
-  throw new RdcpError('RDCP_MALFORMED_REQUEST', 'cursor is not one that this server gave out', {
-    details: { field: 'cursor' },
-  });
+  throw REFUSALS.malformed('cursor', 'is not one that this server gave out');
 }
 
 /** Decodes a cursor whose position is a counter: an integer that a double represents exactly. */

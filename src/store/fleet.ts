@@ -1,23 +1,13 @@
 import { hostname } from 'node:os';
 import type { MemberCalls } from '../wire/member-calls.ts';
+import type { FleetMember } from '../wire/messages.ts';
 import type { ListedRecord, RecordWrite } from './records.ts';
 import type { Position, StateStore } from './state-store.ts';
 import { StoredValues } from './stored-values.ts';
 
 /** One process that shares a store with others. */
-export interface Instance {
-  /** Id of the process. */
-  readonly id: string;
-  /** Name of its host. */
-  readonly host: string;
-  /** Its process id on that host. */
-  readonly pid: number;
-  /** Name of the service (`service.name` of the OpenTelemetry resource). */
-  readonly service: string;
-  /** Version of the service (`service.version`), if known. */
-  readonly version?: string;
-  /** Its `service.instance.id` of the OpenTelemetry resource, if it has one. Processes may share it. */
-  readonly serviceInstanceId?: string;
+export interface Instance
+  extends Pick<FleetMember, 'id' | 'host' | 'pid' | 'service' | 'version' | 'serviceInstanceId'> {
   /** Wall time, milliseconds since the epoch. */
   readonly startedAt: number;
   /** Digest of its list in {@link CategoryLists}; absent while it has none there. */
@@ -89,7 +79,7 @@ export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, '
 }
 
 /** What the store has of this process. */
-interface Announced {
+interface LastAnnouncement {
   readonly id: string;
   readonly beat: string;
   readonly categoryDigest: string | undefined;
@@ -113,7 +103,7 @@ export function createFleetStore(
   if (records === undefined || positions === undefined) return undefined;
   const stored = new StoredValues();
   stored.malformed.add(malformed);
-  let last: Announced | undefined;
+  let last: LastAnnouncement | undefined;
 
   const beatMs = () => records.beatMs?.() ?? BEAT_MS;
 

@@ -1,9 +1,6 @@
-import { RdcpError } from '../wire/errors.ts';
+import { invalidSetting, type RdcpError } from '../wire/errors.ts';
 
 /** An error for a `store` that cannot be used; the problem follows in one line, without a path. */
 export function invalidStore(problem: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: store: ${problem}`, {
-    details: { field: 'store' },
-    cause,
-  });
+  return invalidSetting('store', `configuration: store: ${problem}`, cause);
 }

@@ -19,11 +19,15 @@ export interface Reading {
 }
 
 /** Follows the history of a shared store, and tells subscribers what changed, and that the store lost changes. */
-export class Following {
+export class ChangeFeed {
   readonly resets = new Listeners<[StoreReset]>('resets');
   readonly moved = new Listeners<[]>('positions');
   readonly #subscribers = new Listeners<[ScopeKey, ScopeState]>('changes');
   readonly #store: string;
+  /** The secret that messages are signed and sealed with; empty while the store was not read, or holds none. */
+  secret = '';
+  /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
+  #clockOffset: number | undefined;
   #known: Lineage | undefined;
   /** The newest change when the store was loaded last. */
   #loaded: Lineage | undefined;
@@ -45,11 +49,24 @@ export class Following {
     return this.#subscribers.size > 0;
   }
 
+  /**
+   * Notes the server's time in an answer, in milliseconds.
+   * @param sentAt when it was asked, on the monotonic clock
+   */
+  readonly noteTime = (time: number, sentAt: number): void => {
+    this.#clockOffset = time - (sentAt + performance.now()) / 2;
+  };
+
+  /** The server's time, in milliseconds; `undefined` while unknown. */
+  get time(): number | undefined {
+    return this.#clockOffset === undefined ? undefined : performance.now() + this.#clockOffset;
+  }
+
   readonly position = (): Position | undefined =>
     this.#known && { history: this.#known.history, revision: this.#known.version };
 
   /** @param since the lineage that the reading began at */
-  take({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
+  apply({ how, lineage, scopes }: Reading, since: Lineage | undefined): void {
     const before = this.#known;
     if (this.#closed) return;
     const isSame = before?.history === lineage.history;

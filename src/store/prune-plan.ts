@@ -51,7 +51,7 @@ export async function planPrune<P>(
     return dropped.chains.some(({ instanceId }) => stopped.has(instanceId) && !heads.has(instanceId));
   }
 
-  function look({ place, entry }: Placed<P>): void {
+  function visit({ place, entry }: Placed<P>): void {
     const { action, compliance } = entry;
     const { instanceId, sequence, hash, retainUntil } = compliance;
     const ended = Date.parse(retainUntil) <= now;
@@ -68,7 +68,7 @@ export async function planPrune<P>(
   }
 
   for await (const batch of batches) {
-    for (const placed of batch) look(placed);
+    for (const placed of batch) visit(placed);
     if (retained >= MOST_RETAINED || places.length >= MOST_DROPPED) break;
   }
   return { places, heads: [...heads.values()] };

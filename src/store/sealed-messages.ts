@@ -1,17 +1,15 @@
+import type { ChangeFeed } from './lineage.ts';
 import { Listeners } from './listeners.ts';
 import { assertSendable, type MessageStore } from './message-store.ts';
 import { Replays, seal, unseal } from './seal.ts';
 
 export interface SealedMessagesOptions {
   readonly server: 'Redis' | 'PostgreSQL';
-  /** Identifies this handle. */
   readonly address: string;
   /** The channel of one handle, or of all. */
   readonly channelOf: (to?: string) => string;
-  /** The secret that the store holds; empty while unknown. */
-  readonly secret: () => string;
-  /** The server's time, in milliseconds; `undefined` while unknown. */
-  readonly serverTime: () => number | undefined;
+  /** What was read of the server. */
+  readonly known: Pick<ChangeFeed, 'secret' | 'time'>;
   readonly publish: (sealed: string, channel: string, to: string | undefined) => Promise<unknown>;
 }
 
@@ -37,13 +35,13 @@ export class SealedMessages implements MessageStore {
 
   async send(text: string, to?: string): Promise<void> {
     assertSendable(text);
-    const { server, address, channelOf, secret, serverTime, publish } = this.#options;
-    const now = serverTime();
-    if (secret() === '' || now === undefined) throw new Error(`${server} has not been read yet`);
+    const { server, address, channelOf, publish } = this.#options;
+    const { secret, time: now } = this.#options.known;
+    if (secret === '' || now === undefined) throw new Error(`${server} has not been read yet`);
     this.#sent += 1;
     const channel = channelOf(to);
     const message = { from: address, number: this.#sent, at: Math.round(now), text };
-    await publish(seal(message, channel, secret()), channel, to);
+    await publish(seal(message, channel, secret), channel, to);
   }
 
   onMessage(listener: (message: string, from: string) => void): () => void {
@@ -52,9 +50,9 @@ export class SealedMessages implements MessageStore {
 
   /** Handles a message of one of the channels, which anybody may have sent. */
   hear(message: string, channel: string): void {
-    const now = this.#options.serverTime();
+    const { secret, time: now } = this.#options.known;
     if (!this.isHeard || now === undefined) return;
-    const opened = unseal(message, channel, this.#options.secret());
+    const opened = unseal(message, channel, secret);
     if (opened === undefined || opened.from === this.address || !this.#replays.isNew(opened, now)) return;
     this.#listeners.call(opened.text, opened.from);
   }

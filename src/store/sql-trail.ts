@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseAuditEntry } from '../wire/audit-entry.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../wire/time.ts';
-import { countedPosition, type Found, inBatches, pageOf } from './audit-query.ts';
+import { countedPosition, type Hit, inBatches, pageOf } from './audit-query.ts';
 import { type Placed, prune } from './prune-plan.ts';
 import type { Row } from './sql-rows.ts';
 import type { AuditPage, AuditQuery, StateStore } from './state-store.ts';
@@ -66,7 +66,7 @@ export class SqlTrail {
   }
 
   /** Newest first. */
-  async *#search(query: AuditQuery, from: number): AsyncGenerator<Found> {
+  async *#search(query: AuditQuery, from: number): AsyncGenerator<Hit> {
     const { conditions, searchedAtOnce, readAtOnce, newestBefore, search } = this.#table;
     const readRows = search(filterOf(query, conditions));
     for (let before = from; ; ) {

@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome } from '../wire/audit-messages.ts';
 import type { Level } from '../wire/constants.ts';
-import type { ControlBudget } from '../wire/messages.ts';
+import type { ControlBudget, DiscoveredControl } from '../wire/messages.ts';
 import type { LineFilter, Target, When } from '../wire/target.ts';
 import { LATEST_INSTANT } from '../wire/time.ts';
 import type { MessageStore } from './message-store.ts';
@@ -8,13 +8,7 @@ import type { DroppedHead } from './prune-plan.ts';
 import type { RecordStore } from './records.ts';
 
 /** Who made a control. */
-export interface Maker {
-  /** User of the credential. */
-  readonly userId?: string;
-  /** Client of the credential. */
-  readonly clientId?: string;
-  /** The reason that the operator gave. */
-  readonly reason?: string;
+export interface Maker extends Omit<DiscoveredControl, 'since'> {
   /** Wall time, milliseconds since the epoch. */
   readonly at: number;
 }

@@ -12,13 +12,10 @@ export interface TokenSession {
   readonly expiresAt: number;
 }
 
-/** Replaces a refresh token of a session. */
 export interface Rotation {
-  /** Id of the session. */
   readonly id: string;
   /** Hash of the presented token. */
   readonly expected: string;
-  /** Hash of the token that replaces it. */
   readonly next: string;
   /** Wall time, milliseconds since the epoch. */
   readonly now: number;
@@ -26,7 +23,6 @@ export interface Rotation {
   readonly revokedUntil: number;
 }
 
-/** The outcome of presenting a refresh token. */
 export type RotationOutcome =
   /** `next` is now current. */
   | 'rotated'

@@ -52,11 +52,11 @@ const OURS: ReadonlySet<string> = new Set([
  */
 export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
   const { securityLevel, instanceId, retainUntil } = entry.compliance;
-  const said = auditRecord({ ...entry, compliance: { securityLevel, instanceId, retainUntil } }).attributes;
-  const names = new Set([...Object.keys(said), ...Object.keys(exported)]);
+  const expected = auditRecord({ ...entry, compliance: { securityLevel, instanceId, retainUntil } }).attributes;
+  const names = new Set([...Object.keys(expected), ...Object.keys(exported)]);
   return [...names]
     .filter((name) => (name.startsWith('rdcp.') && name !== semconv.ATTR_INSTANCE_ID) || OURS.has(name))
-    .every((name) => JSON.stringify(said[name]) === JSON.stringify(exported[name]));
+    .every((name) => JSON.stringify(expected[name]) === JSON.stringify(exported[name]));
 }
 
 function* attributesIn(value: unknown, service: string | undefined): Generator<Attributes> {

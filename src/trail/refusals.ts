@@ -183,7 +183,6 @@ function joined(before: AuditDraft | undefined, draft: AuditDraft): AuditDraft {
   };
 }
 
-/** The members that both objects have. */
 function shared<T extends object>(one: T, other: object = {}): { [Name in keyof T]?: NonNullable<T[Name]> } {
   const members: object = Object.fromEntries(
     Object.entries(one).filter(

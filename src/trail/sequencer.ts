@@ -36,7 +36,6 @@ export interface DeferredEntry {
   readonly kept?: (() => void) | undefined;
 }
 
-/** An entry for the end of the chain. */
 interface Addition {
   readonly unsealed: UnsealedEntry;
   /** What it was made from; `undefined` for an entry that is deferred. */

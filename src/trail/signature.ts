@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { AuditEntry } from '../wire/audit-messages.ts';
-import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { invalidSetting, isRdcpError, type RdcpError } from '../wire/errors.ts';
 import { codeOf } from '../wire/thrown.ts';
 
 export type Signature = NonNullable<AuditEntry['compliance']['signature']>;
@@ -56,7 +56,7 @@ function readPrivately(path: string, name: string): string {
 }
 
 function invalid(message: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field: 'audit.signingKeyFile' }, cause });
+  return invalidSetting('audit.signingKeyFile', message, cause);
 }
 
 /** The public keys that a trail may be signed with: today's and earlier ones. */

@@ -25,11 +25,9 @@ export interface Checkpoint extends ChainHead {
 }
 
 export interface Verification {
-  /** Number of entries checked. */
   readonly entries: number;
   /** The end of every chain; the chain with the newest entry comes first. */
   readonly heads: readonly Checkpoint[];
-  /** Number of faults found. */
   readonly faults: number;
   /** The fault in the oldest entry. */
   readonly first?: ChainFault;
@@ -57,14 +55,13 @@ export interface VerifierOptions {
   readonly now?: number;
 }
 
-/** Checks entries one after the other. */
 export interface Verifier {
   see(entry: AuditEntry): void;
   finish(): Verification;
 }
 
 /** A chain, as far as it was walked. */
-interface Walked {
+interface ChainWalk {
   readonly head: Checkpoint;
   /** Whether a signature covers what comes next, or one is missing already. */
   signed: boolean;
@@ -77,7 +74,7 @@ interface Walked {
 }
 
 /** The last entry of a chain that retention dropped, or is about to drop. */
-interface Dropped {
+interface DroppedEnd {
   readonly sequence: number;
   readonly hash: string;
   /** Whether it is still there: an interrupted prune drops only the entries before it. */
@@ -92,9 +89,9 @@ interface Dropped {
 export function createVerifier(options: VerifierOptions = {}): Verifier {
   const { checkpoints = [], waiting, keys, signedSince = 0, now } = options;
   const deferred = new Map(waiting);
-  const chains = new Map<string, Walked>();
+  const chains = new Map<string, ChainWalk>();
   /** Chains that link to an entry further back, by its hash. */
-  const awaited = new Map<string, Walked[]>();
+  const awaited = new Map<string, ChainWalk[]>();
   /** Checkpoints whose entry was not seen yet, by the place of that entry. */
   const expected = new Map<string, Checkpoint>();
   /** When two checkpoints disagree about one entry, one is wrong, whatever the trail holds. */
@@ -104,7 +101,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (other === undefined) expected.set(placeOf(checkpoint), checkpoint);
     else if (other.hash !== checkpoint.hash) contradicted.push(checkpoint);
   }
-  const dropped = new Map<string, Dropped>();
+  const dropped = new Map<string, DroppedEnd>();
   let position = 0;
   let faults = 0;
   let first: (ChainFault & { readonly position: number }) | undefined;
@@ -112,7 +109,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   let prunedUntil: Timestamp | undefined;
 
   /** @param at the entry, and its position */
-  function fault(at: Pick<Walked, 'oldest' | 'position'>, problem: ChainFault['problem'], message: string): void {
+  function fault(at: Pick<ChainWalk, 'oldest' | 'position'>, problem: ChainFault['problem'], message: string): void {
     faults += 1;
     // The walk goes back in time: a later position is an older entry.
     if (first !== undefined && at.position < first.position) return;
@@ -120,7 +117,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   /** Compares an entry with what the next newer one of its chain expects. */
-  function compare(newer: Walked, { compliance: { sequence, hash } }: AuditEntry): void {
+  function compare(newer: ChainWalk, { compliance: { sequence, hash } }: AuditEntry): void {
     if (newer.sequence !== undefined && sequence !== newer.sequence) {
       const message =
         newer.sequence === 0
@@ -133,7 +130,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   /** The newest signature of a chain covers every entry before it, through the links. */
-  function isVouchedFor(newer: Walked | undefined, entry: AuditEntry): boolean {
+  function isVouchedFor(newer: ChainWalk | undefined, entry: AuditEntry): boolean {
     if (keys === undefined || newer?.signed === true) return true;
     const { hash, signature } = entry.compliance;
     const found = signature === undefined ? 'unknown' : keys.check(hash, signature);
@@ -190,7 +187,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   }
 
   /** The target existed when the chain began, so an earlier prune does not explain its absence. */
-  function expectTarget(chain: Walked, hash: string): void {
+  function expectTarget(chain: ChainWalk, hash: string): void {
     if (hash === NO_PREVIOUS_HASH || previousMayBeGone(chain.oldest)) return;
     awaited.set(hash, [...(awaited.get(hash) ?? []), chain]);
   }
@@ -217,7 +214,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     }
     awaited.delete(hash);
     const before = newer?.sequence;
-    const walked: Walked = {
+    const walked: ChainWalk = {
       head: newer?.head ?? { instanceId, ...headOf(entry) },
       signed: intact ? isVouchedFor(newer, entry) : newer?.signed === true,
       oldest: entry,
@@ -233,7 +230,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
    * Says what is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
    * retention dropped.
    */
-  function wrongStart({ oldest: entry, sequence, hash }: Walked): string | undefined {
+  function wrongStart({ oldest: entry, sequence, hash }: ChainWalk): string | undefined {
     const end = dropped.get(entry.compliance.instanceId);
     if (sequence === undefined || end?.remains === true) return undefined;
     if (end === undefined) {

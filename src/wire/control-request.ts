@@ -107,7 +107,7 @@ function conditionsOf({ option, member, values, actions, lasting, needs, exclude
     ...(lasting === undefined ? [] : [options({ temporary: { const: true } })]),
     ...(needs === undefined ? [] : [{ properties: { options: { required: [needs] } } }]),
     ...(excludes === undefined ? [] : [options(Object.fromEntries(excludes.map((name) => [name, false])))]),
-  ].map((asked) => ({ anyOf: [asked, absent] }));
+  ].map((condition) => ({ anyOf: [condition, absent] }));
 }
 
 const WITHOUT_CATEGORIES: readonly ControlAction[] = ['reset', 'status'];

@@ -102,13 +102,18 @@ export function toRdcpError(error: unknown): RdcpError {
     : new RdcpError('RDCP_SERVER_ERROR', 'The server failed to handle the request', { cause: error });
 }
 
+/** An error for a setting, or a file that it names, that cannot be used. The message shows neither a secret nor a path. */
+export function invalidSetting(field: string, message: string, cause?: unknown): RdcpError {
+  return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field }, cause });
+}
+
 /**
  * An error for an invalid configuration.
  * @param field the option, such as `server.port`
  * @param problem what is wrong with it; follows its name in the message
  */
 export function configurationError(field: string, problem: string, cause?: unknown): RdcpError {
-  return new RdcpError('RDCP_CONFIG_INVALID', `configuration: ${field} ${problem}`, { details: { field }, cause });
+  return invalidSetting(field, `configuration: ${field} ${problem}`, cause);
 }
 
 /**

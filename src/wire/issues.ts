@@ -3,7 +3,6 @@ import { escapeUnprintable } from './printable.ts';
 
 export const UNKNOWN_FIELD = 'is not a known field';
 
-/** A validation error. */
 export interface FirstIssue {
   /** Path of the field, such as `options.duration` or `categories.1`; empty for the whole input. */
   readonly field: string;

@@ -99,7 +99,7 @@ function matchingText(pattern: string): LinePredicate {
   return ({ message }) => matches(message);
 }
 
-function evaluating({ expression, names }: Compiled): LinePredicate {
+function evaluating({ expression, names }: CompiledExpression): LinePredicate {
   return (line, instance) => {
     const { attributes, message, category, tenant, traceId } = line;
     const variables = { ...attributes, attributes, message, category, tenant, traceId, instance };
@@ -172,7 +172,7 @@ function fieldOf({ op, args }: Node): string | undefined {
   return typeof args[1].args === 'string' ? args[1].args : undefined;
 }
 
-async function compile(where: string, place: string): Promise<Compiled> {
+async function compile(where: string, place: string): Promise<CompiledExpression> {
   const language = await import('@marcbachmann/cel-js');
   try {
     return parse(language, where);
@@ -184,7 +184,7 @@ async function compile(where: string, place: string): Promise<Compiled> {
 }
 
 /** An expression, and the names with dots in it. */
-interface Compiled {
+interface CompiledExpression {
   readonly expression: Expression;
   readonly names: readonly DottedName[];
 }
@@ -192,7 +192,7 @@ interface Compiled {
 const TEXTS = ['message', 'category', 'tenant', 'traceId', 'instance'];
 
 /** @throws {InvalidExpression} */
-function parse({ Environment }: ExpressionLanguage, where: string): Compiled {
+function parse({ Environment }: ExpressionLanguage, where: string): CompiledExpression {
   const parsedWith = (texts: readonly string[]): Expression => {
     const environment = new Environment({ unlistedVariablesAreDyn: true, limits: LIMITS });
     environment.registerVariable('attributes', 'map');
@@ -219,10 +219,6 @@ function parse({ Environment }: ExpressionLanguage, where: string): Compiled {
 /** An upper bound of the steps of one evaluation. */
 function stepsOf({ op, args }: Node): number {
   const call = op === 'rcall' || op === 'call' ? String((args as readonly unknown[])[0]) : undefined;
-  if (call === 'matches')
-    throw new InvalidExpression({
-      summary: 'matches() is not available: use contains(), startsWith() or endsWith()',
-    });
   if (call !== undefined && !FUNCTIONS.has(call))
     throw new InvalidExpression({ summary: `${call}() is not available` });
   const inner = nodesIn(args).reduce((sum, node) => sum + stepsOf(node), 0);

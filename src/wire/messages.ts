@@ -28,11 +28,7 @@ export interface RdcpAnswer {
 }
 
 /** The server's capabilities (RDCP 1.0, GET /.well-known/rdcp). */
-export interface WellKnownDocument {
-  /** Name and version of the protocol. */
-  readonly protocol: typeof PROTOCOL;
-  /** In responses to an authenticated request in multi-tenant mode. */
-  readonly tenant?: TenantContext;
+export interface WellKnownDocument extends Omit<RdcpAnswer, 'timestamp'> {
   /** Paths of the endpoints that every server of the protocol has. */
   readonly endpoints: {
     /** Lists the categories, with their state and calls. */
@@ -284,12 +280,16 @@ export interface CountedInstances {
   readonly silent?: number;
 }
 
-/** Calls of all categories, and by category where there are any. */
-export interface ProcessCalls {
+/** Calls of all categories. */
+export interface CallTotals {
   /** Since the process started. */
   readonly totalCalls: number;
   /** Over the last 60 seconds. */
   readonly callsPerSecond: number;
+}
+
+/** Calls of all categories, and by category where there are any. */
+export interface ProcessCalls extends CallTotals {
   /** By name, of the categories that were called. */
   readonly categories: Readonly<Record<string, DiscoveredCategory['metrics']>>;
 }
@@ -323,11 +323,7 @@ export interface DiscoveryResponse extends RdcpAnswer, FleetCalls, WithReach {
   /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
   /** Calls of all categories. */
-  readonly performance: {
-    /** Since the process started. */
-    readonly totalCalls: number;
-    /** Over the last 60 seconds. */
-    readonly callsPerSecond: number;
+  readonly performance: CallTotals & {
     /** Calls since the process started, by category. */
     readonly categoryBreakdown: Readonly<Record<string, number>>;
   };
@@ -434,12 +430,7 @@ export interface StatusResponse extends RdcpAnswer, FleetCalls, WithReach {
   /** The least urgent level that comes out, of those that are on with one. */
   readonly otelrdcp_levels?: Readonly<Record<string, Level>>;
   /** Calls of all categories. */
-  readonly performance: {
-    /** Since the process started. */
-    readonly totalCalls: number;
-    /** Over the last 60 seconds. */
-    readonly callsPerSecond: number;
-  };
+  readonly performance: CallTotals;
   /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
   /** The categories that are recorded. */
@@ -712,11 +703,7 @@ export interface ConsoleSessionResponse extends RdcpAnswer {
 }
 
 /** The error envelope. The specification puts `protocol` both next to `error` (every body) and inside it (Errors). */
-export interface ErrorResponse {
-  /** Name and version of the protocol. */
-  readonly protocol: typeof PROTOCOL;
-  /** In responses to an authenticated request in multi-tenant mode. */
-  readonly tenant?: TenantContext;
+export interface ErrorResponse extends Omit<RdcpAnswer, 'timestamp'> {
   /** The error. */
   readonly error: {
     /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */

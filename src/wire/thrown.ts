@@ -10,7 +10,6 @@ export interface ErrorFields {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Number of own fields read. */
 const MAX_DETAILS = 50;
 const KNOWN = ['name', 'message', 'stack', 'cause', 'errors'];
 /** Longest description of a thrown value, and longest type of an error, in characters. */

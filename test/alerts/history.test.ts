@@ -1,65 +1,37 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { AlertHistory } from '../../src/control/alerts/history.ts';
-import type { AuditQuery } from '../../src/store/state-store.ts';
+import { test } from 'node:test';
+import { lastSwitch } from '../../src/control/alerts/history.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { auditEntry } from '../store/contract/samples.ts';
 
-/** A trail, the newest entry first, that counts what is read of it. */
-function trailOf(entries: AuditEntry[]) {
-  const read = { pages: 0, entries: 0 };
-  return {
-    read,
-    query: async ({ limit, cursor = '0' }: AuditQuery) => {
-      const page = entries.slice(Number(cursor), Number(cursor) + limit);
-      read.pages += 1;
-      read.entries += page.length;
-      const end = Number(cursor) + page.length;
-      return { entries: page, ...(end < entries.length && { next: `${end}` }) };
-    },
-  };
+const RULE = { userId: 'alert:rule', clientId: 'alert.rule' };
+
+/** What group `a` of the rule switched last in a trail, the oldest entry first. */
+async function lastOf(entries: readonly Partial<AuditEntry>[], since = 0): Promise<string | undefined> {
+  const store = createMemoryStore();
+  for (const [index, entry] of entries.entries()) {
+    const timestamp = new Date((index + 1) * 1000).toISOString();
+    await store.commit({ audit: auditEntry({ id: `${index}`, timestamp, identity: RULE, ...entry }), now: 0 });
+  }
+  const trail = { query: store.queryAudit };
+  return (await lastSwitch({ trail, identity: RULE, groupId: 'a', since }))?.id;
 }
 
-const entry = (id: number, group?: string, outcome = 'success') =>
-  ({
-    id: `${id}`,
-    timestamp: new Date(id * 1000).toISOString(),
-    outcome,
-    identity: { userId: group === undefined ? 'ann' : 'alert:rule' },
-    requestId: `${group ?? 'request'}.${id}`,
-  }) as AuditEntry;
-
-/** So many entries of a person, the newest first. */
-const others = (count: number, newest: number) => Array.from({ length: count }, (_, index) => entry(newest - index));
-
-describe('what alerts switched last', () => {
-  it('is found however far back, and read once for all rules', async () => {
-    const trail = trailOf([...others(3998, 5000), entry(1002, 'a'), entry(1001, 'b')]);
-    const history = new AlertHistory(trail);
-    for (let rule = 0; rule < 50; rule++) assert.equal(await history.last(`none${rule}`, 0), undefined);
-    assert.equal((await history.last('a', 0))?.id, '1002');
-    assert.equal((await history.last('b', 0))?.id, '1001');
-    assert.ok(trail.read.entries < 4000 + 60 * 20, `${trail.read.entries} entries`);
+const a = { requestId: 'a.1' };
+const others = Array.from({ length: 500 }, () => ({ requestId: 'b.1' }));
+for (const [what, entries, since, expected] of [
+  ['is the newest of its group that succeeded', [a, a, { ...a, outcome: 'failed' }, { requestId: 'b.1' }], 0, '1'],
+  ['is found however far back', [a, ...others], 0, '0'],
+  ['is not older than was asked for', [a, { requestId: 'b.1' }], 1001, undefined],
+  ['is not what a client of the same name has done', [{ ...a, identity: { ...RULE, userId: 'ann' } }], 0, undefined],
+] as const) {
+  test(`what a group of alerts switched last ${what}`, async () => {
+    assert.equal(await lastOf(entries, since), expected);
   });
+}
 
-  it('is the newest that succeeded, of this process or another', async () => {
-    const entries = [entry(3, 'a', 'failed'), entry(2, 'a'), entry(1, 'a')];
-    const history = new AlertHistory(trailOf(entries));
-    assert.equal((await history.last('a', 0))?.id, '2');
-    entries.unshift(...others(500, 1000), entry(4, 'a'));
-    assert.equal((await history.last('a', 0))?.id, '4');
-    assert.equal(await history.last('a', 5000), undefined, 'older than was asked for');
-  });
-
-  it('is of the trail as it is, also after the store lost it', async () => {
-    const entries = [...others(300, 1000), entry(1, 'a')];
-    const history = new AlertHistory(trailOf(entries));
-    assert.equal((await history.last('a', 0))?.id, '1');
-    entries.splice(0, entries.length, entry(2000));
-    assert.equal(await history.last('a', 0), undefined);
-  });
-
-  it('is refused rather than searched without end', async () => {
-    const history = new AlertHistory(trailOf(others(20_000, 30_000)));
-    await assert.rejects(history.last('a', 0), { code: 'RDCP_UNAVAILABLE' });
-  });
+test('the trail is not searched without end', async () => {
+  const trail = { query: async () => ({ entries: [], next: 'more' }) };
+  await assert.rejects(lastSwitch({ trail, identity: RULE, groupId: 'a', since: 0 }), { code: 'RDCP_UNAVAILABLE' });
 });

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { RefusalTallies } from '../../src/trail/refusals.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
-import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { everyEntry } from '../store/contract/samples.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { openTrail } from './entries.ts';
@@ -135,17 +134,11 @@ test('the refusals of a minute are written in the background, and the event loop
 });
 
 inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-refusals-'));
+  const folder = temporaryFolder(t);
   const store = createSqliteStore(join(folder, 'state.db'), { lasting: true });
-  t.after(async () => {
-    await store.close();
-    rmSync(folder, { recursive: true });
-  });
+  t.after(() => store.close());
   const time = virtualTime();
-  const trail = openTrail({
-    store,
-    time,
-  });
+  const trail = openTrail({ store, time });
   for (let minute = 0, index = 0; minute < MINUTES; minute += 1) {
     for (let more = 0; more < 200; more += 1, index += 1) {
       trail.refused(stranger(index));
@@ -158,10 +151,10 @@ inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that ca
 
   const verifier = createVerifier({});
   let count = 0;
-  await eachEntry(store, (entry) => {
+  for (const entry of await everyEntry(store)) {
     verifier.see(entry);
     count += entry.count ?? 1;
-  });
+  }
   const { faults, entries } = verifier.finish();
   assert.equal(faults, 0);
   assert.equal(count, MINUTES * 400, 'no refusal is uncounted');
@@ -172,12 +165,3 @@ inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that ca
   t.diagnostic(`${entries} entries, ${(bytes / MIB).toFixed(1)} MiB in ${MINUTES} minutes`);
   assert.ok(bytes < most, `${bytes} bytes`);
 });
-
-async function eachEntry(store: StateStore, see: (entry: AuditEntry) => void): Promise<void> {
-  let cursor: string | undefined;
-  do {
-    const page = await store.queryAudit({ limit: 1000, ...(cursor !== undefined && { cursor }) });
-    for (const entry of page.entries) see(entry);
-    cursor = page.next;
-  } while (cursor !== undefined);
-}

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { createApiKeyVerifier, fixedKeys, type KeySource } from '../../src/access/api-keys.ts';
 import type { Authenticator, CredentialRequest } from '../../src/access/authenticator.ts';
@@ -9,6 +7,7 @@ import type { Principal } from '../../src/access/principal.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
+import { serve } from '../support/serve.ts';
 import { failsWith, makeKey, request } from './records.ts';
 
 function authenticator(records: readonly ApiKeyRecord[], now: () => number = Date.now): Authenticator {
@@ -195,15 +194,12 @@ test('a duplicate id or hash is a wrong configuration', () => {
 test('the headers of a real request authenticate, and a header sent twice on the wire is seen', async (t) => {
   const { key, record } = makeKey();
   const auth = authenticator([record]);
-  const server = createServer((incoming, response) => {
+  const { url } = await serve(t, (incoming, response) => {
     auth.authenticate({ headers: incoming.headersDistinct }).then(
       (principal) => response.end(principal?.clientId),
       (error: unknown) => response.end(isRdcpError(error) ? error.code : 'other'),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   assert.equal(await (await fetch(url, { headers: { 'x-rdcp-api-key': key } })).text(), 'ops');
 
   const { request: send } = await import('node:http');

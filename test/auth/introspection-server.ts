@@ -1,6 +1,6 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
+import { serve } from '../support/serve.ts';
 
 export interface Asked {
   readonly headers: IncomingHttpHeaders;
@@ -36,7 +36,7 @@ export async function serveIntrospection(
   answer: IntrospectionServer['answer'],
 ): Promise<IntrospectionServer> {
   const asked: Asked[] = [];
-  const server = createServer(async (request, response) => {
+  const { url } = await serve(t, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
@@ -49,12 +49,6 @@ export async function serveIntrospection(
     } else if (typeof said === 'number') response.writeHead(said, said === 302 ? { Location: '/elsewhere' } : {}).end();
     else response.end(typeof said === 'string' ? said : JSON.stringify(said));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  const state: IntrospectionServer = { endpoint: `http://127.0.0.1:${port}/introspect`, asked, answer };
+  const state: IntrospectionServer = { endpoint: `${url}/introspect`, asked, answer };
   return state;
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { failsWith, makeKey } from './records.ts';
 
@@ -17,16 +17,12 @@ interface Opened {
 }
 
 function open(t: TestContext, records: readonly ApiKeyRecord[]): Opened {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-  const path = join(directory, 'keys.json');
+  const path = join(temporaryFolder(t), 'keys.json');
   const write = (next: readonly ApiKeyRecord[]) => writeFileSync(path, JSON.stringify({ keys: next }));
   write(records);
   const { watch, lines } = recordConditions();
   const keys = openKeysFile(path, { condition: watch('keys_file') });
-  t.after(() => {
-    keys.close();
-    rmSync(directory, { recursive: true });
-  });
+  t.after(() => keys.close());
   return { path, keys, lines, write };
 }
 
@@ -149,8 +145,7 @@ const wrong: [string, string, RegExp][] = [
 ];
 for (const [what, text, message] of wrong) {
   test(`a file with ${what} is refused at the start by one line that names the place`, (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-    t.after(() => rmSync(directory, { recursive: true }));
+    const directory = temporaryFolder(t);
     const path = join(directory, 'keys.json');
     writeFileSync(path, text);
     assert.throws(

@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { serve } from '../support/serve.ts';
 
 export const ISSUER = 'https://id.example/';
 export const AUDIENCE = 'rdcp';
@@ -74,19 +73,14 @@ export interface KeyServer {
 /** A real HTTP server that publishes keys. */
 export async function serveKeys(t: TestContext, ...keys: JWK[]): Promise<KeyServer> {
   const published = (list: JWK[]) => ({ status: 200, body: JSON.stringify({ keys: list }) });
-  const server = createServer(async (_, response) => {
+  const { url } = await serve(t, async (_, response) => {
     state.requests += 1;
     const { status, body } = state.answer;
     const text = typeof body === 'string' ? body : await body();
     response.writeHead(status, status === 302 ? { Location: text } : { 'Content-Type': 'application/json' }).end(text);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const state: KeyServer = {
-    uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    uri: `${url}/keys`,
     requests: 0,
     answer: published(keys),
     publish: (...list) => {

@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { it } from 'node:test';
 import { enterFolder } from '../../src/control/cluster/folder.ts';
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-folder-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporaryFolder } from '../support/folder.ts';
 
 const clustersIn = (base: string) => readdirSync(base).filter((name) => name !== 'door');
 
 it('is private, kept while a process is in it, and removed by the last one', (t) => {
-  const base = folder(t);
+  const base = temporaryFolder(t);
   const one = enterFolder('a', base);
   assert.equal(statSync(one.path).mode & 0o777, 0o700);
   writeFileSync(join(one.path, 'state'), 'kept');
@@ -39,7 +23,7 @@ it('is private, kept while a process is in it, and removed by the last one', (t)
 });
 
 it('a file is written by one process, and taken by one', (t) => {
-  const base = folder(t);
+  const base = temporaryFolder(t);
   const [one, two] = [enterFolder('a', base), enterFolder('a', base)];
   assert.deepEqual([one.put('x', '1'), two.put('x', '2'), two.read('x')], [true, false, '1']);
   assert.equal(statSync(join(one.path, 'x')).mode & 0o7777, process.platform === 'linux' ? 0o1600 : 0o600);
@@ -48,7 +32,7 @@ it('a file is written by one process, and taken by one', (t) => {
 });
 
 it('what processes left that were killed is not taken over, and is removed', (t) => {
-  const base = folder(t);
+  const base = temporaryFolder(t);
   for (const name of ['a', 'b']) {
     mkdirSync(join(base, name), { mode: 0o700 });
     writeFileSync(join(base, name, 'state'), 'of others');
@@ -61,11 +45,11 @@ it('what processes left that were killed is not taken over, and is removed', (t)
 });
 
 it('names that others have taken take nothing away, and processes that start together use one folder', async (t) => {
-  const directory = folder(t);
+  const directory = temporaryFolder(t);
   const prefix = join(directory, `rdcp-cluster-${process.getuid?.() ?? 'user'}`);
   mkdirSync(prefix);
   chmodSync(prefix, 0o777);
-  symlinkSync(folder(t), `${prefix}-1`);
+  symlinkSync(temporaryFolder(t), `${prefix}-1`);
   writeFileSync(`${prefix}-2`, '');
   const program = `
     const { enterFolder } = await import(${JSON.stringify(new URL('../../src/control/cluster/folder.ts', import.meta.url).href)});
@@ -87,7 +71,7 @@ it('names that others have taken take nothing away, and processes that start tog
 });
 
 it('an invalid lock is reported, and not taken for a held one', (t) => {
-  const base = folder(t);
+  const base = temporaryFolder(t);
   mkdirSync(join(base, 'a'));
   writeFileSync(join(base, 'a', 'lock'), 'not a database, and long enough to be read as one: '.repeat(20));
   assert.throws(() => enterFolder('a', base), /not a database/);

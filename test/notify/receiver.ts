@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
+import { serve } from '../support/serve.ts';
 
 export interface Received {
   readonly path: string;
@@ -15,20 +15,15 @@ export async function openReceiver(
   answer: (response: ServerResponse) => void = (response) => void response.writeHead(204).end(),
 ) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const { server, url } = await serve(t, async (request, response) => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     received.push({ path: request.url ?? '', headers: request.headers, body });
     server.emit('received');
     answer(response);
-  }).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     received,
     /** Resolves once that many requests have arrived. */
     async arrived(count: number): Promise<readonly Received[]> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -13,6 +12,7 @@ import type { WellKnownDocument } from '../../src/wire/messages.ts';
 import type { AuthorizationServerMetadata } from '../../src/wire/oauth-messages.ts';
 import { startTokenServer, TOKEN_EXCHANGE, tokenSettings } from '../server/tokens.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { serve } from '../support/serve.ts';
 import { assembleApp, KEYS, send, startServer } from '../support/server.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
@@ -76,14 +76,10 @@ test('with client certificates the metadata says that tokens are bound to them',
 });
 
 /** An application that is its own server, at an address that is known before anything is mounted. */
-async function serve(t: TestContext, application: (issuer: string) => Promise<RequestListener>): Promise<string> {
-  const outer = createServer();
-  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
-  t.after(() => outer.close());
-  t.after(() => outer.closeAllConnections());
-  const address = `http://127.0.0.1:${(outer.address() as AddressInfo).port}`;
-  outer.on('request', await application(address));
-  return address;
+async function serveIssuer(t: TestContext, application: (issuer: string) => Promise<RequestListener>): Promise<string> {
+  const { server, url } = await serve(t);
+  server.on('request', await application(url));
+  return url;
 }
 
 const tokensOf = async (t: TestContext, issuer: string) =>
@@ -99,7 +95,7 @@ const metadataAt = async (url: string) => {
 };
 
 test('mounted below a path, the path is part of the issuer, and a client finds it by RFC 8414', async (t) => {
-  const address = await serve(t, async (origin) => {
+  const address = await serveIssuer(t, async (origin) => {
     const rdcp = await tokensOf(t, `${origin}/orders`);
     // The well-known path of an issuer with a path lies outside of that path.
     return express().use('/orders', rdcp).get(`${TOKEN_PATHS.metadata}/orders`, rdcp);
@@ -122,17 +118,17 @@ test('an application keeps metadata of its own, where its address is not that of
     express()
       .use(rdcp)
       .get(TOKEN_PATHS.metadata, (_req, res) => void res.json(own));
-  const below = await serve(t, async (origin) => withOwn(express().use(await tokensOf(t, `${origin}/orders/`))));
+  const below = await serveIssuer(t, async (origin) => withOwn(express().use(await tokensOf(t, `${origin}/orders/`))));
   assert.deepEqual(await metadataAt(below + TOKEN_PATHS.metadata), own);
   assert.partialDeepStrictEqual(await metadataAt(`${below}${TOKEN_PATHS.metadata}/orders?x=1`), {
     issuer: `${below}/orders/`,
     token_endpoint: `${below}/orders${TOKEN_PATHS.token}`,
   });
-  const without = await serve(t, async () =>
+  const without = await serveIssuer(t, async () =>
     withOwn(express().use((await assembleApp(t, { config: { server: false } })).handler)),
   );
   assert.deepEqual(await metadataAt(without + TOKEN_PATHS.metadata), own, 'without tokens the path is not ours');
-  const atRoot = await serve(t, async (origin) => withOwn(express().use(await tokensOf(t, origin))));
+  const atRoot = await serveIssuer(t, async (origin) => withOwn(express().use(await tokensOf(t, origin))));
   assert.partialDeepStrictEqual(await metadataAt(atRoot + TOKEN_PATHS.metadata), { issuer: atRoot });
 });
 

@@ -1,25 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt } from '../support/built.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { serve } from '../support/serve.ts';
 import { until } from '../support/until.ts';
 import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
-
-function temporary(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-job-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 /** A job that follows a document, and how to sign one for it. */
 async function start(t: TestContext, pull: object, store: string) {
@@ -46,7 +39,7 @@ async function trailOf(file: string) {
 }
 
 test('a job without a port follows a file: what it says is on until its end, and ends when the file is removed', async (t) => {
-  const folder = temporary(t);
+  const folder = temporaryFolder(t);
   const file = join(folder, 'controls.jwt');
   const state = join(folder, 'state.db');
   const { job, sign, written, lines } = await start(t, { file }, `sqlite:${state}`);
@@ -92,16 +85,10 @@ test('a job without a port follows a file: what it says is on until its end, and
 
 test('a job follows an address, and goes on where that does not answer', async (t) => {
   let answer: { status: number; text: string } | undefined = { status: 500, text: 'out of order' };
-  const server = createServer((_, response) => {
+  const { url } = await serve(t, (_, response) => {
     if (answer !== undefined) response.writeHead(answer.status).end(answer.text);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/controls`;
-  const { job, sign, lines } = await start(t, { url }, 'memory:');
+  const { job, sign, lines } = await start(t, { url: `${url}/controls` }, 'memory:');
   await until('what is wrong', () => /pull\.url answers with status 500; nothing new/.test(job.output.stderr));
   answer = { status: 200, text: await sign() };
   await until('lines', () => lines().includes('row of 43'));
@@ -113,15 +100,9 @@ test('a job follows an address, and goes on where that does not answer', async (
 });
 
 test('a job that ends by itself does not wait for an address that is silent', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1');
+  const { server, url } = await serve(t);
   const asked = once(server, 'request');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   assertBuilt();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const config = { pull: { url }, security: { tickets: { issuers: ISSUERS } } };
   const job = run(t, JOB, { args: [JSON.stringify(config), 'short'] });
   await asked;

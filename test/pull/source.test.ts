@@ -1,28 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
 import { fileSource } from '../../src/control/pull/file.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { serve } from '../support/serve.ts';
 
 const LARGEST = 'x'.repeat(65_536);
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-pull-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
 
 const fault = (message: RegExp) => (error: unknown) => error instanceof SettingFault && message.test(error.message);
 
 test('a file is read as it is now, through links, and one that is not there is no document', async (t) => {
-  const path = folder(t);
+  const path = temporaryFolder(t);
   const { read } = fileSource(join(path, 'current', 'controls.jwt'));
   assert.equal(await read(), undefined);
   // As a ConfigMap is updated.
@@ -40,7 +33,7 @@ test('a file is read as it is now, through links, and one that is not there is n
 });
 
 test('a file that is none, or is too large, is a fault, and holds nothing up', async (t) => {
-  const path = folder(t);
+  const path = temporaryFolder(t);
   writeFileSync(join(path, 'largest'), LARGEST);
   writeFileSync(join(path, 'larger'), `${LARGEST}x`);
   assert.equal(spawnSync('mkfifo', [join(path, 'pipe')]).status, 0);
@@ -57,13 +50,8 @@ test('a file that is none, or is too large, is a fault, and holds nothing up', a
 });
 
 async function address(t: TestContext, answer: RequestListener) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return addressSource(`http://127.0.0.1:${(server.address() as AddressInfo).port}/controls.jwt`);
+  const { url } = await serve(t, answer);
+  return addressSource(`${url}/controls.jwt`);
 }
 
 test('an address is asked with the tag of the document before, and an unchanged one is not sent again', async (t) => {

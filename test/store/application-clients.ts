@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract/contract.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { runToItsEnd } from './ending.ts';
 import { PATIENCE_MS } from './follower.ts';
 
@@ -32,17 +32,11 @@ export function applicationClientsContract(
 
   stateStoreContract(name, true, async () => {
     const prefix = `{${randomUUID()}}:`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const client = clients()[opened.length % clients().length] as RedisClient;
-        const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
+    let opened = 0;
+    return fixtureOf(() => {
+      const client = clients()[opened % clients().length] as RedisClient;
+      opened += 1;
+      return createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
+    });
   });
 }

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -9,6 +7,7 @@ import { createRedisStore } from '../../src/store/redis/store.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import fc from '../support/fast-check.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { startFleet } from '../tail/fleet.ts';
 import { auditEntry, change, NOW, replayRecord } from './contract/samples.ts';
@@ -89,8 +88,7 @@ async function seed(store: StateStore): Promise<void> {
 }
 
 function temporaryFile(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-malformed-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   return join(folder, 'state.sqlite');
 }
 

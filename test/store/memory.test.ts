@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { stateStoreContract } from './contract/contract.ts';
-import { appendAudit, auditEntry, auditIds, NOW, replayRecord } from './contract/samples.ts';
-import type { StoreFixture } from './contract/suite.ts';
+import { appendAudit, auditEntry, auditIds, everyEntry, NOW, replayRecord } from './contract/samples.ts';
+import { fixtureOf } from './contract/suite.ts';
 
-async function createFixture(): Promise<StoreFixture> {
+stateStoreContract('memory', false, async () => {
   const store = createMemoryStore();
-  return { open: async () => store, dispose: () => store.close() };
-}
-
-stateStoreContract('memory', false, createFixture);
+  return fixtureOf(() => store);
+});
 
 test('refusals push out refusals alone', async () => {
   const store = createMemoryStore({ maxAuditEntries: 50 });
@@ -93,17 +90,6 @@ test('an answer is dropped once it has expired', async () => {
   assert.equal((await store.findReplay('kept', NOW + 300_000))?.key, 'kept');
   assert.equal(await store.findReplay('over', NOW), undefined);
 });
-
-async function everyEntry(store: StateStore): Promise<AuditEntry[]> {
-  const entries: AuditEntry[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.queryAudit({ limit: 1000, ...(cursor !== undefined && { cursor }) });
-    entries.push(...page.entries);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return entries;
-}
 
 test('refusals and other entries whose retention is over are dropped together', async () => {
   const store = createMemoryStore();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ChangeFeed } from '../../src/store/lineage.ts';
 import { createChanges } from '../../src/store/postgres/changes.ts';
 import type { Row } from '../../src/store/postgres/connection.ts';
 import { StoredValues } from '../../src/store/stored-values.ts';
@@ -24,7 +25,9 @@ function rowOf(version: number): Row {
 /** Begins as many reads at once as there are versions, has them answered in that order, and returns the revisions that were passed on. */
 async function passedOn(versions: readonly number[]): Promise<number[]> {
   const reads: PromiseWithResolvers<readonly Row[]>[] = [];
+  const feed = new ChangeFeed('PostgreSQL');
   const changes = createChanges({
+    feed,
     query: () => {
       const read = Promise.withResolvers<readonly Row[]>();
       reads.push(read);
@@ -33,7 +36,7 @@ async function passedOn(versions: readonly number[]): Promise<number[]> {
     schema: 'rdcp',
     stored: new StoredValues(),
     pollMs: 1000,
-    aside: { column: 'NULL', values: () => [null, null], take: () => {} },
+    aside: { column: 'NULL', values: () => [null, null], receive: () => {} },
   });
   const loading = changes.load();
   reads[0]?.resolve([rowOf(START)]);
@@ -42,7 +45,7 @@ async function passedOn(versions: readonly number[]): Promise<number[]> {
   await loading;
   const passed: number[] = [];
   // A subscription reads what changed since the load.
-  changes.subscribe((_scope, { revision }) => passed.push(revision));
+  feed.subscribe((_scope, { revision }) => passed.push(revision), changes.resync);
   const begun = versions.slice(1).map(() => changes.after());
   for (const [index, version] of versions.entries()) {
     reads[index + 2]?.resolve([rowOf(version)]);

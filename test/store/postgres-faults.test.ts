@@ -44,6 +44,20 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
   survivesItsServer({
     server: () => server,
     save: () => {},
+    lose: async () => void server.sql(`DROP SCHEMA ${schema} CASCADE`),
+    async backUp() {
+      const data = join(server.folder, 'data');
+      await server.kill();
+      // With its owner, who is not the test's.
+      assert.equal(spawnSync('cp', ['-a', data, `${data}.old`]).status, 0);
+      await server.start();
+      return async () => {
+        await server.kill();
+        rmSync(data, { recursive: true });
+        renameSync(`${data}.old`, data);
+        await server.start();
+      };
+    },
     open: openStore,
     program: (deadlineMs) => `createPostgresStore(${JSON.stringify({ url: server.url, schema, deadlineMs })})`,
   });
@@ -103,40 +117,6 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     );
     assert.ok(results.every(({ outcome }) => outcome === 'committed'));
     assert.equal((await auditIds(a.store)).length, 20);
-  });
-
-  test('a schema that was dropped is made again, and the loss is reported once', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, {}));
-    await until(() => b.heard.has('acme'), 'the change');
-    server.sql(`DROP SCHEMA ${schema} CASCADE`);
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'the resets', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
-    assert.equal((await a.store.load()).size, 0);
-    assert.equal(committedRevision(await eventually(() => b.store.commit(change('acme', 0, {})))), 1);
-    await until(() => a.heard.get('acme')?.revision === 1, 'a change of the new history');
-    assert.deepEqual([a.resets.length, b.resets.length], [1, 1]);
-  });
-
-  test('an old copy that was put back is reported, and is in force', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
-    await server.kill();
-    const data = join(server.folder, 'data');
-    // With its owner, who is not the test's.
-    assert.equal(spawnSync('cp', ['-a', data, `${data}.old`]).status, 0);
-    await server.start();
-    await eventually(() => a.store.commit(change('acme', 1, { LOST: { permanent: true } })));
-    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost', CONVERGED_MS);
-    await server.kill();
-    rmSync(data, { recursive: true });
-    renameSync(`${data}.old`, data);
-    await server.start();
-
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'the resets', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
-    const state = (await b.store.load()).get('acme');
-    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
   test('another change in the place of a lost one is noticed, although the count is the same', async () => {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { stateStoreContract } from './contract/contract.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { PATIENCE_MS } from './follower.ts';
 
 describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbouncer') }, () => {
@@ -21,16 +21,6 @@ describe('behind pgbouncer in transaction mode', { skip: whyNoPostgres('pgbounce
 
   stateStoreContract('postgres', true, async () => {
     const schema = `s${randomBytes(8).toString('hex')}`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const store = createPostgresStore({ url: pooler.url, schema, deadlineMs: PATIENCE_MS, pollMs: 50 });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
+    return fixtureOf(() => createPostgresStore({ url: pooler.url, schema, deadlineMs: PATIENCE_MS, pollMs: 50 }));
   });
 });

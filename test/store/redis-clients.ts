@@ -3,6 +3,7 @@ import { after, before, describe } from 'node:test';
 import { createClient, RESP_TYPES } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { stateStoreContract } from './contract/contract.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
@@ -32,21 +33,17 @@ export function applicationClientContract(kind: keyof typeof CONNECTED): void {
 
     stateStoreContract(`Redis by ${kind} of the application`, true, async () => {
       const prefix = `${randomUUID()}:`;
-      const closing: (() => unknown)[] = [];
-      return {
-        async open() {
+      const clients: { destroy(): unknown }[] = [];
+      return fixtureOf(
+        async () => {
           const client = await CONNECTED[kind](server.url);
-          const store = createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
-          closing.push(
-            () => store.close(),
-            () => client.destroy(),
-          );
-          return store;
+          clients.push(client);
+          return createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
         },
-        async dispose() {
-          for (const close of closing) await close();
+        () => {
+          for (const client of clients) client.destroy();
         },
-      };
+      );
     });
   });
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
-import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { ScopeState } from '../../src/store/state-store.ts';
-import { auditEntry, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
+import { auditEntry, change, NOW, replayRecord, until } from './contract/samples.ts';
 import { CONVERGED_MS, eventually, type Follower, follow, rejectsSoon } from './follower.ts';
 import { onRedis } from './on-redis.ts';
 import { startProxy } from './proxy.ts';
 import { breakingConnections } from './redis-breaking.ts';
-import { startRedis, whyNoRedis } from './redis-server.ts';
+import { whyNoRedis } from './redis-server.ts';
 import { eventuallyRejects, survivesItsServer } from './server-faults.ts';
 
 const missing = whyNoRedis();
@@ -20,46 +19,25 @@ describe('the Redis store', { skip: missing }, () => {
     await place.server.start();
   });
 
+  /** With what was saved. */
+  async function restart(): Promise<void> {
+    await place.server.kill();
+    await place.server.start();
+  }
+
   const open = (url = place.server.url): Promise<Follower> => follow(place.open({ url }));
 
   survivesItsServer({
     server: () => place.server,
     save: () => place.server.save(),
+    lose: restart,
+    async backUp() {
+      place.server.save();
+      return restart;
+    },
     open: (options) => place.open(options),
     program: (deadlineMs) =>
       `createRedisStore(${JSON.stringify({ url: place.server.url, prefix: place.prefix, deadlineMs })})`,
-  });
-
-  test('a Redis that comes back empty is reported, and nothing is brought back from the memory of a process', async () => {
-    const [a, b] = [await open(), await open()];
-    for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
-    await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
-    await place.server.kill();
-    await place.server.start();
-
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
-    assert.equal((await a.store.load()).size, 0);
-    const outdated = await b.store.commit(change('acme', 3, { A: { permanent: true } }));
-    assert.equal(outdated.outcome, 'conflict');
-    assert.equal(committedRevision(await a.store.commit(change('acme', 0, {}))), 1);
-    await until(() => b.heard.get('acme')?.revision === 1, 'a change of the new history');
-    assert.deepEqual([a.resets.length, b.resets.length], [1, 1], 'told once');
-  });
-
-  test('a Redis that comes back with an old copy is reported, and the copy is in force', async () => {
-    const [a, b] = [await open(), await open()];
-    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
-    place.server.save();
-    await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
-    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost');
-    await place.server.kill();
-    await place.server.start();
-
-    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
-    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
-    const state = (await b.store.load()).get('acme');
-    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
   test('a process that was away learns of an old copy that others have written to', async (t) => {
@@ -124,21 +102,6 @@ describe('the Redis store', { skip: missing }, () => {
     assert.equal(result.outcome, 'committed');
   });
 
-  test('messages of strangers on the channel are harmless', async () => {
-    const [a, b] = [await open(), await open()];
-    await until(
-      () => place.server.command('PUBSUB', 'NUMSUB', `${place.prefix}{rdcp}:changed`).endsWith('2'),
-      'both subscriptions',
-    );
-    const forged = JSON.stringify(['epoch', '1', 'x', '', 'acme', '9 9 x\n[["A",{"permanent":true}]]']);
-    for (const message of ['', '{', 'null', '[]', '[1,2,3]', '{"a":1}', forged]) {
-      place.server.command('PUBLISH', `${place.prefix}{rdcp}:changed`, message);
-    }
-    await b.store.commit(change('acme', 0, { B: { permanent: true } }));
-    await until(() => a.heard.has('acme'), 'the real change');
-    assert.deepEqual([...(a.heard.get('acme') as ScopeState).settings.keys()], ['B']);
-  });
-
   test('every key is in one slot of a cluster', async () => {
     const { store } = await open();
     await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));
@@ -149,19 +112,3 @@ describe('the Redis store', { skip: missing }, () => {
 });
 
 breakingConnections({ processes: 3, toggles: 24 });
-
-test('a change arrives by polling alone where messages are lost', { skip: missing }, async (t) => {
-  const server = await startRedis('--rename-command', 'SUBSCRIBE', '');
-  const a = createRedisStore({ url: server.url });
-  const b = createRedisStore({ url: server.url });
-  t.after(async () => {
-    await a.close();
-    await b.close();
-    await server.close();
-  });
-  const heard: string[] = [];
-  b.subscribe((scope) => heard.push(scope));
-  await b.load();
-  await a.commit(change('acme', 0, {}));
-  await until(() => heard.includes('acme'), 'the change', CONVERGED_MS);
-});

@@ -35,8 +35,12 @@ function handle(writer: string) {
     address: writer,
     channelOf: (to) => (to === undefined ? 'messages' : `messages:${to}`),
     publish: async (sealed, channel) => published.push([channel, sealed]),
-    secret: () => SECRET,
-    serverTime: () => time.now,
+    known: {
+      secret: SECRET,
+      get time() {
+        return time.now;
+      },
+    },
   });
   const heard: string[] = [];
   store.onMessage((message, from) => heard.push(`${from}: ${message}`));

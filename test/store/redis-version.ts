@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { registerHooks } from 'node:module';
 import { after, before, describe, test } from 'node:test';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract/contract.ts';
 import { change, committedRevision, until } from './contract/samples.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { follow, rejectsSoon } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
@@ -39,31 +39,16 @@ export function redisVersionContract(installedAs: string, { createClient }: Redi
       return client;
     }
 
-    /** A place to keep state in, that `open` makes stores of. */
-    function place(open: (prefix: string) => Promise<StateStore>, close: () => unknown = () => {}) {
+    stateStoreContract(`${installedAs} by URL`, true, async () => {
       const prefix = `${randomUUID()}:`;
-      const opened: StateStore[] = [];
-      return {
-        async open() {
-          const store = await open(prefix);
-          opened.push(store);
-          return store;
-        },
-        async dispose() {
-          for (const store of opened) await store.close();
-          await close();
-        },
-      };
-    }
-
-    stateStoreContract(`${installedAs} by URL`, true, async () =>
-      place(async (prefix) => createRedisStore({ url: server.url, prefix })),
-    );
+      return fixtureOf(() => createRedisStore({ url: server.url, prefix }));
+    });
 
     stateStoreContract(`${installedAs} by a client of the application`, true, async () => {
       const client = await connected();
-      return place(
-        async (prefix) => createRedisStore({ client, prefix }),
+      const prefix = `${randomUUID()}:`;
+      return fixtureOf(
+        () => createRedisStore({ client, prefix }),
         () => client.destroy(),
       );
     });

@@ -2,18 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from './contract/contract.ts';
+import { fixtureOf } from './contract/suite.ts';
 import { eventually, PATIENCE_MS } from './follower.ts';
 import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
 
-const missing = whyNoRedis();
-if (missing !== false) {
-  test('the Redis store keeps the contract', { skip: missing }, () => {});
-} else {
+describe('Redis', { skip: whyNoRedis() }, () => {
   let server: RedisServer;
   before(async () => {
     server = await startRedis();
@@ -29,16 +26,6 @@ if (missing !== false) {
 
   stateStoreContract('redis', true, async () => {
     const prefix = `${randomUUID()}:`;
-    const opened: StateStore[] = [];
-    return {
-      async open() {
-        const store = createRedisStore({ url: server.url, prefix, deadlineMs: PATIENCE_MS });
-        opened.push(store);
-        return store;
-      },
-      async dispose() {
-        for (const store of opened) await store.close();
-      },
-    };
+    return fixtureOf(() => createRedisStore({ url: server.url, prefix, deadlineMs: PATIENCE_MS }));
   });
-}
+});

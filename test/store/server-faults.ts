@@ -28,6 +28,10 @@ export interface FaultySetup {
   server(): FailingServer;
   /** Keeps what is there through a kill, where the server does not by itself. */
   save(): void;
+  /** Takes all away that the stores of this test have there. */
+  lose(): Promise<void>;
+  /** Copies what is there; the function puts the copy back. */
+  backUp(): Promise<() => Promise<void>>;
   /** A store in the place of this test, closed after it. @param options beside the URL of the server */
   open(options?: { readonly url?: string; readonly deadlineMs?: number }): StateStore;
   /** The call that makes such a store in another program. */
@@ -35,7 +39,7 @@ export interface FaultySetup {
 }
 
 /** What holds for a store on a server, whichever it is, when that fails. */
-export function survivesItsServer({ server, save, open, program }: FaultySetup): void {
+export function survivesItsServer({ server, save, lose, backUp, open, program }: FaultySetup): void {
   test('a killed server is answered by rejections at once, its return is noticed, and nothing is lost', async () => {
     const [a, b] = [await follow(open()), await follow(open())];
     await a.store.commit(change('acme', 0, { A: { permanent: true } }));
@@ -91,6 +95,36 @@ export function survivesItsServer({ server, save, open, program }: FaultySetup):
     await server().start();
     await until(() => heard.get('acme')?.revision === 1, 'the state', CONVERGED_MS);
     assert.deepEqual([...(heard.get('acme') as ScopeState).settings.keys()], ['A']);
+  });
+
+  test('a loss of everything is reported once, and nothing is brought back from the memory of a process', async () => {
+    const [a, b] = [await follow(open()), await follow(open())];
+    for (let revision = 0; revision < 3; revision += 1) await a.store.commit(change('acme', revision, {}));
+    await until(() => b.heard.get('acme')?.revision === 3, 'the changes');
+    await lose();
+
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'empty' }], [{ reason: 'empty' }]]);
+    assert.equal((await a.store.load()).size, 0);
+    const outdated = await eventually(() => b.store.commit(change('acme', 3, { A: { permanent: true } })));
+    assert.equal(outdated.outcome, 'conflict');
+    assert.equal(committedRevision(await a.store.commit(change('acme', 0, {}))), 1);
+    await until(() => b.heard.get('acme')?.revision === 1, 'a change of the new history');
+    assert.deepEqual([a.resets.length, b.resets.length], [1, 1]);
+  });
+
+  test('an old copy that was put back is reported, and is in force', async () => {
+    const [a, b] = [await follow(open()), await follow(open())];
+    await a.store.commit(change('acme', 0, { OLD: { permanent: true } }));
+    const putBack = await backUp();
+    await eventually(() => a.store.commit(change('acme', 1, { LOST: { permanent: true } })));
+    await until(() => b.heard.get('acme')?.revision === 2, 'the change that will be lost', CONVERGED_MS);
+    await putBack();
+
+    await until(() => a.resets.length > 0 && b.resets.length > 0, 'word of the reset', CONVERGED_MS);
+    assert.deepEqual([a.resets, b.resets], [[{ reason: 'rollback' }], [{ reason: 'rollback' }]]);
+    const state = (await b.store.load()).get('acme');
+    assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['OLD']]);
   });
 
   for (const down of [false, true]) {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
-import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
-import { NOW, until } from './contract/samples.ts';
+import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { everyEntry, NOW, until } from './contract/samples.ts';
 
 const CHILD = join(import.meta.dirname, 'sqlite-child.ts');
 
@@ -21,22 +20,9 @@ export function startChild(...args: string[]): { child: ChildProcess; lines: str
   return { child, lines, ended: Promise.all([once(child, 'exit'), once(reader, 'close')]) };
 }
 
-/** Every entry of the trail, oldest first. */
-export async function trailOf(store: StateStore) {
-  const entries = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.queryAudit({ limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
-    entries.push(...page.entries);
-    cursor = page.next;
-  } while (cursor !== undefined);
-  return entries.reverse();
-}
-
 export function killedWriters(rounds: number): void {
   test(`a writer killed ${rounds} times loses nothing it acknowledged and leaves nothing half done`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const file = join(folder, 'state.db');
     let acknowledged = 0;
     for (let round = 0; round < rounds; round += 1) {
@@ -65,7 +51,7 @@ export function killedWriters(rounds: number): void {
     }
 
     const store = createSqliteStore(file);
-    const trail = await trailOf(store);
+    const trail = (await everyEntry(store)).reverse();
     assert.equal(trail.length, acknowledged);
     for (const [index, { compliance }] of trail.entries()) {
       assert.equal(compliance.sequence, index + 1);

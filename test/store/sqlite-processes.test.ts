@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { change, until } from './contract/samples.ts';
-import { killedWriters, startChild, trailOf } from './sqlite-children.ts';
+import { change, everyEntry, until } from './contract/samples.ts';
+import { killedWriters, startChild } from './sqlite-children.ts';
 
 let folder: string;
 let file: string;
@@ -38,7 +38,7 @@ test('two processes that toggle at once lose no change and double none', async (
   assert.equal(state?.revision, 120);
   assert.equal(state?.settings.get('FLIP')?.permanent, false, 'an even number of toggles ends where it began');
   assert.deepEqual(
-    (await trailOf(store)).map(({ compliance }) => compliance.sequence),
+    (await everyEntry(store)).reverse().map(({ compliance }) => compliance.sequence),
     acknowledged,
   );
   await store.close();

@@ -5,26 +5,17 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { stateStoreContract } from './contract/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord } from './contract/samples.ts';
-import type { StoreFixture } from './contract/suite.ts';
+import { fixtureOf, type StoreFixture } from './contract/suite.ts';
 
 async function createFixture(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-sqlite-'));
-  const opened: StateStore[] = [];
-  return {
-    async open() {
-      const store = createSqliteStore(join(folder, 'state.db'));
-      opened.push(store);
-      return store;
-    },
-    async dispose() {
-      for (const store of opened) await store.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
+  return fixtureOf(
+    () => createSqliteStore(join(folder, 'state.db')),
+    () => rmSync(folder, { recursive: true }),
+  );
 }
 
 stateStoreContract('sqlite', true, createFixture);

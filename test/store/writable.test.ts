@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -9,6 +8,7 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
@@ -16,12 +16,6 @@ import { startRedis, whyNoRedis } from './redis-server.ts';
 // A store that answers reads and refuses writes is not well: nothing can be switched.
 
 const KEY = 'k'.repeat(40);
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-writable-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
 
 /** Overall status and that of the store, with its reason, of a service on that store. */
 async function serviceOn(t: TestContext, store: string, why = false): Promise<() => Promise<string>> {
@@ -92,7 +86,7 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
 });
 
 test('health on a SQLite file that another program keeps locked is degraded until the lock is gone', async (t) => {
-  const file = join(folder(t), 'state.sqlite');
+  const file = join(temporaryFolder(t), 'state.sqlite');
   const look = await serviceOn(t, `sqlite:${file}`);
   await becomes('200 healthy pass', look);
   const holder = new DatabaseSync(file);
@@ -103,7 +97,7 @@ test('health on a SQLite file that another program keeps locked is degraded unti
 });
 
 test('a SQLite file is checked by a write that changes nothing, and one lock that it meets is no failure', async (t) => {
-  const file = join(folder(t), 'state.sqlite');
+  const file = join(temporaryFolder(t), 'state.sqlite');
   const store = createSqliteStore(file);
   t.after(() => store.close());
   const log = () => statSync(`${file}-wal`).size;
@@ -133,7 +127,14 @@ test('the check of a SQLite file fails on a full disk', (t) => {
       process.exit();
     });
   `;
-  const program = ['--no-warnings', '--input-type=module', '-e', script, '--', join(folder(t), 'state.sqlite')];
+  const program = [
+    '--no-warnings',
+    '--input-type=module',
+    '-e',
+    script,
+    '--',
+    join(temporaryFolder(t), 'state.sqlite'),
+  ];
   const { status, stdout, stderr } = spawnSync(
     'sh',
     ['-c', 'trap "" XFSZ; ulimit -f 800; exec "$@"', 'sh', process.execPath, ...program],

@@ -10,41 +10,30 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/contract/samples.ts';
-import type { StoreFixture } from '../store/contract/suite.ts';
+import { fixtureOf } from '../store/contract/suite.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { fleetOf } from '../support/on-records.ts';
 
-async function namespaceInFile(): Promise<StoreFixture> {
+stateStoreContract('the part of a namespace', true, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
-  const opened: StateStore[] = [];
-  return {
-    open: async () => {
-      const store = createNamespacedStore(createSqliteStore(join(folder, 'state.db')), 'staging');
-      opened.push(store);
-      return store;
-    },
-    dispose: async () => {
-      for (const store of opened) await store.close();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-stateStoreContract('the part of a namespace', true, namespaceInFile);
+  return fixtureOf(
+    () => createNamespacedStore(createSqliteStore(join(folder, 'state.db')), 'staging'),
+    () => rmSync(folder, { recursive: true }),
+  );
+});
 
 stateStoreContract('the part of a process', false, async () => {
   const store = createProcessStore(createMemoryStore());
-  return { open: async () => store, dispose: () => store.close() };
+  return fixtureOf(() => store);
 });
 
 test('the processes of a namespace see each other, and those of no other', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
-  const file = join(folder, 'state.db');
+  const file = join(temporaryFolder(t), 'state.db');
   const [a, b] = ['a', 'b'].map((name) => createNamespacedStore(createSqliteStore(file), name));
   assert.ok(a && b);
   t.after(async () => {
     await a.close();
     await b.close();
-    rmSync(folder, { recursive: true });
   });
   const instance = { host: 'h', pid: 1, service: 's', startedAt: NOW };
   await fleetOf(a).announce({ ...instance, id: 'one' }, undefined);
@@ -83,13 +72,10 @@ describe('namespaces in one store', () => {
   });
 
   test('hear of their own changes alone', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
-    const stores = ['a', 'b', 'a'].map((name) =>
-      createNamespacedStore(createSqliteStore(join(folder, 'state.db')), name),
-    );
+    const file = join(temporaryFolder(t), 'state.db');
+    const stores = ['a', 'b', 'a'].map((name) => createNamespacedStore(createSqliteStore(file), name));
     t.after(async () => {
       for (const store of stores) await store.close();
-      rmSync(folder, { recursive: true });
     });
     const [listening, foreign, near] = stores as [StateStore, StateStore, StateStore];
     const heard: string[] = [];

@@ -65,7 +65,7 @@ test('a hundred tickets take all places until they end, and leave nothing behind
     refused: (reason) => refused.push(reason),
   });
   const take = (id: string, minutes: number) =>
-    activations.take(issueTicket(about(now(), { id, expiresAt: now() + minutes * 60_000 }), now(), signer()).value);
+    activations.activate(issueTicket(about(now(), { id, expiresAt: now() + minutes * 60_000 }), now(), signer()).value);
   // In the last round places are free that tickets had which ended at different times.
   for (const round of [1, 2, 3]) {
     for (let number = 0; number < 100; number += 1) take(`${round}-${number}`, number < 40 ? 1 : 10);

@@ -4,13 +4,11 @@ import type { Json } from '../jws.ts';
 import { DOCUMENT_TYPE, SIGNED_OPTIONS } from './issue.ts';
 import { checkTimes, isId, readToken, type TicketRefusal, type TicketRules } from './verify.ts';
 
-/** Most controls of a document. */
 const MAX_CONTROLS = 16;
 
 /** Why a document was refused. Documented in docs/jobs.md. */
 export type DocumentRefusal = TicketRefusal | 'stale';
 
-/** One control of a document. */
 export interface DocumentControl {
   readonly categories: readonly string[];
   readonly options: Pick<NonNullable<ControlRequest['options']>, (typeof SIGNED_OPTIONS)[number]>;
@@ -20,7 +18,6 @@ export interface DocumentControl {
   readonly expiresAt: number;
 }
 
-/** A verified document of controls. */
 export interface ControlDocument {
   readonly id: string;
   readonly issuer: string;

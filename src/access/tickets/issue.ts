@@ -11,7 +11,6 @@ export interface TicketSigner {
   current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };
 }
 
-/** A new ticket. */
 export interface IssuedTicket {
   /** A credential: a request that carries it has debug lines on. */
   readonly value: string;

@@ -1,8 +1,7 @@
 import type { ResolvedConfig } from '../../options/config.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { matchesAny } from '../../wire/names.ts';
-import { publishedKeys, type RemoteSurroundings, readPublicKey } from '../jwt-issuer.ts';
-import type { PublishedKeys } from '../published-keys.ts';
+import { addIssuers, publishedKeys, type RemoteSurroundings, readPublicKey } from '../jwt-issuer.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { TicketReader } from './reader.ts';
 import type { TicketIssuer, TicketRefusal, TicketRules } from './verify.ts';
@@ -13,7 +12,6 @@ type IssuerSettings = TicketSettings['issuers'][number];
 export interface OpenTicketsOptions extends RemoteSurroundings {
   /** `issuer` of `security.tokens`, where this server issues tokens. */
   readonly ownIssuer: string | undefined;
-  /** Called with each refused ticket. */
   readonly refused: (reason: TicketRefusal) => void;
 }
 
@@ -29,19 +27,20 @@ export interface AcceptedTickets {
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer */
 export function openTickets(settings: TicketSettings, options: OpenTicketsOptions): AcceptedTickets {
-  const published: PublishedKeys[] = [];
   let own: Pick<SigningKeys, 'find'> | undefined;
 
-  const keyOf = ({ issuer, publicKey, jwksUri }: IssuerSettings, field: string): TicketIssuer['key'] => {
+  const keysOf = (
+    { issuer, publicKey, jwksUri }: IssuerSettings,
+    field: string,
+  ): Pick<TicketIssuer, 'key' | 'close'> => {
     if (publicKey !== undefined) {
       const key = readPublicKey(publicKey, `${field}.publicKey`);
-      return () => key;
+      return { key: () => key };
     }
     if (jwksUri !== undefined) {
       const { clock, delay, conditions } = options;
       const keys = publishedKeys(jwksUri, `${field}.jwksUri`, { clock, delay, conditions });
-      published.push(keys);
-      return (header) => keys.loaded(header);
+      return { key: (header) => keys.loaded(header), close: () => keys.close() };
     }
     if (issuer !== options.ownIssuer) {
       throw configurationError(
@@ -49,24 +48,15 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
         'must hold publicKey or jwksUri: only the issuer of security.tokens needs neither',
       );
     }
-    return (header) => own?.find(header);
+    return { key: (header) => own?.find(header) };
   };
 
-  const close = () => {
-    for (const keys of published) keys.close();
-  };
   const issuers = new Map<string, TicketIssuer>();
-  try {
-    for (const [index, issuer] of settings.issuers.entries()) {
-      const field = `security.tickets.issuers.${index}`;
-      if (issuers.has(issuer.issuer)) throw configurationError(`${field}.issuer`, 'is used by an earlier issuer');
-      const audience = issuer.audience === undefined ? undefined : [issuer.audience].flat();
-      issuers.set(issuer.issuer, { audience, key: keyOf(issuer, field) });
-    }
-  } catch (error) {
-    close();
-    throw error;
-  }
+  const fieldOf = (index: number) => `security.tickets.issuers.${index}`;
+  addIssuers(issuers, settings.issuers, fieldOf, (issuer, field) => ({
+    audience: issuer.audience === undefined ? undefined : [issuer.audience].flat(),
+    ...keysOf(issuer, field),
+  }));
   const { categories: patterns, maxDuration } = settings;
   const rules = {
     issuers,
@@ -80,6 +70,8 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     useOwnKeys: (keys) => {
       own = keys;
     },
-    close,
+    close: () => {
+      for (const { close } of issuers.values()) close?.();
+    },
   };
 }

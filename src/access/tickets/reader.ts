@@ -14,11 +14,10 @@ const SECOND_MS = 1000;
 
 export interface TicketReaderOptions extends TicketRules {
   readonly clock: Clock;
-  /** Called with each refused ticket. */
   readonly refused: (reason: TicketRefusal) => void;
 }
 
-interface Verified {
+interface Verification {
   readonly ticket: Ticket;
   /** Its end on the monotonic clock. */
   readonly endsAt: number;
@@ -28,7 +27,7 @@ interface Verified {
 export class TicketReader {
   readonly #options: TicketReaderOptions;
   /** Keyed by the ticket's hash. Kept after its end, so that a clock that is set back does not extend it. */
-  readonly #verified = new LRUCache<string, Verified>({ max: MAX_REMEMBERED });
+  readonly #verified = new LRUCache<string, Verification>({ max: MAX_REMEMBERED });
   readonly #forged = new LRUCache<string, true>({ max: MAX_REMEMBERED });
   /** When the current second began on the monotonic clock, and the wrong signatures in it. */
   #secondBegan = Number.NEGATIVE_INFINITY;

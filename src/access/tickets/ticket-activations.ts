@@ -28,8 +28,7 @@ export interface TicketActivationsOptions {
   readonly refused: (reason: TicketRefusal) => void;
 }
 
-interface Live {
-  /** SHA-256 of the ticket. */
+interface ActiveTicket {
   readonly hash: string;
   readonly end: () => void;
 }
@@ -38,14 +37,14 @@ interface Live {
 export class TicketActivations {
   readonly #options: TicketActivationsOptions;
   /** Keyed by the issuer and the ticket's id: an ECDSA signature has a second valid form, which gets no second place. */
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Map<string, ActiveTicket>();
 
   constructor(options: TicketActivationsOptions) {
     this.#options = options;
   }
 
   /** Switches on what a ticket allows, if it is valid. Called with each request that carries one. Never throws. */
-  take(value: string): void {
+  activate(value: string): void {
     try {
       const ticket = this.#options.reader.read(value);
       if (ticket === undefined) return;

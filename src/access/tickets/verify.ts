@@ -26,12 +26,12 @@ export const TICKET_REFUSALS = [
 ] as const;
 export type TicketRefusal = (typeof TICKET_REFUSALS)[number];
 
-/** An issuer whose tickets are accepted. */
 export interface TicketIssuer {
   /** `undefined`: the audience is not checked. */
   readonly audience: readonly string[] | undefined;
   /** Returns the loaded key of a ticket. Never fetches one. */
   key(header: KeyHeader): KeyObject | undefined;
+  close?(): void;
 }
 
 export interface TicketRules {

@@ -2,7 +2,6 @@ import type { AuditAction } from '../../wire/audit-messages.ts';
 import type { ClientCertificate, Sender } from '../authenticator.ts';
 import type { Principal } from '../principal.ts';
 
-/** An event for the audit trail. */
 export interface TokenEvent {
   readonly action: Extract<AuditAction, `token.${string}`>;
   readonly outcome: 'success' | 'denied';
@@ -11,7 +10,6 @@ export interface TokenEvent {
   readonly reason: string;
 }
 
-/** One request to a token endpoint. */
 export interface TokenCall {
   /** The form fields, in order. */
   readonly form: readonly (readonly [string, string])[];

@@ -5,7 +5,7 @@ import { TokenRecords } from '../../store/tokens.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { type Clock, unrefInterval } from '../../wire/time/clock.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
-import { ALLOW_CLAIM, TENANTS_CLAIM } from '../jwt-claims.ts';
+import { claimNames } from '../jwt-claims.ts';
 import type { TrustedIssuer } from '../jwt-issuer.ts';
 import { narrowed, type Principal } from '../principal.ts';
 import { refusal } from '../refusal.ts';
@@ -74,10 +74,7 @@ export function openOwnTokens(
       issuer: settings.issuer,
       audience: [settings.audience].flat(),
       algorithms: [...keys.algorithms],
-      scopeClaims: ['scope'],
-      tenantClaim: TENANT_CLAIM,
-      tenantsClaim: TENANTS_CLAIM,
-      allowClaim: ALLOW_CLAIM,
+      ...claimNames({ scopeClaim: 'scope', tenantClaim: TENANT_CLAIM }),
       keyClaim: KEY_CLAIM,
       key: (header) => keys.verification(header),
       admit: async (principal) => {

@@ -72,9 +72,9 @@ function decodeBasic(authorization: string) {
  * @throws {RdcpError} `invalid_scope` for a scope that the credential does not have
  */
 export function requestedScopes(parameters: Parameters, principal: Principal): readonly Scope[] {
-  const asked = parameters.get('scope');
-  if (asked === undefined) return principal.scopes;
-  const names = new Set(asked.split(' '));
+  const scope = parameters.get('scope');
+  if (scope === undefined) return principal.scopes;
+  const names = new Set(scope.split(' '));
   const scopes = SCOPES.filter((scope) => names.has(scope));
   if (scopes.length < names.size) {
     throw badRequest('invalid_scope', `scope must be a list of ${SCOPES.join(', ')}, separated by single spaces`);

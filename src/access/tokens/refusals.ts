@@ -21,12 +21,10 @@ export function oauthErrorOf({ details }: RdcpError): OAuthError | undefined {
   return OAUTH_ERRORS.find((code) => code === details?.error);
 }
 
-/** Returns the error for an invalid request. */
 export function badRequest(code: OAuthError, message: string): RdcpError {
   return new RdcpError('RDCP_MALFORMED_REQUEST', message, { details: { error: code } });
 }
 
-/** Returns the error for an invalid credential in the body. */
 export function badCredential(
   code: OAuthError,
   method: 'api-key' | 'bearer' | 'mtls',
@@ -44,7 +42,6 @@ export function widerScope({ method, scopes }: Principal, requested: readonly Sc
   });
 }
 
-/** Returns the error for a token of another client. */
 export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { method }: Principal): RdcpError {
   return new RdcpError('RDCP_FORBIDDEN', 'The token was not issued to this client', {
     method,

@@ -75,7 +75,6 @@ export function createRevocations({
      */
     isRevoked: (sessionId: string): boolean | Promise<boolean> =>
       isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId),
-    /** Adds a revocation made by this process. */
     add: (sessionId: string, until: number) => void revoked.set(sessionId, until),
     close: stop,
   };

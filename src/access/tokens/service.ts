@@ -32,7 +32,6 @@ const ACCESS_TOKEN_TYPES = [ACCESS_TOKEN_TYPE, `${TOKEN_TYPE}jwt`];
 const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
 const SUBJECT_TYPES = [...ACCESS_TOKEN_TYPES, API_KEY_TYPE];
 
-/** Verifies the credentials of a token request. */
 export interface TokenVerifiers {
   readonly apiKey: ApiKeyVerifier | undefined;
   /** Verifies every accepted bearer token, including our own. */
@@ -72,7 +71,6 @@ export function createTokenService(
     return asOAuth(code, () => apiKey.verify(key));
   }
 
-  /** Returns the subject of a token exchange. */
   async function subjectOf({ sender, clientCertificate }: TokenCall, parameters: Parameters): Promise<Principal> {
     const token = requiredParameter(parameters, 'subject_token');
     const type = requiredParameter(parameters, 'subject_token_type');
@@ -213,7 +211,6 @@ export function createTokenService(
   };
 }
 
-/** Adds an OAuth code to what a verifier throws. */
 async function asOAuth<T>(code: OAuthError, verify: () => T | Promise<T>): Promise<T> {
   try {
     return await verify();

@@ -37,7 +37,6 @@ const sessionDataSchema = z.object({
   tagKey: z.string(),
 });
 
-/** Data stored with a session. */
 export type SessionData = ReadonlyArrays<z.infer<typeof sessionDataSchema>>;
 
 export function encodeSession(data: SessionData): string {

@@ -24,7 +24,7 @@ export interface IssueRequest {
   readonly refreshable: boolean;
 }
 
-interface Found {
+interface RefreshAttempt {
   readonly session: TokenSession;
   readonly data: SessionData;
   /** Hash of the token that was presented. */
@@ -40,7 +40,6 @@ export class Sessions {
     this.#own = own;
   }
 
-  /** Begins a session. */
   async begin({ principal, scopes, parent, refreshable }: IssueRequest) {
     const now = this.#own.clock.now();
     const sessionId = newSessionId(parent, randomBytes);
@@ -119,7 +118,6 @@ export class Sessions {
     return now + (this.#own.settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
   }
 
-  /** Signs an access token (RFC 9068). */
   async #accessToken(
     { userId, clientId, tenantId, tenants, allow, approval, keyId, certificateThumbprint }: Principal,
     scopes: readonly Scope[],
@@ -158,7 +156,7 @@ export class Sessions {
   }
 
   /** Finds the active session of a refresh token that was issued here, replaced or not. */
-  async #find(token: string): Promise<Found | undefined> {
+  async #find(token: string): Promise<RefreshAttempt | undefined> {
     const parsed = parseRefreshToken(token);
     if (parsed === undefined) return undefined;
     const session = await fromStore(this.#own.store.find(parsed.sessionId, this.#own.clock.now()));
@@ -169,7 +167,7 @@ export class Sessions {
   }
 
   /** Replaces the token. Revokes the session if the token was replaced before, because one of its users stole it. */
-  async #rotate({ session, presented, principal }: Found, next: string, call: TokenCall): Promise<void> {
+  async #rotate({ session, presented, principal }: RefreshAttempt, next: string, call: TokenCall): Promise<void> {
     const now = this.#own.clock.now();
     const revokedUntil = this.#lastTokenEnd(now);
     const rotation = { id: session.id, expected: presented, next, now, revokedUntil };
@@ -184,7 +182,7 @@ export class Sessions {
   }
 
   /** Returns the principal limited to what its API key allows now, or `undefined` if no scope is left. */
-  #stillGranted({ principal }: Found): Principal | undefined {
+  #stillGranted({ principal }: RefreshAttempt): Principal | undefined {
     const granted = this.#own.allowedNow(principal);
     return granted?.scopes.length === 0 ? undefined : granted;
   }

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
-import { invalidSetting } from '../refusal.ts';
+import { invalidSetting } from '../../wire/errors.ts';
 import { isWeak, MIN_RSA_BITS } from '../signature.ts';
 
 /** A current or earlier signing key of this server. */

@@ -11,7 +11,6 @@ import { watchFile } from '../watched-file.ts';
 import { parseSigningKeys, SIGNING_ALGORITHMS, type SigningKey } from './signing-key.ts';
 
 export interface SigningKeys {
-  /** Signature algorithms of these keys. */
   readonly algorithms: readonly string[];
   /** Returns the key that signs new tokens. */
   current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };

@@ -9,7 +9,7 @@ import type { DiscoveredActivation } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext, ControlPlane } from '../types.ts';
-import { AlertHistory } from './history.ts';
+import { lastSwitch } from './history.ts';
 import type { Notice } from './notice.ts';
 
 /** What the service's owner allows alerts to switch. */
@@ -27,12 +27,10 @@ export interface AlertControlsOptions {
 /** Switches what rules say, once for each firing of a group of alerts. */
 export class AlertControls {
   readonly #options: AlertControlsOptions;
-  readonly #history: AlertHistory;
   readonly #next = inTurn();
 
   constructor(options: AlertControlsOptions) {
     this.#options = options;
-    this.#history = new AlertHistory(options.trail);
   }
 
   /**
@@ -56,10 +54,15 @@ export class AlertControls {
     { state, since, subject }: Notice,
     source: AuditEntry['source'],
   ): Promise<AlertControl | undefined> {
-    const { plane, fleet, clock } = this.#options;
+    const { plane, trail, fleet, clock } = this.#options;
     const now = clock.now();
     const groupId = hash('sha256', JSON.stringify([rule.name, rule.tenant, group]), 'hex').slice(0, 32);
-    const last = await this.#history.last(groupId, Math.min(since, now - (rule.for + rule.cooldown) * 1000));
+    const last = await lastSwitch({
+      trail,
+      identity: identityOf(rule.name),
+      groupId,
+      since: Math.min(since, now - (rule.for + rule.cooldown) * 1000),
+    });
     const context = { ...this.#contextOf(rule), requestId: `${groupId}.${since}`, ...(source && { source }) };
     // Of processes that act on the same last switch, the store lets one through.
     const replay = { key: JSON.stringify(['alert', groupId, state, last?.id]), fingerprint: '' };

@@ -3,7 +3,6 @@ import { allowing } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import type { Match } from '../../wire/target.ts';
 
-/** What a notification says to a rule. */
 export interface Notice {
   readonly state: 'firing' | 'resolved';
   /** When the first of the alerts began to fire; milliseconds since the epoch. */

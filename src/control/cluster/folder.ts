@@ -96,7 +96,6 @@ function isPrivate(path: string): boolean {
   return found?.isDirectory() === true && (user === undefined || (found.uid === user && (found.mode & 0o077) === 0));
 }
 
-/** Returns whether the file is new. */
 function put(path: string, text = ''): boolean {
   const write = () => {
     writeFileSync(path, text, { flag: 'wx', mode: FILE_MODE });

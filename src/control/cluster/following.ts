@@ -75,7 +75,7 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
       }
     },
     claim(event) {
-      const name = `said-${hash('sha256', event)}`;
+      const name = `claimed-${hash('sha256', event)}`;
       if (closed || !put(name)) return false;
       if (followed.folder !== undefined) delay(CLAIMED_MS, () => followed.folder?.take(name));
       return true;
@@ -163,7 +163,6 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
   return followed;
 }
 
-/** Whether a port is taken. */
 function isTaken(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('code' in at && at.code === 'EADDRINUSE') return true;

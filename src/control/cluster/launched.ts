@@ -19,13 +19,13 @@ export function watchLaunches(): void {
  */
 export function onEntered(cluster: ClusterId, delay: Delay, listener: (cluster: ClusterId) => void): () => void {
   let cancel = () => {};
-  let look = () => {
+  let check = () => {
     if (isEntered(cluster)) listener(cluster);
-    else cancel = delay(LOOK_MS, look);
+    else cancel = delay(LOOK_MS, check);
   };
-  void launch.promise.then(() => look());
+  void launch.promise.then(() => check());
   return () => {
-    look = () => {};
+    check = () => {};
     cancel();
   };
 }

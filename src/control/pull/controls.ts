@@ -5,7 +5,7 @@ import type { Clock } from '../../wire/time/clock.ts';
 import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext, ControlPlane } from '../types.ts';
-import type { Begun } from './follower.ts';
+import type { ActiveControl } from './follower.ts';
 
 export interface DocumentControlsOptions {
   readonly plane: Pick<ControlPlane, 'control'>;
@@ -34,7 +34,7 @@ export function documentControls({
   maxDuration,
   clock,
 }: DocumentControlsOptions) {
-  return async (document: ControlDocument, place: number): Promise<Begun> => {
+  return async (document: ControlDocument, place: number): Promise<ActiveControl> => {
     const { id, issuer, by = issuer, controls } = document;
     const { categories, options, tenantId, expiresAt } = controls[place] as DocumentControl;
     const { otelrdcp_target: target = {}, otelrdcp_filter: filter, otelrdcp_budget: budget, ...rest } = options;

@@ -1,22 +1,22 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { failureCode, SettingFault } from '../../wire/errors.ts';
 import { MAX_BYTES, type Source, tooLarge } from './source.ts';
 
-// A pipe would be waited for.
-const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
-
 /** Read at once the first time, so that a job that lives for seconds has its lines once it first waits for anything; later in the background. */
 export function fileSource(path: string): Source {
-  let read: () => string | Promise<string> = () => {
-    read = () => readLater(path);
-    return readNow(path);
-  };
+  let isFirst = true;
   return {
     field: 'pull.file',
     async read() {
+      const isNow = isFirst;
+      isFirst = false;
       try {
-        return await read();
+        // A pipe would be waited for.
+        const found = isNow ? statSync(path) : await stat(path);
+        if (!found.isFile()) throw new SettingFault('is not a file');
+        if (found.size > MAX_BYTES) throw tooLarge();
+        return isNow ? readFileSync(path, 'utf8') : await readFile(path, 'utf8');
       } catch (error) {
         if (error instanceof SettingFault) throw error;
         const code = failureCode(error);
@@ -25,35 +25,4 @@ export function fileSource(path: string): Source {
       }
     },
   };
-}
-
-function readNow(path: string): string {
-  const file = openSync(path, FLAGS);
-  try {
-    if (!fstatSync(file).isFile()) throw notAFile();
-    const buffer = Buffer.alloc(MAX_BYTES + 1);
-    return textOf(buffer, readSync(file, buffer));
-  } finally {
-    closeSync(file);
-  }
-}
-
-async function readLater(path: string): Promise<string> {
-  const file = await open(path, FLAGS);
-  try {
-    if (!(await file.stat()).isFile()) throw notAFile();
-    const buffer = Buffer.alloc(MAX_BYTES + 1);
-    return textOf(buffer, (await file.read(buffer)).bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-function textOf(buffer: Buffer, bytes: number): string {
-  if (bytes > MAX_BYTES) throw tooLarge();
-  return buffer.toString('utf8', 0, bytes);
-}
-
-function notAFile(): SettingFault {
-  return new SettingFault('is not a file');
 }

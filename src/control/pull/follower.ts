@@ -7,7 +7,7 @@ import type { Newest } from './newest.ts';
 import type { Source } from './source.ts';
 
 /** What a control of a document has switched on. */
-export interface Begun {
+export interface ActiveControl {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -25,7 +25,7 @@ export interface DocumentFollowerOptions {
    * Switches the control at a place of a document on, once however often it is asked.
    * @throws {RdcpError} when nothing was switched
    */
-  readonly begin: (document: ControlDocument, place: number) => Promise<Begun>;
+  readonly begin: (document: ControlDocument, place: number) => Promise<ActiveControl>;
   readonly clock: Clock;
   readonly delay: Delay;
   /** Holds while there is a document that cannot be used. */
@@ -55,7 +55,7 @@ export class DocumentFollower {
   /** The document that was read last, if what became of it stays so. */
   #settled: { readonly text: string; readonly problem: Problem | undefined } | undefined;
   /** What is on, by its id. */
-  readonly #on = new Map<string, Begun>();
+  readonly #on = new Map<string, ActiveControl>();
   #cancel = () => {};
   #following: Promise<void>;
   #closed = false;
@@ -78,7 +78,7 @@ export class DocumentFollower {
     try {
       const text = kept ?? (await source.read());
       if (this.#closed) return;
-      const problem = await this.#take(text);
+      const problem = await this.#update(text);
       if (problem === UNKNOWN_KEY && attempts > 0) waiting = text;
       else if (problem === undefined) condition.end();
       else condition.begin(`${source.field} ${problem.message}`);
@@ -93,7 +93,7 @@ export class DocumentFollower {
   }
 
   /** Puts in force what was read. @returns why that is not so */
-  async #take(text: string | undefined): Promise<Problem | undefined> {
+  async #update(text: string | undefined): Promise<Problem | undefined> {
     const { rules, clock } = this.#options;
     if (text !== undefined && text === this.#settled?.text) return this.#settled.problem;
     this.#settled = undefined;

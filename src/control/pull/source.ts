@@ -3,7 +3,6 @@ import { SettingFault } from '../../wire/errors.ts';
 /** Largest document, in bytes. */
 export const MAX_BYTES = 65_536;
 
-/** Where a document is read. */
 export interface Source {
   /** Name of its setting, for messages. */
   readonly field: string;

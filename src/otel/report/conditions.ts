@@ -125,7 +125,6 @@ export const CONDITIONS = {
 
 export type ConditionName = keyof typeof CONDITIONS;
 
-/** A temporary problem. */
 export interface Condition {
   /** Starts it, or continues it. @param problem one line without a credential, a path or a URL */
   begin(problem: string): void;
@@ -133,7 +132,6 @@ export interface Condition {
   end(remark?: string): void;
 }
 
-/** An active condition. */
 export interface Holding {
   readonly name: ConditionName;
   readonly problem: string;
@@ -143,7 +141,6 @@ export interface Holding {
 export interface Conditions {
   /** Creates a condition. Each source has its own: two token issuers have two. */
   watch(name: ConditionName): Condition;
-  /** The active conditions. */
   readonly holding: readonly Holding[];
   /** The names of all conditions that were ever active. */
   readonly seen: ReadonlySet<ConditionName>;
@@ -225,16 +222,16 @@ export function createConditions(options: ConditionsOptions): Conditions {
 
     const condition: Condition = {
       begin(problem) {
-        const held = holding.get(condition);
-        if (held !== undefined && (oneProblem || held.problem === problem)) return;
+        const current = holding.get(condition);
+        if (current !== undefined && (oneProblem || current.problem === problem)) return;
         holding.set(condition, { name, problem, credentials });
         seen.add(name);
         if (credentials) options.credentialsFailed(name);
         changed();
       },
-      end(said) {
+      end(text) {
         if (!holding.delete(condition)) return;
-        remark = said;
+        remark = text;
         changed();
       },
     };

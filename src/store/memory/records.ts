@@ -1,6 +1,6 @@
 import type { RecordKind, RecordStore, RecordWrite, StoredRecord } from '../records.ts';
 
-interface Kept extends StoredRecord {
+interface TimedRecord extends StoredRecord {
   readonly position: number;
   readonly writtenAt: number;
 }
@@ -10,17 +10,17 @@ interface Kept extends StoredRecord {
  * @param assertOpen throws once the store is closed
  */
 export function createMemoryRecords(mostOfAKind: number, assertOpen: () => void): RecordStore & { clear(): void } {
-  const kinds = new Map<RecordKind, Map<string, Kept>>();
+  const kinds = new Map<RecordKind, Map<string, TimedRecord>>();
   let position = 0;
 
-  function recordsOf(kind: RecordKind): Map<string, Kept> {
+  function recordsOf(kind: RecordKind): Map<string, TimedRecord> {
     assertOpen();
-    const records = kinds.get(kind) ?? new Map<string, Kept>();
+    const records = kinds.get(kind) ?? new Map<string, TimedRecord>();
     kinds.set(kind, records);
     return records;
   }
 
-  function live(kind: RecordKind, key: string, now: number): Kept | undefined {
+  function live(kind: RecordKind, key: string, now: number): TimedRecord | undefined {
     const kept = recordsOf(kind).get(key);
     return kept !== undefined && kept.expiresAt > now ? kept : undefined;
   }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
-import { auditFilter, countedPosition, type Found, pageOf } from '../audit-query.ts';
+import { auditFilter, countedPosition, type Hit, pageOf } from '../audit-query.ts';
 import { prune } from '../prune-plan.ts';
 import type {
   AuditPage,
@@ -126,9 +126,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
       return trail.newest();
     },
 
-    async pruneAudit(...asked) {
+    async pruneAudit(...args) {
       assertOpen();
-      return trail.prune(...asked);
+      return trail.prune(...args);
     },
 
     async check() {
@@ -146,21 +146,21 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): StateStore 
 }
 
 /** The part of the memory that one kind of entry may take. */
-interface Share {
+interface Quota {
   readonly mostEntries: number;
   readonly mostBytes: number;
   entries: number;
   bytes: number;
 }
 
-interface Kept {
+interface StoredEntry {
   readonly position: number;
   /** The entry as JSON: a string takes a third of the memory, and the garbage collector does not traverse it. */
   readonly json: string;
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly retainUntil: number;
-  readonly share: Share;
+  readonly quota: Quota;
 }
 
 /**
@@ -168,34 +168,34 @@ interface Kept {
  * evict only refusals. Otherwise any client of the endpoint could push an operator's entries out.
  */
 class MemoryTrail {
-  readonly #refusals: Share;
-  readonly #others: Share;
-  #kept: Kept[] = [];
+  readonly #refusals: Quota;
+  readonly #others: Quota;
+  #kept: StoredEntry[] = [];
   #written = 0;
 
   constructor(entries: number, bytes: number) {
-    const share = (part: number): Share => ({
+    const quota = (part: number): Quota => ({
       mostEntries: Math.ceil(entries * part),
       mostBytes: Math.ceil(bytes * part),
       entries: 0,
       bytes: 0,
     });
-    this.#refusals = share(REFUSAL_SHARE);
-    this.#others = share(1 - REFUSAL_SHARE);
+    this.#refusals = quota(REFUSAL_SHARE);
+    this.#others = quota(1 - REFUSAL_SHARE);
   }
 
-  /** The newest entry of each share is always kept. */
+  /** The newest entry of each quota is always kept. */
   append(entry: AuditEntry): void {
     const json = JSON.stringify(entry);
     const bytes = OVERHEAD_BYTES + bytesOf(json);
-    const share = entry.outcome === 'denied' ? this.#refusals : this.#others;
+    const quota = entry.outcome === 'denied' ? this.#refusals : this.#others;
     const retainUntil = Date.parse(entry.compliance.retainUntil);
-    this.#kept.push({ position: this.#written, json, bytes, retainUntil, share });
+    this.#kept.push({ position: this.#written, json, bytes, retainUntil, quota });
     this.#written += 1;
-    share.entries += 1;
-    share.bytes += bytes;
-    while (share.entries > 1 && (share.entries > share.mostEntries || share.bytes > share.mostBytes)) {
-      const oldest = this.#kept.findIndex((kept) => kept.share === share);
+    quota.entries += 1;
+    quota.bytes += bytes;
+    while (quota.entries > 1 && (quota.entries > quota.mostEntries || quota.bytes > quota.mostBytes)) {
+      const oldest = this.#kept.findIndex((kept) => kept.quota === quota);
       this.#forget(this.#kept.splice(oldest, 1));
     }
   }
@@ -211,13 +211,13 @@ class MemoryTrail {
     return newest && JSON.parse(newest.json);
   }
 
-  async prune(...asked: Parameters<StateStore['pruneAudit']>): Promise<number> {
-    if (!this.#kept.some(({ retainUntil }) => retainUntil <= asked[0])) return 0;
+  async prune(...args: Parameters<StateStore['pruneAudit']>): Promise<number> {
+    if (!this.#kept.some(({ retainUntil }) => retainUntil <= args[0])) return 0;
     const oldestFirst = [...this.#kept];
     async function* batches() {
       for await (const { position, entry } of parsed(oldestFirst)) yield [{ place: position, entry }];
     }
-    return prune({ batches, drop: (places) => this.#drop(new Set(places)) }, ...asked);
+    return prune({ batches, drop: (places) => this.#drop(new Set(places)) }, ...args);
   }
 
   clear(): void {
@@ -231,16 +231,16 @@ class MemoryTrail {
     return dropped.length;
   }
 
-  #forget(dropped: readonly Kept[]): void {
-    for (const { share, bytes } of dropped) {
-      share.entries -= 1;
-      share.bytes -= bytes;
+  #forget(dropped: readonly StoredEntry[]): void {
+    for (const { quota, bytes } of dropped) {
+      quota.entries -= 1;
+      quota.bytes -= bytes;
     }
   }
 }
 
 /** Parses entries in slices, so that a long search does not block the event loop. */
-async function* parsed(all: readonly Kept[]): AsyncGenerator<Found> {
+async function* parsed(all: readonly StoredEntry[]): AsyncGenerator<Hit> {
   let slice = 0;
   for (const { position, json, bytes } of all) {
     if (slice >= SLICE_BYTES) {

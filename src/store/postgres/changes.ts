@@ -1,8 +1,7 @@
 import { timers } from '../../wire/time/timers.ts';
-import { Following, type Lineage, type Reading } from '../lineage.ts';
+import type { ChangeFeed, Lineage, Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import { allScopes, LOADED_AT_ONCE, scopesOf } from '../sql-rows.ts';
-import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
 import type { Query } from './connection.ts';
 
@@ -10,6 +9,7 @@ import type { Query } from './connection.ts';
 const NO_CHANGES = Number.MAX_SAFE_INTEGER;
 
 export interface ChangesOptions {
+  readonly feed: ChangeFeed;
   readonly query: Query;
   /** The schema, as statements have it. */
   readonly schema: string;
@@ -20,7 +20,7 @@ export interface ChangesOptions {
   readonly aside: {
     readonly column: string;
     readonly values: () => readonly unknown[];
-    take(value: string | null): void;
+    receive(value: string | null): void;
   };
 }
 
@@ -32,14 +32,9 @@ export interface Before {
   readonly values: readonly unknown[];
 }
 
-/** Follows the changes of all processes. */
 export type Changes = ReturnType<typeof createChanges>;
 
-export function createChanges({ query, schema, stored, pollMs, aside }: ChangesOptions) {
-  const following = new Following('PostgreSQL');
-  let secret = '';
-  /** The server's clock minus our monotonic one, in milliseconds, as of the last answer. */
-  let clockOffset: number | undefined;
+export function createChanges({ feed, query, schema, stored, pollMs, aside }: ChangesOptions) {
   let closed = false;
   const timer = timers.setTimeout(resync, pollMs).unref();
 
@@ -60,11 +55,10 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
     );
     const [row] = rows;
     if (row === undefined) throw new Error('PostgreSQL holds no history');
-    // The answer took at most this long, so the server's clock is at least this far.
-    clockOffset = Number(row.now) - (sentAt + performance.now()) / 2;
-    secret = row.secret ?? '';
+    feed.noteTime(Number(row.now), sentAt);
+    feed.secret = row.secret ?? '';
     if (!closed) timer.refresh();
-    aside.take(row.aside ?? null);
+    aside.receive(row.aside ?? null);
     return {
       lineage: { history: String(row.history), version: Number(row.newest), head: row.head ?? '' },
       cause: row.cause === 'rollback' ? ('rollback' as const) : ('empty' as const),
@@ -85,16 +79,16 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
 
   /** Reads what changed, and passes it on. Resolves with the result of what was done before. */
   async function synchronize(before?: Before): Promise<string | null | undefined> {
-    const since = following.lineage;
+    const since = feed.lineage;
     const { lineage, headThen, scopes, done } = await read(since?.version ?? NO_CHANGES, before);
     if (since === undefined) {
-      if (following.isHeard) following.take(await readAll(), since);
+      if (feed.isHeard) feed.apply(await readAll(), since);
       return done;
     }
     const hasForked = headThen !== undefined && since.head !== '' && headThen !== since.head;
     if (lineage.history !== since.history || lineage.version < since.version || hasForked) {
       await followReset(since, lineage);
-    } else following.take({ how: 'changes', lineage, scopes }, since);
+    } else feed.apply({ how: 'changes', lineage, scopes }, since);
     return done;
   }
 
@@ -105,7 +99,7 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
       await query(renew, [history]);
     }
     const found = await readAll();
-    following.take({ ...found, how: found.cause }, since);
+    feed.apply({ ...found, how: found.cause }, since);
   }
 
   /** Includes everything that was committed before this call. */
@@ -118,42 +112,32 @@ export function createChanges({ query, schema, stored, pollMs, aside }: ChangesO
   });
 
   return {
-    resets: following.resets,
     positions: {
-      position: following.position,
-      onMoved: (listener: () => void) => following.moved.add(listener),
+      position: feed.position,
+      onMoved: (listener: () => void) => feed.moved.add(listener),
       async newest() {
         const [row] = await query(`SELECT id, version FROM ${schema}.history`);
         const newest = { history: String(row?.id), revision: Number(row?.version) };
-        const { history, revision } = following.position() ?? {};
+        const { history, revision } = feed.position() ?? {};
         if (history !== newest.history || revision !== newest.revision) resync();
         return newest;
       },
     },
-    /** The lineage that commits build on. */
-    lineage: () => following.lineage,
     sync,
     resync,
     /** Runs other statements together with a read of the changes. */
     after: synchronize,
 
-    /** The secret that the store holds; empty while unknown. */
-    secret: () => secret,
-    /** The server's time, in milliseconds; `undefined` while unknown. */
-    serverTime: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
-
     async load() {
       const { lineage, scopes } = await readAll();
-      following.loaded(lineage);
+      feed.loaded(lineage);
       return scopes;
     },
-
-    subscribe: (listener: (scope: ScopeKey, state: ScopeState) => void) => following.subscribe(listener, resync),
 
     close() {
       closed = true;
       timers.clearTimeout(timer);
-      following.close();
+      feed.close();
     },
   };
 }

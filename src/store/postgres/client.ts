@@ -42,7 +42,7 @@ export interface Notification {
 }
 
 /** An open connection, the store's own or lent by a pool. */
-export interface Connected extends Omit<PostgresClient, 'on' | 'release'> {
+export interface PostgresLink extends Omit<PostgresClient, 'on' | 'release'> {
   on(event: 'error' | 'end', listener: () => void): unknown;
   on(event: 'notification', listener: (message: Notification) => void): unknown;
   /** The process of the server, as the connection was told at its start. */
@@ -53,7 +53,7 @@ export interface Connected extends Omit<PostgresClient, 'on' | 'release'> {
   close(): void;
 }
 
-interface OwnClient extends Omit<Connected, 'close'> {
+interface OwnClient extends Omit<PostgresLink, 'close'> {
   connect(): Promise<unknown>;
   end(): Promise<void>;
 }
@@ -66,7 +66,7 @@ interface Pg {
  * Opens connections to the database of a URL.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid URL, or when the `pg` package is not installed
  */
-export function connectionTo(url: string): (timeoutMs: number) => Promise<Connected> {
+export function connectionTo(url: string): (timeoutMs: number) => Promise<PostgresLink> {
   const { Client } = loadPg();
   if (parametersOf(url) === undefined) {
     throw invalidStore('postgres: must be a URL, postgres://[user:password@]host[:port]/database[?sslmode=…]');
@@ -88,7 +88,7 @@ export function connectionTo(url: string): (timeoutMs: number) => Promise<Connec
   return (timeoutMs) => opened(make(timeoutMs));
 }
 
-async function opened(client: OwnClient): Promise<Connected> {
+async function opened(client: OwnClient): Promise<PostgresLink> {
   // An `error` event without a listener would end the application's process.
   client.on('error', () => {});
   client.unref();
@@ -108,13 +108,13 @@ async function opened(client: OwnClient): Promise<Connected> {
  * Keeps one client of an application's pool.
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` for anything but a pool of `pg`
  */
-export function connectionFrom(pool: PostgresPool): () => Promise<Connected> {
+export function connectionFrom(pool: PostgresPool): () => Promise<PostgresLink> {
   const typeOf = (name: string) => typeof Reflect.get(Object(pool), name);
   if (typeOf('connect') !== 'function' || typeOf('totalCount') !== 'number') {
     throw invalidStore('postgres: pool must be a Pool of the package pg, version 8.16 or newer');
   }
   return async () => {
-    const client = (await pool.connect()) as PostgresClient & Omit<Connected, 'close'>;
+    const client = (await pool.connect()) as PostgresClient & Omit<PostgresLink, 'close'>;
     client.unref();
     // What this store has set and listens to would stay with a client that goes back to the pool.
     return Object.assign(client, { close: () => client.release(true) });

@@ -1,6 +1,6 @@
 import { inTurn } from '../one-at-a-time.ts';
 import { Reconnecting } from '../reconnecting.ts';
-import type { Connected } from './client.ts';
+import type { PostgresLink } from './client.ts';
 import { isRefusal, isStale, mayRepeat, postgresProblem } from './problem.ts';
 
 /** How many deadlines a new connection may take to be prepared: the first one makes the schema. */
@@ -26,16 +26,16 @@ export interface PostgresConnection {
 }
 
 export interface ConnectionOptions {
-  readonly open: (timeoutMs: number) => Promise<Connected>;
+  readonly open: (timeoutMs: number) => Promise<PostgresLink>;
   readonly deadlineMs: number;
   /** Prepares every new connection, before any other statement. */
-  readonly established: (connected: Connected, query: Query) => Promise<void>;
+  readonly established: (connected: PostgresLink, query: Query) => Promise<void>;
 }
 
 /** Statements run one after another: `pg` no longer queues them itself, and none overtakes another. */
 export function connectPostgres({ open, deadlineMs, established }: ConnectionOptions): PostgresConnection {
   const next = inTurn();
-  const connection = new Reconnecting<Connected>({
+  const connection = new Reconnecting<PostgresLink>({
     to: 'PostgreSQL',
     deadlineMs,
     open,
@@ -46,7 +46,7 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
   });
 
   /** In turn, on the connection that it was meant for. */
-  function queued(connected: Connected, text: string, values: readonly unknown[], signal: AbortSignal) {
+  function queued(connected: PostgresLink, text: string, values: readonly unknown[], signal: AbortSignal) {
     return next(async () => {
       for (;;) {
         if (signal.aborted || !connection.isLive(connected)) throw new Error('PostgreSQL is not connected');
@@ -75,7 +75,7 @@ const AS_TEXT = { getTypeParser: () => String };
 
 /** Not prepared under a name: behind a pooler the next statement may come to another server process. */
 export async function run(
-  connected: Connected,
+  connected: PostgresLink,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly Row[]> {

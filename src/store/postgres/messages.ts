@@ -8,7 +8,7 @@ const POSITION = /^\d{1,15}$/;
 /** Notifications that wait for their message at most: twice what the table holds. */
 const MAX_WAITING = 1000;
 
-export interface MessagesOptions extends Pick<SealedMessagesOptions, 'secret' | 'serverTime'> {
+export interface MessagesOptions extends Pick<SealedMessagesOptions, 'known'> {
   readonly query: Query;
   /** The schema, as statements have it. */
   readonly schema: string;
@@ -21,10 +21,10 @@ export interface MessagesOptions extends Pick<SealedMessagesOptions, 'secret' | 
 }
 
 /** Messages by NOTIFY, and by a table where they are too long for it or no NOTIFY arrives. */
-export function createPostgresMessages({ query, schema, channel, polls, flooded, ...sealing }: MessagesOptions) {
+export function createPostgresMessages({ query, schema, channel, polls, flooded, known }: MessagesOptions) {
   const channelOf = (to?: string) => `${channel}:${to ?? 'messages'}`;
   const messages = new SealedMessages({
-    ...sealing,
+    known,
     server: 'PostgreSQL',
     address: randomBytes(12).toString('base64url'),
     channelOf,
@@ -79,7 +79,7 @@ export function createPostgresMessages({ query, schema, channel, polls, flooded,
         'messages', (SELECT json_agg(json_build_array(m.recipient, m.body) ORDER BY m.position) FROM ${schema}.message m
           WHERE m.position > $2 AND (m.recipient IS NULL OR m.recipient = $3)))`,
       values: () => [polls() && messages.isHeard ? (position ?? null) : null, messages.address],
-      take(value: string | null): void {
+      receive(value: string | null): void {
         const { newest, messages: found } = JSON.parse(value ?? '{}') as {
           newest?: number;
           messages?: [string | null, string][];

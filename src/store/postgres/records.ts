@@ -15,7 +15,6 @@ export interface PostgresRecordsOptions {
   readonly polls: () => string | undefined;
 }
 
-/** Records in PostgreSQL. */
 export function createPostgresRecords(options: PostgresRecordsOptions): RecordStore {
   const { query, schema, stored, changes, polls } = options;
   const table = `${schema}.records`;

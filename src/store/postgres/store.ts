@@ -1,12 +1,13 @@
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { unwritten } from '../../wire/errors.ts';
 import { DeadlineError } from '../deadline.ts';
+import { ChangeFeed } from '../lineage.ts';
 import { replayOf, scopeOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, StoredValues } from '../stored-values.ts';
 import { columnsOf, createPostgresTrail } from './audit.ts';
 import { createChanges } from './changes.ts';
-import { type Connected, connectionFrom, connectionTo, type PostgresPool, parameterOf } from './client.ts';
+import { connectionFrom, connectionTo, type PostgresLink, type PostgresPool, parameterOf } from './client.ts';
 import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
 import { createPostgresMessages } from './messages.ts';
 import { postgresProblem } from './problem.ts';
@@ -66,21 +67,21 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
 
   const connection = connectPostgres({ open, deadlineMs, established });
   const { query } = connection;
+  const feed = new ChangeFeed('PostgreSQL');
   const messages = createPostgresMessages({
     query,
     schema,
     channel: name,
     polls: () => isPooled,
-    secret: () => changes.secret(),
+    known: feed,
     flooded: () =>
       warnOnce('too many notifications in PostgreSQL: messages of other processes may be lost (docs/messages.md)'),
-    serverTime: () => changes.serverTime(),
   });
-  const changes = createChanges({ query, schema, stored, pollMs, aside: messages.aside });
+  const changes = createChanges({ feed, query, schema, stored, pollMs, aside: messages.aside });
   const trail = createPostgresTrail(query, schema);
   const hint = `${name}:changed`;
 
-  async function established(connected: Connected, query: Query): Promise<void> {
+  async function established(connected: PostgresLink, query: Query): Promise<void> {
     const [server] = await query('SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby');
     if (server?.is_standby === 't') throw Object.assign(new Error('a standby'), { code: '25006', severity: 'ERROR' });
     await migrate(query, name, owner);
@@ -105,8 +106,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   }
 
   async function commit({ state, audit, replay, now }: Commit): Promise<CommitResult> {
-    const { history, version } = changes.lineage() ?? {};
-    const time = changes.serverTime();
+    const { time, lineage: { history, version } = {} } = feed;
     const written = {
       now,
       audit: columnsOf(audit),
@@ -179,12 +179,12 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
       return row && replayOf(stored, row);
     },
 
-    subscribe: (listener) => changes.subscribe(listener),
-    onReset: (listener) => changes.resets.add(listener),
+    subscribe: (listener) => feed.subscribe(listener, changes.resync),
+    onReset: (listener) => feed.resets.add(listener),
     onMalformed: (listener) => stored.malformed.add(listener),
-    queryAudit: (asked) => trail.page(asked),
+    queryAudit: (query) => trail.page(query),
     newestAudit: () => trail.newest(),
-    pruneAudit: (...asked) => trail.prune(...asked),
+    pruneAudit: (...args) => trail.prune(...args),
 
     async check() {
       // A standby, a full disk and a user who may only read answer reads and refuse writes.

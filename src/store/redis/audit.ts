@@ -1,7 +1,7 @@
 import { parseAuditEntry } from '../../wire/audit-entry.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
-import { auditFilter, decodeCursor, type Found, inBatches, pageOf } from '../audit-query.ts';
+import { auditFilter, decodeCursor, type Hit, inBatches, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
 import type { Send } from './script.ts';
@@ -11,12 +11,15 @@ const BATCH = 250;
 /** Entries scanned for one page. A rare filter continues on the next page. */
 const MOST_SCANNED = 20_000;
 
+/** How far the clock of a process may be ahead of that of Redis, which the ids of entries have. */
+const CLOCKS_DIFFER_MS = 86_400_000;
+
 /** A stream id: milliseconds and a counter. */
 const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
 /** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {
-  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Found[]> {
+  async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Hit[]> {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];
     return reply.map(([id, fields]) => {
       const json = String(fields[1]);
@@ -46,10 +49,12 @@ export function createRedisTrail(send: Send, stream: string) {
   return {
     async page(query: AuditQuery): Promise<AuditPage> {
       const { limit, cursor, ...filters } = query;
+      const { since } = filters;
+      const begin = since === undefined ? '-' : String(Math.max(0, since - CLOCKS_DIFFER_MS));
       const most = Object.keys(filters).length > 0 ? BATCH : Math.min(BATCH, limit + 1);
       const from = cursor === undefined ? '+' : decodeCursor(cursor, STREAM_ID);
       const read = (before: string, size: number) =>
-        range('XREVRANGE', before === '+' ? before : `(${before}`, '-', size);
+        range('XREVRANGE', before === '+' ? before : `(${before}`, begin, size);
       const found = inBatches(read, from, most);
       return pageOf({ found, limit, matches: auditFilter(query), mostFound: MOST_SCANNED });
     },
@@ -58,7 +63,7 @@ export function createRedisTrail(send: Send, stream: string) {
       return (await range('XREVRANGE', '+', '-', 1))[0]?.entry;
     },
 
-    prune: (...asked: Parameters<StateStore['pruneAudit']>) => prune({ batches, drop }, ...asked),
+    prune: (...args: Parameters<StateStore['pruneAudit']>) => prune({ batches, drop }, ...args),
   };
 }
 

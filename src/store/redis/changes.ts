@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { timers } from '../../wire/time/timers.ts';
-import { Following, type Lineage, type Reading } from '../lineage.ts';
+import type { ChangeFeed, Lineage, Reading } from '../lineage.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
 import type { ScopeKey, ScopeState } from '../state-store.ts';
 import type { StoredValues } from '../stored-values.ts';
@@ -13,6 +13,7 @@ import { publishedChange, scopeState } from './values.ts';
 const SPREAD_MS = 1000;
 
 export interface RedisChangesOptions {
+  readonly feed: ChangeFeed;
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
@@ -21,29 +22,20 @@ export interface RedisChangesOptions {
 }
 
 /** Follows the changes of all processes, by messages and by reads. */
-export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesOptions) {
-  const following = new Following('Redis');
-  /** The secret that Redis signs messages with; empty before its first change. */
-  let secret = '';
-  /** Redis's clock minus our monotonic one, in milliseconds, as of the last answer. */
-  let clockOffset: number | undefined;
+export function createRedisChanges({ feed, key, send, stored, isLarge }: RedisChangesOptions) {
   /** Until this process reads what a message did not carry. */
   let turn: NodeJS.Timeout | undefined;
   /** Includes everything that was committed before this call. */
   const sync = oneAtATime(() => synchronize(send));
   const resync = () => void sync().catch(() => {});
 
-  function noteTime(time: number, sentAt: number): void {
-    clockOffset = time - (sentAt + performance.now()) / 2;
-  }
-
   async function read(through: Send, since: Lineage | undefined): Promise<Reading> {
     const keys = ['meta', 'scopes', 'changes', 'heads'].map(key);
     const sentAt = performance.now();
     const reply = (await evaluate(through, SYNC, keys, [JSON.stringify({ since, fresh: fresh() })])) as unknown[];
     const [how, history = '', version, head = '', signsWith = '', time, ...pairs] = reply.map(String);
-    secret = signsWith;
-    noteTime(Number(time), sentAt);
+    feed.secret = signsWith;
+    feed.noteTime(Number(time), sentAt);
     const scopes = new Map<ScopeKey, ScopeState>();
     for (let index = 0; index < pairs.length; index += 2) {
       scopes.set(String(pairs[index]), scopeState(stored, String(pairs[index + 1])));
@@ -53,8 +45,8 @@ export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesO
 
   /** Reads what changed, and passes it on. */
   async function synchronize(through: Send): Promise<void> {
-    const since = following.lineage;
-    following.take(await read(through, since), since);
+    const since = feed.lineage;
+    feed.apply(await read(through, since), since);
   }
 
   /** Reads what a message did not carry. In a large fleet all have to at the same moment, and a Redis sends one after the other. */
@@ -72,37 +64,31 @@ export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesO
   }
 
   return {
-    following,
     sync,
     resync,
     synchronize,
-    noteTime,
-
-    secret: () => secret,
-    /** The time of Redis, in milliseconds; `undefined` while unknown. */
-    time: () => (clockOffset === undefined ? undefined : performance.now() + clockOffset),
 
     /**
      * Applies a message that Redis has signed and that follows the known state without a gap. One that leaves a gap
      * triggers a read.
      */
     hear(message: string): void {
-      const values = openSigned(message, secret);
+      const values = openSigned(message, feed.secret);
       // The next poll reads what a message says that is signed with a secret not known yet.
       const change = values && publishedChange(stored, values);
       if (change === undefined) return;
       const { scope, state, previous, ...lineage } = change;
-      if (following.has(lineage)) return;
-      if (state === undefined || !following.isNext(lineage, previous)) {
+      if (feed.has(lineage)) return;
+      if (state === undefined || !feed.isNext(lineage, previous)) {
         resyncInTurn();
         return;
       }
-      following.take({ how: 'changes', lineage, scopes: new Map([[scope, state]]) }, following.lineage);
+      feed.apply({ how: 'changes', lineage, scopes: new Map([[scope, state]]) }, feed.lineage);
     },
 
     /** Compares history, version and head in Redis with what is known. */
     compare([history, version, head]: readonly unknown[]): void {
-      const known = following.lineage;
+      const known = feed.lineage;
       const isKnown =
         known?.history === history && known?.version === Number(version ?? 0) && known.head === (head ?? '');
       if (!isKnown) resync();
@@ -110,13 +96,13 @@ export function createRedisChanges({ key, send, stored, isLarge }: RedisChangesO
 
     async load(patient: Send): Promise<ReadonlyMap<ScopeKey, ScopeState>> {
       const { lineage, scopes } = await read(patient, undefined);
-      following.loaded(lineage);
+      feed.loaded(lineage);
       return scopes;
     },
 
     close(): void {
       timers.clearTimeout(turn);
-      following.close();
+      feed.close();
     },
   };
 }

@@ -1,7 +1,8 @@
 import { unwritten } from '../../wire/errors.ts';
+import type { ChangeFeed } from '../lineage.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, type StoredValues } from '../stored-values.ts';
-import { type createRedisChanges, fresh } from './changes.ts';
+import { fresh } from './changes.ts';
 import { evaluate, type Send } from './script.ts';
 import { COMMIT, type CommitArgument } from './scripts.ts';
 import { committedAt, replayRecord, scopeState } from './values.ts';
@@ -13,8 +14,9 @@ export interface RedisCommitsOptions {
   readonly key: (name: string) => string;
   readonly send: Send;
   readonly stored: StoredValues;
-  readonly changes: Pick<ReturnType<typeof createRedisChanges>, 'following' | 'sync' | 'time'>;
-  /** The name of this handle. */
+  readonly feed: ChangeFeed;
+  /** Includes everything that was committed before. */
+  readonly sync: () => Promise<void>;
   readonly writer: string;
   readonly channel: string;
   readonly deadlineMs: number;
@@ -22,15 +24,14 @@ export interface RedisCommitsOptions {
 
 /** Commits by one script each, and the answers that are kept with them. */
 export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStore, 'commit' | 'findReplay'> {
-  const { key, send, stored, changes, writer, channel, deadlineMs } = options;
-  const { following } = changes;
+  const { key, send, stored, feed, sync, writer, channel, deadlineMs } = options;
   let operations = 0;
 
   async function run({ state, audit, replay, now }: Commit): Promise<unknown[]> {
     operations += 1;
     const operation = `${writer}-${operations}`;
     const names = ['meta', 'scopes', 'changes', 'heads', 'audit', `op:${operation}`, `replay:${replay?.key ?? ''}`];
-    const time = changes.time();
+    const { time } = feed;
     const argument: CommitArgument = {
       operation,
       latest: time === undefined ? undefined : Math.ceil(time + deadlineMs),
@@ -43,7 +44,7 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
       },
       channel,
     };
-    const json = JSON.stringify({ since: following.lineage, fresh: fresh(), ...argument });
+    const json = JSON.stringify({ since: feed.lineage, fresh: fresh(), ...argument });
     return (await evaluate(send, COMMIT, names.map(key), [json])) as unknown[];
   }
 
@@ -54,11 +55,11 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
       switch (outcome) {
         case 'committed':
           if (state === undefined) return { outcome };
-          following.answered(state.scope, state.expectedRevision + 1);
+          feed.answered(state.scope, state.expectedRevision + 1);
           return { outcome, ...committedAt(value) };
         case 'conflict': {
           const current = scopeState(stored, value);
-          following.answered(state?.scope, current.revision);
+          feed.answered(state?.scope, current.revision);
           return { outcome, current };
         }
         case 'replayed': {
@@ -66,7 +67,7 @@ export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStor
           return replayed(name, replayRecord(stored, name, value));
         }
         case 'lost':
-          await changes.sync().catch(() => {});
+          await sync().catch(() => {});
           throw unwritten(new Error('Redis has lost changes that it had acknowledged; its state is read again'));
         default:
           throw unwritten(new Error(`Redis did not reach the commit within ${deadlineMs} ms`));

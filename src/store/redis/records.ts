@@ -1,5 +1,6 @@
 import { LATEST_INSTANT } from '../../wire/time.ts';
 import { BEAT_MS } from '../fleet.ts';
+import type { ChangeFeed } from '../lineage.ts';
 import {
   isPassing,
   type ListedKind,
@@ -131,20 +132,15 @@ return { time[1] .. string.format('%03d', math.floor(time[2] / 1000)), found, re
 
 export interface RedisRecordsOptions {
   readonly send: Send;
-  /** The full name of a key. */
   readonly key: (name: string) => string;
   readonly stored: StoredValues;
-  /** The time of Redis, in milliseconds; `undefined` while unknown. */
-  readonly redisTime: () => number | undefined;
-  /** Notes the time of Redis in an answer. */
-  readonly noteTime: (time: number, sentAt: number) => void;
+  readonly clock: Pick<ChangeFeed, 'time' | 'noteTime'>;
   /** Called with each beat of this process: compares what Redis has with what is known, and nothing else needs to. */
   readonly beating: (beatMs: number) => Promise<unknown>;
 }
 
-/** Records in Redis. */
 export function createRedisRecords(options: RedisRecordsOptions): RecordStore & { beatMs(): number } {
-  const { send, key: nameOf, stored, redisTime, noteTime, beating } = options;
+  const { send, key: nameOf, stored, clock, beating } = options;
   let beatMs = BEAT_MS;
   /** How often the beat that Redis has was repeated. */
   let repeats = 0;
@@ -190,7 +186,7 @@ export function createRedisRecords(options: RedisRecordsOptions): RecordStore & 
     const sentAt = performance.now();
     const reply = (await evaluate(send, WRITE, keys, [JSON.stringify(argument)])) as unknown[];
     const [written, time, size] = reply.map(Number);
-    noteTime(time!, sentAt);
+    clock.noteTime(time!, sentAt);
     if (size! > 0) {
       beatMs = Math.max(BEAT_MS, BEAT_PER_PROCESS_MS * size!);
       repeats = 0;
@@ -217,7 +213,7 @@ export function createRedisRecords(options: RedisRecordsOptions): RecordStore & 
       if (writes.length > 1 || only?.kind !== 'beat' || only.record === undefined) return write(writes, now);
       // What moves the beat was just read.
       if (typeof only.expected === 'string' && only.expected !== only.record.value) return write(writes, now);
-      const time = redisTime();
+      const { time } = clock;
       const isRepeated = only.expected !== undefined && repeats < WHOLE_EVERY - 1;
       const [written] = await Promise.all([
         isRepeated && time !== undefined ? repeat(only.key, time) : write(writes, now),

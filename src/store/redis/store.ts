@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timers } from '../../wire/time/timers.ts';
 import { BEAT_MS } from '../fleet.ts';
 import { invalidStore } from '../invalid.ts';
+import { ChangeFeed } from '../lineage.ts';
 import { SealedMessages } from '../sealed-messages.ts';
 import type { Position, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
@@ -70,19 +71,19 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   let closed = false;
 
   const send: Send = (args) => commands.send(args, deadlineMs);
+  const feed = new ChangeFeed('Redis');
   const changes = createRedisChanges({
+    feed,
     key,
     send,
     stored,
     isLarge: () => records.beatMs() !== BEAT_MS,
   });
-  const { following, sync } = changes;
   const records = createRedisRecords({
     key,
     send,
     stored,
-    redisTime: changes.time,
-    noteTime: changes.noteTime,
+    clock: feed,
     beating: (beatMs) => newest(1.5 * (beatMs > BEAT_MS ? beatMs : pollMs)),
   });
   const channelOf = (to = '') => key(to === '' ? 'messages' : `messages:${to}`);
@@ -90,8 +91,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     server: 'Redis',
     address: writer,
     channelOf,
-    secret: changes.secret,
-    serverTime: changes.time,
+    known: feed,
     publish: (sealed, to) => evaluate(send, PUBLISH, [channelOf()], [to, sealed]),
   });
   const { commands, messages } = connect({
@@ -105,18 +105,18 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   });
   const timer = timers
     .setInterval(() => {
-      if (performance.now() >= pollAt) look();
+      if (performance.now() >= pollAt) poll();
     }, pollMs)
     .unref();
   const trail = createRedisTrail(send, key('audit'));
-  const commits = createRedisCommits({ key, send, stored, changes, writer, channel, deadlineMs });
+  const commits = createRedisCommits({ key, send, stored, feed, sync: changes.sync, writer, channel, deadlineMs });
 
   function connect(listening: MessagesOptions) {
     if ('client' in options) {
       const { client } = options;
       assertRedisClient(client);
       return {
-        commands: borrowRedis(client, key('meta'), deadlineMs, look),
+        commands: borrowRedis(client, key('meta'), deadlineMs, poll),
         messages: listenLike(client, listening),
       };
     }
@@ -146,7 +146,7 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
   }
 
   /** Polls, which finds changes whose message was lost. */
-  function look(): void {
+  function poll(): void {
     changes.resync();
     messages.check();
   }
@@ -156,9 +156,9 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     shared: true,
     records,
     positions: {
-      position: following.position,
+      position: feed.position,
       newest,
-      onMoved: (listener) => following.moved.add(listener),
+      onMoved: (listener) => feed.moved.add(listener),
     },
     messages: carried,
 
@@ -171,19 +171,19 @@ export function createRedisStore(options: RedisStoreOptions): StateStore {
     commit: commits.commit,
     findReplay: commits.findReplay,
 
-    subscribe: (listener) => following.subscribe(listener, changes.resync),
-    onReset: (listener) => following.resets.add(listener),
+    subscribe: (listener) => feed.subscribe(listener, changes.resync),
+    onReset: (listener) => feed.resets.add(listener),
     onMalformed: (listener) => stored.malformed.add(listener),
     queryAudit: (query) => trail.page(query),
     newestAudit: () => trail.newest(),
-    pruneAudit: (...asked) => trail.prune(...asked),
+    pruneAudit: (...args) => trail.prune(...args),
 
     async check() {
       // A Redis that is full, cannot save, is a replica or lacks its replicas answers reads and rejects writes.
       const probes = Object.entries(PROBES).map(([name, probe]) =>
         evaluate(send, probe, [key(`check:${name}`)], [key('check')]),
       );
-      await Promise.all([sync(), ...probes]);
+      await Promise.all([changes.sync(), ...probes]);
     },
 
     async close() {

@@ -17,7 +17,7 @@ export interface MessageStatements {
 export interface SqliteMessages extends MessageStore {
   readonly isListening: boolean;
   /** Called when another process has written to the file. */
-  look(): void;
+  poll(): void;
   close(): void;
 }
 
@@ -83,7 +83,7 @@ export function createSqliteMessages(
       };
     },
 
-    look() {
+    poll() {
       if (listeners.size === 0) return;
       const { messages } = handle.statements();
       const rows = messages.read.all(read, writer, writer);

@@ -25,7 +25,6 @@ export function prepareRecords(database: DatabaseSync) {
   };
 }
 
-/** Records in the database of a SQLite store. */
 export function createSqliteRecords(
   { read, write }: SqliteHandle<RecordStatements>,
   stored: StoredValues,

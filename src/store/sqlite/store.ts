@@ -118,7 +118,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       seen = newest;
       for (const [scope, state] of scopesOf(stored, changes)) subscribers.call(scope, state);
       if (hasMoved) moved.call();
-      messages.look();
+      messages.poll();
     } catch {
       // The next poll retries: unannounced changes are still newer than `seen`. check() reports the fault.
     }
@@ -163,7 +163,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     onMalformed: (listener) => stored.malformed.add(listener),
     queryAudit: async (query) => handle.statements().trail.page(query),
     newestAudit: () => read(({ trail }) => trail.newest()),
-    pruneAudit: async (...asked) => handle.statements().trail.prune(...asked),
+    pruneAudit: async (...args) => handle.statements().trail.prune(...args),
 
     async check() {
       await read(({ scopes }) => scopes.version());

@@ -55,7 +55,6 @@ export type Notification =
   /** Stands for notifications that were dropped because too many waited. */
   | { readonly event: 'dropped'; readonly loss: Loss };
 
-/** Makes the body of a notification. */
 export type Format = (notification: Notification, by: { readonly source: EventSource; readonly now: number }) => string;
 
 /** The body that Standard Webhooks describes: type, time and data, which of an entry are as the audit endpoint shows it. */

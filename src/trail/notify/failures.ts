@@ -2,7 +2,6 @@ import type { Clock, Delay } from '../../wire/time/clock.ts';
 
 /** Lines of a piece of work that failed, written to one output. */
 export interface RecordedFailure {
-  /** Name of the category. */
   readonly category: string;
   readonly lines: number;
   /** The `rdcp.work.id` of the lines. */

@@ -17,7 +17,7 @@ const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 /** Longest pause after a failure, in milliseconds. */
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** A longer pause, which the receiver asked for, is reported at once. */
+/** A longer pause, which the receiver requestedMs for, is reported at once. */
 const PAUSE_TO_REPORT_MS = 10_000;
 /** Events whose delivery is remembered. */
 const MAX_DELIVERIES = 20;
@@ -61,7 +61,7 @@ export interface Loss {
   readonly since: number;
 }
 
-interface Queued {
+interface QueuedEvent {
   readonly id: string;
   readonly event: string;
   readonly body: string;
@@ -83,10 +83,9 @@ export class Webhook {
   readonly #parts: WebhookParts;
   /** The URL may hold a secret, so messages show its host alone. */
   readonly #name: string;
-  readonly #waiting: Queued[] = [];
+  readonly #waiting: QueuedEvent[] = [];
   #attempting: AbortController | undefined;
   #bytes = 0;
-  /** Failed attempts in a row. */
   #failures = 0;
   /** Dropped since everything that waited was last delivered. */
   #dropped = 0;
@@ -174,11 +173,11 @@ export class Webhook {
 
   async #pause(retryAfter: string | undefined): Promise<void> {
     const { delay, random, clock } = this.#parts;
-    const asked = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
+    const requestedMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
     const failures = this.#failures;
-    const wait = retryDelay({ failures, longestMs: LONGEST_PAUSE_MS, askedForMs: asked, random: random() });
-    if (asked > PAUSE_TO_REPORT_MS) this.#problem += ` and asks to wait ${Math.ceil(asked / 1000)} s`;
-    if (failures >= FAILURES_TO_REPORT || asked > PAUSE_TO_REPORT_MS) this.#report();
+    const wait = retryDelay({ failures, longestMs: LONGEST_PAUSE_MS, askedForMs: requestedMs, random: random() });
+    if (requestedMs > PAUSE_TO_REPORT_MS) this.#problem += ` and asks to wait ${Math.ceil(requestedMs / 1000)} s`;
+    if (failures >= FAILURES_TO_REPORT || requestedMs > PAUSE_TO_REPORT_MS) this.#report();
     this.#resumesAt = clock.now() + wait;
     await new Promise<void>((resolve) => {
       const cancel = delay(wait, resolve);
@@ -190,7 +189,7 @@ export class Webhook {
     this.#resumesAt = undefined;
   }
 
-  async #attempt({ id, body }: Queued): Promise<Outcome> {
+  async #attempt({ id, body }: QueuedEvent): Promise<Outcome> {
     const { url, keys, send, clock, delay } = this.#parts;
     const attempting = new AbortController();
     this.#attempting = attempting;
@@ -210,7 +209,7 @@ export class Webhook {
     }
   }
 
-  #failed(event: Queued, { status, problem }: Outcome): void {
+  #failed(event: QueuedEvent, { status, problem }: Outcome): void {
     this.#failures += 1;
     this.#problem = problem;
     event.attempts += 1;
@@ -228,7 +227,7 @@ export class Webhook {
   }
 
   /** An event that says what was dropped goes first: the oldest were dropped. */
-  #next(): Queued | undefined {
+  #next(): QueuedEvent | undefined {
     const loss = this.#loss;
     if (loss === undefined) return this.#dequeue();
     this.#loss = undefined;
@@ -236,7 +235,7 @@ export class Webhook {
   }
 
   /** Drops an event because too many wait. */
-  #lose({ loss }: Queued): void {
+  #lose({ loss }: QueuedEvent): void {
     const { count, since } = loss ?? { count: 1, since: this.#parts.clock.now() };
     this.#loss = { count: count + (this.#loss?.count ?? 0), since: Math.min(since, this.#loss?.since ?? since) };
     if (loss === undefined) this.#drop('queue_full');
@@ -249,7 +248,10 @@ export class Webhook {
     this.#parts.condition.begin(`notifications to ${this.#name} ${effect}${why}`);
   }
 
-  #note({ id, event, attempts }: Queued, outcome: { status?: number | undefined; problem?: string | undefined }): void {
+  #note(
+    { id, event, attempts }: QueuedEvent,
+    outcome: { status?: number | undefined; problem?: string | undefined },
+  ): void {
     const { status, problem } = outcome;
     this.#deliveries.delete(id);
     this.#deliveries.set(id, {
@@ -265,13 +267,13 @@ export class Webhook {
     if (this.#deliveries.size > MAX_DELIVERIES && oldest !== undefined) this.#deliveries.delete(oldest);
   }
 
-  #enqueue(event: Queued, place: 'first' | 'last' = 'last'): void {
+  #enqueue(event: QueuedEvent, place: 'first' | 'last' = 'last'): void {
     if (place === 'first') this.#waiting.unshift(event);
     else this.#waiting.push(event);
     this.#bytes += event.bytes;
   }
 
-  #dequeue(): Queued | undefined {
+  #dequeue(): QueuedEvent | undefined {
     const event = this.#waiting.shift();
     if (event !== undefined) this.#bytes -= event.bytes;
     return event;
@@ -283,7 +285,7 @@ export class Webhook {
   }
 }
 
-function queued(id: string, body: string, event: string): Queued {
+function queued(id: string, body: string, event: string): QueuedEvent {
   return { id, event, body, bytes: Buffer.byteLength(body), attempts: 0 };
 }
 

@@ -1,4 +1,11 @@
-import type { Commit, CommitResult, ReplayRecord, Setting, StateStore } from '../../../src/store/state-store.ts';
+import type {
+  AuditQuery,
+  Commit,
+  CommitResult,
+  ReplayRecord,
+  Setting,
+  StateStore,
+} from '../../../src/store/state-store.ts';
 import type { AuditEntry } from '../../../src/wire/audit-messages.ts';
 import { timestamp } from '../../../src/wire/time.ts';
 
@@ -71,6 +78,19 @@ export function committedRevision(result: CommitResult): number | undefined {
 /** Writes entries to the trail alone, in order. */
 export async function appendAudit(store: StateStore, entries: readonly AuditEntry[]): Promise<void> {
   for (const audit of entries) await store.commit({ audit, now: NOW });
+}
+
+/** What a query finds on all of its pages, newest first. */
+export async function everyEntry(store: StateStore, query: AuditQuery = { limit: 1000 }): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.queryAudit({ ...query, ...(cursor !== undefined && { cursor }) });
+    if (page.entries.length > query.limit) throw new Error(`${page.entries.length} entries in a page`);
+    entries.push(...page.entries);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return entries;
 }
 
 /** Ids of the whole trail, newest first. */

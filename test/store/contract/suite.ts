@@ -9,6 +9,28 @@ export interface StoreFixture {
   dispose(): Promise<void>;
 }
 
+/**
+ * A fixture that closes whatever it opened.
+ * @param open a further handle on the same state
+ */
+export function fixtureOf(
+  open: () => StateStore | Promise<StateStore>,
+  remove: () => unknown = () => {},
+): StoreFixture {
+  const opened: StateStore[] = [];
+  return {
+    async open() {
+      const store = await open();
+      opened.push(store);
+      return store;
+    },
+    async dispose() {
+      for (const store of opened) await store.close();
+      await remove();
+    },
+  };
+}
+
 /** A handle on state with nothing in it, and a way to open further ones. */
 interface Opened {
   readonly store: StateStore;
