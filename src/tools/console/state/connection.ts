@@ -418,6 +418,7 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
+    if (event.event === 'snapshot') this.history.begin(event.data);
     if (CHANGES.has(event.event)) this.#askSoon();
     this.state.receive(event);
   }

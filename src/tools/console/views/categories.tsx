@@ -24,10 +24,12 @@ import {
   rowsOf,
   type Sorting,
 } from '../state/listing.ts';
+import { spansOf } from '../state/spans.ts';
 import { CategoryRow, isPlain } from './category-row.tsx';
 import { Forecast } from './forecast.tsx';
 import { useCalmOrder, useListKeys } from './list-keys.ts';
 import { tailOf } from './tail/running-tail.ts';
+import { WhoIsOn } from './who-is-on.tsx';
 
 const FILTER_TITLES: Readonly<Record<Filter, string>> = { on: 'On', adopted: 'Adopted', calls: 'Has calls' };
 const GROUPING_TITLES = { prefix: 'Group by prefix', source: 'Group by source', none: 'No groups' } as const;
@@ -48,6 +50,8 @@ const LINE_REM = 1.8;
 const ROW_REM = 3.1;
 const CARD_REM = 8;
 const GROUP_REM = 2;
+/** How far back the picture of what is on goes, in milliseconds. */
+const BACK_MS = 2 * 3600_000;
 /** Width of the window below which rows are cards. */
 const NARROW_REM = 48;
 
@@ -117,6 +121,11 @@ export function CategoriesView() {
           </Button>
         )}
       </SearchBar>
+      <WhoIsOn
+        label="Who is on when"
+        spans={[...categories.values()].flatMap((category) => spansOf(category, connection.shownTenant))}
+        back={BACK_MS}
+      />
       <List categories={categories} listing={listing} selected={selected} onSelected={setSelected} onShow={show} />
       {selected.size > 0 && <SelectionBar selected={selected} onClear={() => setSelected(new Set())} />}
     </>
@@ -179,6 +188,10 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
       }
       if (maySelect && key.toLowerCase() === 'x') {
         toggle(name, key === 'X');
+        return true;
+      }
+      if (key === 'r' && connection.mayChange('reset', name)) {
+        connection.ask('reset', [name]);
         return true;
       }
       const wanted = { e: ['enable', 'extend'], d: ['end', 'off', 'disable'] }[key];

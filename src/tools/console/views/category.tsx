@@ -1,12 +1,15 @@
+import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { connection, state, useShortcuts } from '../page.ts';
+import { clockTime } from '../../../wire/words/time.ts';
+import { connection, now, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
+import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
+import { Curve, type Mark, Picture } from '../parts/pictures.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
 import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
@@ -14,14 +17,17 @@ import { usePolled } from '../parts/use-polled.ts';
 import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
+import { spansOf } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import { Budget, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { actionText, whoOf } from './audit/entry-text.ts';
+import { Budget, Dropped, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 /** How often totals are read again, in milliseconds. */
 const REFRESH_MS = 10_000;
 /** Entries of the history. */
 const NEWEST = 8;
+const MINUTE = 60_000;
 
 /** Everything about one category. */
 export function CategoryView({ name }: { readonly name: string }) {
@@ -34,6 +40,7 @@ export function CategoryView({ name }: { readonly name: string }) {
       intents.map(([intent]) => [isEnding(intent) ? 'd' : 'e', () => connection.ask(intent, [name])]),
     ),
     ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
+    ...(connection.mayChange('reset', name) && { r: () => connection.ask('reset', [name]) }),
     Escape: () => location.assign(href('categories')),
   });
 
@@ -59,6 +66,13 @@ export function CategoryView({ name }: { readonly name: string }) {
 function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
+  const mayAudit = connection.can('admin');
+  // Asked for again when there is another one.
+  const newest = state.entries.value.find(({ categories }) => categories.includes(name));
+  const { value, problem, refresh } = usePolled(
+    async (signal) => (mayAudit ? connection.client.audit({ category: name, limit: NEWEST }, { signal }) : undefined),
+    { key: newest },
+  );
   return (
     <>
       <div class="bar">
@@ -70,15 +84,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       {description !== '' && <LongText value={description} />}
       <Actions category={category} />
       <Parts category={category} />
-      <section aria-label="Calls" class="chart">
-        <p>
-          <strong class="big">
-            <Rate category={category} />
-          </strong>{' '}
-          calls <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
-        </p>
-        <Sparkline rates={connection.history.of(name)} tall />
-      </section>
+      <CallsOverTime category={category} entries={value?.entries} />
       <Fields
         of={{
           State: (
@@ -106,6 +112,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             <>
               {category.otelrdcp_budget === false && 'no limit '}
               <Budget category={category} />
+              <Dropped category={category} />
             </>
           ),
           'Recording failures': recorder && recorderText(recorder),
@@ -123,9 +130,74 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             ),
         }}
       />
-      {connection.can('admin') && <CategoryHistory category={name} />}
+      {mayAudit && (
+        <section aria-label="Last changes">
+          <h2>Last changes</h2>
+          {problem && <Notice problem={problem} onRetry={refresh} />}
+          <EntryTable label="Last changes" entries={value?.entries ?? []} />
+          {value === undefined && problem === undefined && <Loading what="changes" />}
+          {value?.entries.length === 0 && <p class="muted">None yet.</p>}
+          <a href={href('audit', undefined, { category: name })}>All in the audit trail</a>
+        </section>
+      )}
     </>
   );
+}
+
+interface CallsOverTimeProps {
+  readonly category: DiscoveredCategory;
+  /** Its last changes, where the credential may see them. */
+  readonly entries: readonly AuditEntry[] | undefined;
+}
+
+/** Calls a second and dropped lines of the last minutes, with what was switched meanwhile. */
+function CallsOverTime({ category, entries }: CallsOverTimeProps) {
+  // Drawn again with each second that is known.
+  void state.rates.value;
+  const { history } = connection;
+  const to = history.newest ?? now.value;
+  const scale = { from: to - HISTORY_SECONDS * 1000, to };
+  const [values, losses] = [history.of(category.name), history.droppedOf(category.name)];
+  const marks: readonly Mark[] =
+    entries?.filter(isSwitch).map((entry) => ({
+      at: Date.parse(entry.timestamp),
+      tone: entry.changes.some(({ newState }) => newState) || entry.action === 'enable' ? 'on' : 'error',
+      text: `${actionText(entry)}, ${whoOf(entry)}`,
+    })) ?? spansOf(category).map(({ from, who }) => ({ at: from, tone: 'on', text: `enable, ${who}` }));
+  const minutes = Array.from({ length: HISTORY_SECONDS / 60 }, (_, at) => at).reverse();
+  const secondsOf = (minute: number, of: Float32Array) => [...of.subarray(minute * 60, minute * 60 + 60)];
+  const startOf = (minute: number) => scale.from + minute * MINUTE;
+  return (
+    <Picture
+      label="Calls over time"
+      beside={<Rate category={category} />}
+      items={minutes}
+      keyOf={String}
+      columns={{
+        'Minute from': (minute) => clockTime(startOf(minute)),
+        'Calls a second': (minute) => {
+          const seen = secondsOf(minute, values).filter((rate) => !Number.isNaN(rate));
+          return seen.length === 0 ? '-' : shortNumber(sumOf(seen) / seen.length);
+        },
+        Dropped: (minute) => sumOf(secondsOf(minute, losses)),
+        Switched: (minute) =>
+          marks
+            .filter(({ at }) => at >= startOf(minute) && at < startOf(minute + 1))
+            .map(({ text }) => text)
+            .join('; '),
+      }}
+    >
+      <Curve {...{ scale, values, losses, marks }} format={(rate) => `${shortNumber(rate)}/s`} />
+    </Picture>
+  );
+}
+
+function isSwitch({ outcome, changes, otelrdcp_activation: activation }: AuditEntry): boolean {
+  return outcome !== 'failed' && outcome !== 'denied' && (changes.length > 0 || activation !== undefined);
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function recorderText({ written, forgotten, cut }: NonNullable<DiscoveredCategory['otelrdcp_recorder']>): string {
@@ -201,24 +273,5 @@ function Actions({ category }: { readonly category: DiscoveredCategory }) {
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
       {why !== undefined && <span class="muted">{why}</span>}
     </div>
-  );
-}
-
-/** The last changes of a category: when, what, who and why. Asked for again when there is another one. */
-function CategoryHistory({ category }: { readonly category: string }) {
-  const newest = state.entries.value.find(({ categories }) => categories.includes(category));
-  const { value, problem, refresh } = usePolled(
-    (signal) => connection.client.audit({ category, limit: NEWEST }, { signal }),
-    { key: newest },
-  );
-  return (
-    <section aria-label="Last changes">
-      <h2>Last changes</h2>
-      {problem && <Notice problem={problem} onRetry={refresh} />}
-      <EntryTable label="Last changes" entries={value?.entries ?? []} />
-      {value === undefined && problem === undefined && <Loading what="changes" />}
-      {value?.entries.length === 0 && <p class="muted">None yet.</p>}
-      <a href={href('audit', undefined, { category })}>All in the audit trail</a>
-    </section>
   );
 }

@@ -6,7 +6,8 @@ import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortBytes, shortNumber } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
-import { Fields, Table } from '../parts/tables.tsx';
+import { Lanes, Picture } from '../parts/pictures.tsx';
+import { Fields } from '../parts/tables.tsx';
 import type { ReadPart } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
 
@@ -89,7 +90,7 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
   return (
     <>
       {forecasts.length > 1 && (
-        <Table
+        <Picture
           label="Forecast by category"
           items={Object.entries(categories)}
           keyOf={([name]) => name}
@@ -99,7 +100,24 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
             'Text/s': ([, { bytesPerSecond }]) => shortBytes(bytesPerSecond.value),
             'Dropped/s': ([, { droppedByBudget }]) => shortNumber(droppedByBudget.value),
           }}
-        />
+        >
+          <Lanes
+            scale={{ from: 0, to: Math.max(...forecasts.map(({ callsPerSecond }) => callsPerSecond.value)) }}
+            amounts
+            lanes={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => {
+              const written = callsPerSecond.value - droppedByBudget.value;
+              const value = `${shortNumber(callsPerSecond.value)}/s, ${shortBytes(bytesPerSecond.value)}/s`;
+              return {
+                name,
+                value,
+                bars: [
+                  { from: 0, to: written, tone: 'some', title: value },
+                  { from: written, to: callsPerSecond.value, tone: 'error', title: 'dropped by the budget' },
+                ],
+              };
+            })}
+          />
+        </Picture>
       )}
       <Fields
         of={{

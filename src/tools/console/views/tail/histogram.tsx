@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { now } from '../../page.ts';
-import { Bars } from '../../parts/bars.tsx';
-import { bucketsOf } from '../../parts/buckets.ts';
 import { exactTime } from '../../parts/format.ts';
+import { Bars } from '../../parts/pictures.tsx';
+import { bucketsOf } from '../../parts/scale.ts';
 import type { Row } from './row.ts';
 
 interface HistogramProps {
