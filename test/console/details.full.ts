@@ -103,9 +103,15 @@ browserTest('a forecast of several categories has a row for each', async (t, bro
   const table = page.getByRole('table', { name: 'Forecast by category' });
   await table.waitFor();
   const linesOf = async (name: string) =>
-    Number(await table.getByRole('row', { name }).getByRole('cell').first().textContent());
+    Number.parseFloat(String(await table.getByRole('row', { name }).getByRole('cell').last().textContent()));
   assert.ok((await linesOf('CACHE')) > 10);
   assert.equal(await linesOf('ORDERS'), 0);
+  const widths = await page
+    .locator('.lane')
+    .evaluateAll((lanes) =>
+      lanes.map((lane) => [...lane.querySelectorAll('rect')].map((rect) => rect.getAttribute('width'))),
+    );
+  assert.deepEqual(widths, [['100%'], []]);
   await assertAccessible(page, 'a forecast by category');
 });
 

@@ -1,5 +1,3 @@
-import { clockTime } from '../../../wire/words/time.ts';
-
 /** What a picture shows from its left edge to its right one: times in milliseconds since the epoch, or amounts. */
 export interface Scale {
   readonly from: number;
@@ -12,38 +10,20 @@ export interface Buckets extends Scale {
 }
 
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const DAY = 1440 * MINUTE;
 /** Steps that people count in, in milliseconds. */
-const STEPS = [
-  1,
-  10,
-  100,
-  500,
-  1000,
-  5000,
-  15_000,
-  MINUTE,
-  2 * MINUTE,
-  5 * MINUTE,
-  15 * MINUTE,
-  HOUR,
-  3 * HOUR,
-  6 * HOUR,
-];
+const STEPS = [1, 10, 100, 500, 1000, 5000, 15_000, 60_000, 120_000, 300_000, 900_000, 3_600_000, 10_800_000];
 const MOST_TICKS = 6;
 const BARS = 80;
 
-interface Counting {
-  /** The beginning, where it is before the first time. */
-  readonly since?: number;
-  /** The end, where it is after the last time. */
-  readonly until?: number;
-  /** Length of a part, in milliseconds. @default a share of the time */
-  readonly step?: number;
-}
-
-/** Counts times in equal parts, from the first to the last of them, which are at least a second apart. */
-export function bucketsOf(times: readonly number[], { since, until, step }: Counting = {}): Buckets {
+/**
+ * Counts times in equal parts, from the first to the last of them, which are at least a second apart.
+ * @param within what is shown at least, and the length of a part. @default the times, in 80 parts
+ */
+export function bucketsOf(
+  times: readonly number[],
+  { since, until, step }: { readonly since?: number; readonly until?: number; readonly step?: number } = {},
+): Buckets {
   const known = times.filter((time) => !Number.isNaN(time));
   if (known.length === 0) return { from: 0, to: 0, counts: [] };
   const first = known.reduce((least, time) => Math.min(least, time), since ?? Number.POSITIVE_INFINITY);
@@ -66,16 +46,15 @@ export function placeOf(value: number, { from, to }: Scale): number {
 /** Round times on a scale, in the browser's zone. */
 export function ticksOf(scale: Scale): readonly (readonly [place: number, text: string])[] {
   const { from, to } = scale;
-  if (!(to > from)) return [];
   const step =
-    STEPS.find((each) => (to - from) / each <= MOST_TICKS) ??
-    Math.ceil((to - from) / (MOST_TICKS * 24 * HOUR)) * 24 * HOUR;
+    STEPS.find((each) => (to - from) / each <= MOST_TICKS) ?? Math.ceil((to - from) / (MOST_TICKS * DAY)) * DAY;
   const shift = new Date(from).getTimezoneOffset() * MINUTE;
   const first = Math.ceil((from - shift) / step) * step + shift;
-  return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, at) => {
+  const length = to > from ? Math.floor((to - first) / step) + 1 : 0;
+  return Array.from({ length }, (_, at) => {
     const time = first + at * step;
-    const text = step >= 24 * HOUR ? new Date(time).toLocaleDateString('sv') : clockTime(time).slice(-8);
-    return [placeOf(time, scale), step >= MINUTE && step < 24 * HOUR ? text.slice(0, 5) : text] as const;
+    const [date, clock = ''] = new Date(time).toLocaleString('sv').split(' ');
+    return [placeOf(time, scale), step >= DAY ? `${date}` : step >= MINUTE ? clock.slice(0, 5) : clock] as const;
   });
 }
 

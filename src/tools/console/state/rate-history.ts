@@ -1,5 +1,4 @@
 import { isCounted } from '../../../wire/counted-calls.ts';
-import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import type { EventsRates, EventsSnapshot } from '../../../wire/streams.ts';
 import { spansOf } from './spans.ts';
 
@@ -8,113 +7,78 @@ export const HISTORY_SECONDS = 900;
 /** Seconds that the first figures of a server are about. */
 const MEASURED_SECONDS = 60;
 
-/** Calls of a category in each of the last seconds, the oldest first; `NaN` where they were not seen. */
-interface Series {
-  readonly rates: Float32Array;
-  /** Calls whose line was not written. */
-  readonly drops: Float32Array;
-  /** The same since the start. */
-  dropped: number;
-}
+type Second = Pick<EventsRates, 'categories' | 'budgets'>;
 
 /** Calls a second of each category in the last minutes. Seconds that were not seen are gaps (`NaN`). */
 export class RateHistory {
-  readonly #categories = new Map<string, Series>();
-  /** A category without calls: zero in each second that was seen. */
-  readonly #silent = seriesOf(new Float32Array(HISTORY_SECONDS).fill(Number.NaN));
-  /** The newest second, since the epoch. */
+  /** By the second since the epoch, the oldest first. */
+  readonly #seconds = new Map<number, Second>();
   #newest: number | undefined;
-  #hasRates = false;
 
   /** The newest time that is known of, in milliseconds since the epoch. */
   get newest(): number | undefined {
     return this.#newest && this.#newest * 1000;
   }
 
-  /** The means of the last minute, which a server knows before the page sees a call. */
-  begin({ timestamp, categories }: Pick<EventsSnapshot, 'timestamp' | 'categories'>): void {
-    if (!this.#advance(timestamp)) return;
-    for (const category of categories) {
-      if (isCounted(category) && isOldEnough(category, Date.parse(timestamp))) {
-        const { rates } = this.#seriesOf(category.name);
-        const { callsPerSecond } = category.metrics;
-        for (let at = HISTORY_SECONDS - MEASURED_SECONDS; at < HISTORY_SECONDS; at += 1) {
-          if (Number.isNaN(rates[at])) rates[at] = callsPerSecond;
-        }
-      }
-    }
+  /** Begins with the means of the last minute, which a server knows before the page sees a call. */
+  begin({ timestamp, categories: all }: Pick<EventsSnapshot, 'timestamp' | 'categories'>): void {
+    const now = Date.parse(timestamp);
+    const means = all.map((category) => {
+      // A mean is of no time when the category was off.
+      const isMean = spansOf(category).every(({ from }) => now - from >= MEASURED_SECONDS * 1000);
+      return [category.name, isCounted(category) && isMean ? category.metrics.callsPerSecond : Number.NaN];
+    });
+    const categories = Object.fromEntries(means);
+    for (let ago = MEASURED_SECONDS - 1; ago >= 0; ago -= 1) this.#put(now - ago * 1000, { categories });
   }
 
   add({ timestamp, categories, budgets = {} }: EventsRates): void {
-    for (const name of [...Object.keys(categories), ...Object.keys(budgets)]) this.#seriesOf(name);
-    const passed = this.#advance(timestamp);
-    if (passed === undefined) return;
-    // A second that two roundings left out is no gap.
-    const seconds = passed === 2 ? 2 : 1;
-    this.#silent.rates.fill(0, HISTORY_SECONDS - seconds);
-    for (const [name, series] of this.#categories) {
-      series.rates.fill(categories[name] ?? 0, HISTORY_SECONDS - seconds);
-      const dropped = budgets[name]?.dropped ?? series.dropped;
-      // What was dropped before the page was open, was not dropped now.
-      series.drops[HISTORY_SECONDS - 1] = this.#hasRates ? Math.max(0, dropped - series.dropped) : 0;
-      series.dropped = dropped;
-    }
-    this.#hasRates = true;
+    this.#put(Date.parse(timestamp), { categories, budgets });
   }
 
   /** Oldest first; empty before the first event. */
   of(category: string, seconds = HISTORY_SECONDS): Float32Array {
-    return this.#ofSilent(category).rates.subarray(this.#newest === undefined ? HISTORY_SECONDS : -seconds);
+    const rates = this.#each(seconds, (second) => second?.categories[category] ?? (second ? 0 : Number.NaN));
+    // A second that two roundings left out is no gap.
+    return rates.map((rate, at) =>
+      Number.isNaN(rate) && !Number.isNaN(rates[at - 1]) ? (rates[at + 1] ?? rate) : rate,
+    );
   }
 
   /** Calls whose line was not written, in the same seconds. */
   droppedOf(category: string): Float32Array {
-    return this.#ofSilent(category).drops;
+    let before: number | undefined;
+    return this.#each(HISTORY_SECONDS, (second) => {
+      if (second?.budgets === undefined) return 0;
+      const dropped = second.budgets[category]?.dropped ?? before ?? 0;
+      // What was dropped before the page was open was not dropped now.
+      const fresh = Math.max(0, dropped - (before ?? dropped));
+      before = dropped;
+      return fresh;
+    });
   }
 
   clear(): void {
-    this.#categories.clear();
-    this.#silent.rates.fill(Number.NaN);
+    this.#seconds.clear();
     this.#newest = undefined;
-    this.#hasRates = false;
   }
 
-  #ofSilent(category: string): Series {
-    return this.#categories.get(category) ?? this.#silent;
+  #each(seconds: number, amountOf: (second: Second | undefined) => number): Float32Array {
+    const newest = this.#newest;
+    if (newest === undefined) return new Float32Array(0);
+    return Float32Array.from({ length: seconds }, (_, at) => amountOf(this.#seconds.get(newest - seconds + 1 + at)));
   }
 
-  #seriesOf(name: string): Series {
-    const known = this.#categories.get(name) ?? seriesOf(this.#silent.rates.slice());
-    this.#categories.set(name, known);
-    return known;
-  }
-
-  /** Makes room for the seconds that have passed. @returns how many; `undefined` where there is none */
-  #advance(timestamp: string): number | undefined {
-    const second = Math.round(Date.parse(timestamp) / 1000);
-    if (!Number.isFinite(second)) return undefined;
-    const passed = this.#newest === undefined ? HISTORY_SECONDS : second - this.#newest;
-    if (passed <= 0) {
-      // The server's clock went back, or two events fell into one second.
-      if (passed > -HISTORY_SECONDS / 10) return undefined;
-      this.clear();
-      return this.#advance(timestamp);
+  #put(at: number, rates: Second): void {
+    const second = Math.round(at / 1000);
+    if (!Number.isFinite(second) || this.#seconds.has(second)) return;
+    // The server's clock was set back.
+    if (this.#newest !== undefined && second < this.#newest - HISTORY_SECONDS / 10) this.clear();
+    this.#seconds.set(second, rates);
+    this.#newest = Math.max(this.#newest ?? second, second);
+    for (const oldest of this.#seconds.keys()) {
+      if (oldest > this.#newest - HISTORY_SECONDS) break;
+      this.#seconds.delete(oldest);
     }
-    this.#newest = second;
-    const shift = Math.min(passed, HISTORY_SECONDS);
-    for (const { rates, drops } of [this.#silent, ...this.#categories.values()]) {
-      rates.copyWithin(0, shift).fill(Number.NaN, HISTORY_SECONDS - shift);
-      drops.copyWithin(0, shift).fill(0, HISTORY_SECONDS - shift);
-    }
-    return passed;
   }
-}
-
-function seriesOf(rates: Float32Array): Series {
-  return { rates, drops: new Float32Array(HISTORY_SECONDS), dropped: 0 };
-}
-
-/** Whether a mean of the last minute is of no time when the category was off. */
-function isOldEnough(category: DiscoveredCategory, now: number): boolean {
-  return spansOf(category).every(({ from }) => now - from >= MEASURED_SECONDS * 1000);
 }

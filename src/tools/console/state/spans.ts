@@ -1,16 +1,14 @@
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
-import type { DiscoveredCategory, DiscoveredControl } from '../../../wire/messages.ts';
+import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { partText } from '../../../wire/words/activation.ts';
 import { whoText } from '../../../wire/words/change.ts';
-import { partsOf } from '../../../wire/words/state.ts';
-
-/** Whose lines are written, or that they are only kept in memory. */
-export type Reach = 'everybody' | 'tenant' | 'some' | 'recorded';
+import { type Part, partsOf } from '../../../wire/words/state.ts';
 
 /** A category is on for somebody, from one time to another, in milliseconds since the epoch. */
 export interface Span {
   readonly category: string;
-  readonly reach: Reach;
+  /** Whose lines are written, or that they are only kept in memory. */
+  readonly reach: 'everybody' | 'tenant' | 'some' | 'recorded';
   readonly whom: string;
   /** `-Infinity` where it is not known. */
   readonly from: number;
@@ -20,26 +18,17 @@ export interface Span {
 }
 
 /** What a category is on for now. On by default is not a change that ends. */
-export function spansOf(category: DiscoveredCategory, everybody = 'everybody'): readonly Span[] {
-  const { name, enabled, otelrdcp_origin: origin, otelrdcp_control: control, otelrdcp_expiresAt: end } = category;
-  const span = (
-    reach: Reach,
-    whom: string,
-    by: DiscoveredControl | undefined,
-    expiresAt: string | undefined,
-  ): Span => ({
+export function spansOf(category: DiscoveredCategory, tenant?: string): readonly Span[] {
+  const { name, enabled, otelrdcp_origin: origin, otelrdcp_control: control, otelrdcp_expiresAt: expiresAt } = category;
+  const all: Part = { whom: tenant ?? 'everybody', tenant, expiresAt, control };
+  return [...(enabled && origin !== 'default' ? [all] : []), ...partsOf(category)].map((part) => ({
     category: name,
-    reach,
-    whom,
-    from: timeOf(by?.since, Number.NEGATIVE_INFINITY),
-    to: timeOf(expiresAt, Number.POSITIVE_INFINITY),
-    who: whoText(by ?? {}) ?? '',
-  });
-  const parts = partsOf(category).map(({ whom, activation, recorded, control: by, expiresAt }) =>
-    span(recorded ? 'recorded' : activation === undefined ? 'tenant' : 'some', whom, by, expiresAt),
-  );
-  if (!enabled || origin === 'default') return parts;
-  return [span(everybody === 'everybody' ? 'everybody' : 'tenant', everybody, control, end), ...parts];
+    reach: part.recorded ? 'recorded' : part.activation ? 'some' : part.tenant ? 'tenant' : 'everybody',
+    whom: part.whom,
+    from: part.control === undefined ? Number.NEGATIVE_INFINITY : Date.parse(part.control.since),
+    to: endOf(part),
+    who: whoText(part.control ?? {}) ?? '',
+  }));
 }
 
 /** What categories were on for, by the entries of the audit trail, the newest first. */
@@ -50,45 +39,32 @@ export function spansOfTrail(entries: readonly AuditEntry[]): readonly Span[] {
     if (outcome === 'failed' || outcome === 'denied') continue;
     const at = Date.parse(timestamp);
     const { otelrdcp_activation: activation } = entry;
-    const states = activation
-      ? categories.map((category) => ({
-          category,
-          on: action === 'enable',
-          was: action !== 'enable',
-          until: activation.expiresAt,
-        }))
-      : changes.map(({ category, newState, previousState, expiresAt }) => ({
-          category,
-          on: newState,
-          was: previousState,
-          until: expiresAt,
-        }));
-    for (const { category, on, was, until } of states) {
+    const on = action === 'enable';
+    const made = activation
+      ? categories.map((category) => ({ category, newState: on, previousState: !on, expiresAt: activation.expiresAt }))
+      : changes;
+    for (const { category, newState, previousState, expiresAt } of made) {
       const key = `${category} ${activation?.id ?? tenant?.id ?? ''}`;
       const known = open.get(key);
-      const lasts = known !== undefined && known.to >= at;
+      const part = activation && partText({ ...(tenant && { tenant: tenant.id }), ...activation });
       const begun: Span = {
         category,
         reach: activation?.record ? 'recorded' : activation ? 'some' : tenant ? 'tenant' : 'everybody',
-        whom:
-          (activation && partText({ ...(tenant && { tenant: tenant.id }), ...activation })) ||
-          tenant?.id ||
-          'everybody',
-        from: was ? Number.NEGATIVE_INFINITY : at,
-        to: timeOf(until, Number.POSITIVE_INFINITY),
-        who: whoText(identity) ?? '',
+        whom: part || tenant?.id || 'everybody',
+        from: previousState ? Number.NEGATIVE_INFINITY : at,
+        to: newState ? endOf({ expiresAt }) : at,
+        who: newState ? (whoText(identity) ?? '') : '',
       };
-      if (known !== undefined && !(on && lasts)) over.push({ ...known, to: Math.min(known.to, at) });
-      if (on) open.set(key, lasts ? { ...known, to: begun.to } : begun);
-      else {
-        if (known === undefined && was) over.push({ ...begun, to: at, who: '' });
-        open.delete(key);
-      }
+      // One that is extended keeps its beginning.
+      const lasts = known !== undefined && known.to >= at;
+      if (known !== undefined && !(newState && lasts)) over.push({ ...known, to: Math.min(known.to, at) });
+      if (newState) open.set(key, lasts ? { ...known, to: begun.to } : begun);
+      else if (!open.delete(key) && previousState) over.push(begun);
     }
   }
   return [...over, ...open.values()];
 }
 
-function timeOf(timestamp: string | undefined, otherwise: number): number {
-  return timestamp === undefined ? otherwise : Date.parse(timestamp);
+function endOf({ expiresAt }: { readonly expiresAt?: string | undefined }): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
 }

@@ -11,7 +11,7 @@ import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { type Intent, VERBS } from '../state/intents.ts';
+import { type Intent, isForEverybody, VERBS } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
@@ -76,6 +76,7 @@ export function CategoriesView() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const listing = listingOf(route.value.query);
   const show = (changed: Partial<Listing>) => replaceQuery('categories', queryOf({ ...listing, ...changed }));
+  const { shownTenant: tenant } = connection;
   if (categories === undefined) return <Loading what="categories" />;
   return (
     <>
@@ -123,7 +124,9 @@ export function CategoriesView() {
       </SearchBar>
       <WhoIsOn
         label="Who is on when"
-        spans={[...categories.values()].flatMap((category) => spansOf(category, connection.shownTenant))}
+        spans={[...categories.values()].flatMap((category) =>
+          spansOf(category, isForEverybody(category, tenant) ? undefined : tenant),
+        )}
         back={BACK_MS}
       />
       <List categories={categories} listing={listing} selected={selected} onSelected={setSelected} onShow={show} />

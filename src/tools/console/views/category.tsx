@@ -1,25 +1,21 @@
-import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { clockTime } from '../../../wire/words/time.ts';
 import { connection, now, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
-import { Curve, type Mark, Picture } from '../parts/pictures.tsx';
+import { Curve } from '../parts/pictures.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
 import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
-import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
-import { spansOf } from '../state/spans.ts';
+import { spansOf, spansOfTrail } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import { actionText, whoOf } from './audit/entry-text.ts';
 import { Budget, Dropped, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
@@ -27,7 +23,6 @@ import { tailOf } from './tail/running-tail.ts';
 const REFRESH_MS = 10_000;
 /** Entries of the history. */
 const NEWEST = 8;
-const MINUTE = 60_000;
 
 /** Everything about one category. */
 export function CategoryView({ name }: { readonly name: string }) {
@@ -84,7 +79,18 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       {description !== '' && <LongText value={description} />}
       <Actions category={category} />
       <Parts category={category} />
-      <CallsOverTime category={category} entries={value?.entries} />
+      <Curve
+        label="Calls over time"
+        beside={<Rate category={category} />}
+        to={connection.history.newest ?? now.value}
+        values={connection.history.of(name)}
+        losses={connection.history.droppedOf(name)}
+        marks={(value === undefined ? spansOf(category) : spansOfTrail(value.entries)).flatMap(({ from, to, who }) => [
+          { at: from, tone: 'on', text: `on, ${who}` },
+          { at: to, tone: 'error', text: 'off' },
+        ])}
+        format={(rate) => `${shortNumber(rate)}/s`}
+      />
       <Fields
         of={{
           State: (
@@ -142,62 +148,6 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       )}
     </>
   );
-}
-
-interface CallsOverTimeProps {
-  readonly category: DiscoveredCategory;
-  /** Its last changes, where the credential may see them. */
-  readonly entries: readonly AuditEntry[] | undefined;
-}
-
-/** Calls a second and dropped lines of the last minutes, with what was switched meanwhile. */
-function CallsOverTime({ category, entries }: CallsOverTimeProps) {
-  // Drawn again with each second that is known.
-  void state.rates.value;
-  const { history } = connection;
-  const to = history.newest ?? now.value;
-  const scale = { from: to - HISTORY_SECONDS * 1000, to };
-  const [values, losses] = [history.of(category.name), history.droppedOf(category.name)];
-  const marks: readonly Mark[] =
-    entries?.filter(isSwitch).map((entry) => ({
-      at: Date.parse(entry.timestamp),
-      tone: entry.changes.some(({ newState }) => newState) || entry.action === 'enable' ? 'on' : 'error',
-      text: `${actionText(entry)}, ${whoOf(entry)}`,
-    })) ?? spansOf(category).map(({ from, who }) => ({ at: from, tone: 'on', text: `enable, ${who}` }));
-  const minutes = Array.from({ length: HISTORY_SECONDS / 60 }, (_, at) => at).reverse();
-  const secondsOf = (minute: number, of: Float32Array) => [...of.subarray(minute * 60, minute * 60 + 60)];
-  const startOf = (minute: number) => scale.from + minute * MINUTE;
-  return (
-    <Picture
-      label="Calls over time"
-      beside={<Rate category={category} />}
-      items={minutes}
-      keyOf={String}
-      columns={{
-        'Minute from': (minute) => clockTime(startOf(minute)),
-        'Calls a second': (minute) => {
-          const seen = secondsOf(minute, values).filter((rate) => !Number.isNaN(rate));
-          return seen.length === 0 ? '-' : shortNumber(sumOf(seen) / seen.length);
-        },
-        Dropped: (minute) => sumOf(secondsOf(minute, losses)),
-        Switched: (minute) =>
-          marks
-            .filter(({ at }) => at >= startOf(minute) && at < startOf(minute + 1))
-            .map(({ text }) => text)
-            .join('; '),
-      }}
-    >
-      <Curve {...{ scale, values, losses, marks }} format={(rate) => `${shortNumber(rate)}/s`} />
-    </Picture>
-  );
-}
-
-function isSwitch({ outcome, changes, otelrdcp_activation: activation }: AuditEntry): boolean {
-  return outcome !== 'failed' && outcome !== 'denied' && (changes.length > 0 || activation !== undefined);
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function recorderText({ written, forgotten, cut }: NonNullable<DiscoveredCategory['otelrdcp_recorder']>): string {

@@ -1,11 +1,10 @@
 import type { FailedWork } from '../../../wire/streams.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
-import { clockTime } from '../../../wire/words/time.ts';
 import { connection, replaceQuery, route } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
-import { Bars, Picture } from '../parts/pictures.tsx';
+import { BarChart } from '../parts/pictures.tsx';
 import { bucketsOf } from '../parts/scale.ts';
 import { LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
@@ -79,14 +78,7 @@ export function FailuresView() {
         </Empty>
       ) : (
         <>
-          <Picture
-            label="Failures per minute"
-            items={minutes.counts.map((count, at) => [minutes.from + at * MINUTE, count] as const).reverse()}
-            keyOf={String}
-            columns={{ 'Minute from': ([from]) => clockTime(from), Failures: ([, count]) => count }}
-          >
-            <Bars of={minutes} />
-          </Picture>
+          <BarChart label="Failures per minute" of={minutes} />
           <LongTable
             label="Failures"
             kind="failure-row"

@@ -15,7 +15,7 @@ export function FleetSquares({ members, isLost }: FleetSquaresProps) {
   const words = { on: 'up to date', warning: 'behind', error: 'not heard of' };
   return (
     <div class="bar">
-      <div class="squares">
+      <div class="bar">
         {members.map((member) => (
           <Square
             key={member.id}

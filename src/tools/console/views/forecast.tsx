@@ -6,7 +6,7 @@ import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortBytes, shortNumber } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
-import { Lanes, Picture } from '../parts/pictures.tsx';
+import { Lanes } from '../parts/pictures.tsx';
 import { Fields } from '../parts/tables.tsx';
 import type { ReadPart } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
@@ -90,34 +90,23 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
   return (
     <>
       {forecasts.length > 1 && (
-        <Picture
+        <Lanes
           label="Forecast by category"
-          items={Object.entries(categories)}
-          keyOf={([name]) => name}
-          columns={{
-            Category: ([name]) => name,
-            'Lines/s': ([, { callsPerSecond }]) => shortNumber(callsPerSecond.value),
-            'Text/s': ([, { bytesPerSecond }]) => shortBytes(bytesPerSecond.value),
-            'Dropped/s': ([, { droppedByBudget }]) => shortNumber(droppedByBudget.value),
-          }}
-        >
-          <Lanes
-            scale={{ from: 0, to: Math.max(...forecasts.map(({ callsPerSecond }) => callsPerSecond.value)) }}
-            amounts
-            lanes={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => {
-              const written = callsPerSecond.value - droppedByBudget.value;
-              const value = `${shortNumber(callsPerSecond.value)}/s, ${shortBytes(bytesPerSecond.value)}/s`;
-              return {
-                name,
-                value,
-                bars: [
-                  { from: 0, to: written, tone: 'some', title: value },
-                  { from: written, to: callsPerSecond.value, tone: 'error', title: 'dropped by the budget' },
-                ],
-              };
-            })}
-          />
-        </Picture>
+          heads={['Category', '', 'Lines and text a second']}
+          scale={{ from: 0, to: Math.max(...forecasts.map(({ callsPerSecond }) => callsPerSecond.value)) }}
+          lanes={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => {
+            const [all, dropped] = [callsPerSecond.value, droppedByBudget.value];
+            const less = dropped > 0 ? `, ${shortNumber(dropped)}/s dropped` : '';
+            return {
+              name,
+              value: `${shortNumber(all)}/s, ${shortBytes(bytesPerSecond.value)}/s${less}`,
+              bars: [
+                { from: 0, to: all - dropped, tone: 'some', title: 'written' },
+                { from: all - dropped, to: all, tone: 'error', title: 'dropped by the budget' },
+              ],
+            };
+          })}
+        />
       )}
       <Fields
         of={{

@@ -1,16 +1,15 @@
 import { clockTime } from '../../../wire/words/time.ts';
 import { now } from '../page.ts';
-import { Lanes, Legend, Picture } from '../parts/pictures.tsx';
-import { Time } from '../parts/time.tsx';
-import type { Reach, Span } from '../state/spans.ts';
+import { Lanes, Legend } from '../parts/pictures.tsx';
+import type { Span } from '../state/spans.ts';
 
-/** How each is drawn, and what it is called. */
-const REACHES: Readonly<Record<Reach, readonly [tone: string, text: string]>> = {
+/** How each reach is drawn, and what it is called. */
+const REACHES = {
   everybody: ['on', 'everybody'],
   tenant: ['one-tenant', 'one tenant'],
   some: ['some', 'some work'],
   recorded: ['neutral', 'recorded only'],
-};
+} as const;
 /** Most lanes. */
 const MOST = 8;
 const MINUTE = 60_000;
@@ -23,68 +22,42 @@ interface WhoIsOnProps {
 }
 
 /** A lane for each category and whom it is on for: since when, by whom, and until when. */
-export function WhoIsOn({ label, spans: all, back }: WhoIsOnProps) {
-  const scale = scaleOf(all, back);
-  const spans = all.filter(({ to }) => to >= scale.from);
-  const lanes = [...Map.groupBy(spans, ({ category, whom }) => `${category} ${whom}`).values()]
+export function WhoIsOn({ label, spans, back }: WhoIsOnProps) {
+  const at = now.value;
+  const known = (times: readonly number[]) => times.filter(Number.isFinite);
+  const past = Math.max(MINUTE, Math.min(back, at - Math.min(...known(spans.map(({ from }) => from)))));
+  const last = Math.max(...known(spans.map(({ to }) => to)));
+  const coming = Math.max(past / 10, Math.min(last - at, Math.max(30 * MINUTE, past)));
+  // The line for now is at no edge.
+  const scale = { from: at - Math.max(past, coming / 4), to: at + coming };
+  const newest = (same: readonly Span[]) => Math.max(...same.map(({ from }) => from));
+  const shown = spans.filter(({ to }) => to >= scale.from);
+  const lanes = [...Map.groupBy(shown, ({ category, whom }) => `${category} ${whom}`).values()]
     .sort((a, b) => newest(b) - newest(a))
     .slice(0, MOST);
-  const reaches = new Set(lanes.flat().map(({ reach }) => reach));
-  const shown = lanes.flat();
-  if (shown.length === 0) return null;
+  if (lanes.length === 0) return null;
+  const reaches = new Set(lanes.flat().map(({ reach }) => REACHES[reach]));
+  const clock = (time: number, otherwise: string) => (Number.isFinite(time) ? clockTime(time) : otherwise);
   return (
-    <Picture
+    <Lanes
       label={label}
-      beside={
-        <Legend
-          of={Object.entries(REACHES).flatMap(([reach, legend]) => (reaches.has(reach as Reach) ? [legend] : []))}
-        />
-      }
-      items={shown}
-      keyOf={({ category, whom, from }) => `${category} ${whom} ${from}`}
-      columns={{
-        Category: ({ category }) => category,
-        'For whom': ({ whom }) => whom,
-        From: ({ from }) => (Number.isFinite(from) ? <Time at={new Date(from).toISOString()} /> : 'before'),
-        Until: ({ to }) => (Number.isFinite(to) ? <Time at={new Date(to).toISOString()} /> : 'for good'),
-        Who: ({ who }) => who,
-      }}
-    >
-      <Lanes
-        scale={scale}
-        now={now.value}
-        lanes={lanes.map((same) => ({
-          name: (
-            <>
-              <span class="name">{same[0]?.category}</span> <span class="muted">{same[0]?.whom}</span>
-            </>
-          ),
-          bars: same.map(({ reach, from, to, who }) => ({
-            tone: REACHES[reach][0],
-            from,
-            to,
-            text: initialsOf(who),
-            title: `${who}: ${Number.isFinite(from) ? clockTime(from) : '…'} to ${Number.isFinite(to) ? clockTime(to) : 'for good'}`,
-          })),
-        }))}
-      />
-    </Picture>
+      beside={<Legend of={[...reaches]} />}
+      heads={['Category', 'For whom', 'When']}
+      scale={scale}
+      now={at}
+      lanes={lanes.map((same) => ({
+        name: same[0]?.category ?? '',
+        detail: same[0]?.whom ?? '',
+        bars: same.map(({ reach, from, to, who }) => ({
+          tone: REACHES[reach][0],
+          from,
+          to,
+          text: initialsOf(who),
+          title: `${clock(from, 'earlier')} to ${clock(to, 'for good')}, ${who}`,
+        })),
+      }))}
+    />
   );
-}
-
-/** From the first switch to the last planned end, as far as that leaves room for both. */
-function scaleOf(spans: readonly Span[], back: number) {
-  const at = now.value;
-  const earliest = Math.min(...spans.map(({ from }) => from).filter(Number.isFinite));
-  const latest = Math.max(...spans.map(({ to }) => to).filter(Number.isFinite));
-  const past = Math.max(MINUTE, Math.min(back, at - earliest));
-  const coming = Math.max(past / 10, Math.min(latest - at, Math.max(30 * MINUTE, past)));
-  // The line for now is never at an edge.
-  return { from: at - Math.max(past, coming / 4), to: at + coming };
-}
-
-function newest(spans: readonly Span[]): number {
-  return Math.max(...spans.map(({ from }) => from));
 }
 
 /** Such as `AS` of `alice.smith`. */

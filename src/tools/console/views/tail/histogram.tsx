@@ -48,7 +48,8 @@ export function Histogram({ rows, filter, onBrush }: HistogramProps) {
           x={Math.min(...brush) * counts.length}
           width={Math.abs(brush[1] - brush[0]) * counts.length}
           height="100"
-          class="brush"
+          fill="var(--accent)"
+          opacity="0.25"
         />
       )}
     </Bars>

@@ -1,8 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { now } from '../../page.ts';
-import { printable } from '../../parts/format.ts';
-import { Lanes, Picture } from '../../parts/pictures.tsx';
-import { Text } from '../../parts/text.tsx';
+import { Lanes } from '../../parts/pictures.tsx';
 import { isFailure } from './arrange.ts';
 import { fieldOf } from './filter.ts';
 import type { LineRow } from './row.ts';
@@ -15,46 +13,29 @@ const MOST = 30;
 export function Waterfall({ of: chosen }: { readonly of: LineRow }) {
   const all = useMemo(() => linesWith(chosen), [chosen, now.value]);
   const start = Math.max(0, Math.min(all.length - MOST, all.indexOf(chosen) - MOST / 2));
-  const lines = all.slice(start, start + MOST);
-  const [first] = all;
-  const last = all.at(-1);
+  const [first, last] = [all[0], all.at(-1)];
   if (first === undefined || last === undefined || all.length < 2) return null;
-  const after = ({ at }: LineRow) => `+${(at - first.at).toLocaleString('en')} ms`;
+  const after = (at: number) => `${(at - first.at).toLocaleString('en')} ms`;
   return (
-    <Picture
-      label={`${all.length} lines in ${(last.at - first.at).toLocaleString('en')} ms`}
-      items={lines}
-      keyOf={({ id }) => String(id)}
-      columns={{
-        After: after,
-        Category: ({ line }) => line.category,
-        Message: ({ line }) => <Text value={line.message} />,
-      }}
-    >
-      <Lanes
-        amounts
-        scale={{ from: first.at, to: last.at }}
-        lanes={lines.map((row, at) => ({
-          name: (
-            <span class={row === chosen ? 'is-chosen' : ''}>
-              <span class="category" style={hueOf(row.line.category)}>
-                {row.line.category}
-              </span>{' '}
-              {printable(row.line.message, 120).text}
-            </span>
-          ),
-          value: after(row),
-          bars: [
-            {
-              from: row.at,
-              to: lines[at + 1]?.at ?? row.at,
-              tone: isFailure(row) ? 'error' : 'some',
-              title: after(row),
-            },
-          ],
-        }))}
-      />
-    </Picture>
+    <Lanes
+      label={`${all.length} lines in ${after(last.at)}`}
+      heads={['Category', 'Message', 'After']}
+      scale={{ from: first.at, to: last.at }}
+      lanes={all.slice(start, start + MOST).map((row, at) => ({
+        name: row.line.category,
+        hue: hueOf(row.line.category),
+        detail: `${row === chosen ? '▸ ' : ''}${row.line.message}`,
+        value: `+${after(row.at)}`,
+        bars: [
+          {
+            from: row.at,
+            to: all[start + at + 1]?.at ?? row.at,
+            tone: isFailure(row) ? 'error' : 'some',
+            title: after(row.at),
+          },
+        ],
+      }))}
+    />
   );
 }
 
