@@ -53,12 +53,13 @@ export function AuditView() {
   const { entries, isLoading, isComplete, problem } = pages;
   // A filter leaves out what began or ended.
   const isWhole = Object.keys(wanted).every((name) => name === 'category');
+  const spans = spansOfTrail(entries);
   const isIdle = !isLoading && problem === undefined;
   return (
     <div class="stack">
       <AuditForm wanted={wanted} />
       <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
-      {isWhole && <WhoIsOn label="Who was on when" spans={spansOfTrail(entries)} back={BACK_MS} />}
+      {isWhole && <WhoIsOn label="Who was on when" lanes={spans} spans={spans} back={BACK_MS} />}
       <EntryTable label="Audit trail" entries={entries} faultOf={(entry) => faultOf(pages, entry)} />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}

@@ -76,7 +76,6 @@ export function CategoriesView() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const listing = listingOf(route.value.query);
   const show = (changed: Partial<Listing>) => replaceQuery('categories', queryOf({ ...listing, ...changed }));
-  const { shownTenant: tenant } = connection;
   if (categories === undefined) return <Loading what="categories" />;
   return (
     <>
@@ -122,13 +121,6 @@ export function CategoriesView() {
           </Button>
         )}
       </SearchBar>
-      <WhoIsOn
-        label="Who is on when"
-        spans={[...categories.values()].flatMap((category) =>
-          spansOf(category, isForEverybody(category, tenant) ? undefined : tenant),
-        )}
-        back={BACK_MS}
-      />
       <List categories={categories} listing={listing} selected={selected} onSelected={setSelected} onShow={show} />
       {selected.size > 0 && <SelectionBar selected={selected} onClear={() => setSelected(new Set())} />}
     </>
@@ -158,7 +150,12 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
     () => rowsOf(categories.values(), listing, (category) => connection.rateOf(category)),
     [categories.size, listed, order, state.measured.value],
   );
-  const { maySwitch } = connection;
+  const { maySwitch, shownTenant: tenant } = connection;
+  const spans = [...categories.values()].flatMap((category) =>
+    spansOf(category, isForEverybody(category, tenant) ? undefined : tenant),
+  );
+  // Nor does it move because there is another lane above it.
+  const lanes = useMemo(() => spans, [categories.size, order]);
   const maySelect = maySwitch || connection.mayTail;
   const names = rows.map((row) => (row.kind === 'category' ? row.name : undefined));
   const anchor = useRef<string>(undefined);
@@ -209,8 +206,11 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
   const on = [...categories.values()].filter(isOn).length;
   // Without one that counts its calls there is no rate, not a rate of 0.
   const counts = [...categories.values()].some(isCounted);
+  // Of what has no name in particular: why buttons are missing.
+  const why = connection.whyNot('');
   return (
     <>
+      <WhoIsOn label="Who is on when" lanes={lanes} spans={spans} back={BACK_MS} />
       <p class="summary muted">
         {shown === categories.size
           ? counted(shown, 'category', 'categories')
@@ -218,7 +218,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
         {' · '}
         {on} on{' · '}
         {rates === undefined || !counts ? '-' : shortNumber(rates.callsPerSecond)} calls/s{' '}
-        {partOfFleet(rates?.instances)}
+        {partOfFleet(rates?.instances)} {why}
       </p>
       {shown === 0 && (
         <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>

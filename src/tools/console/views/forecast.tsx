@@ -87,19 +87,21 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
   const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
     forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
   const { asked, answered } = instances;
+  // What nobody measured is no 0.
+  const known = (text: string) => (answered === 0 ? '-' : text);
   return (
     <>
-      {forecasts.length > 1 && (
+      {forecasts.length > 1 && answered > 0 && (
         <Lanes
           label="Forecast by category"
-          heads={['Category', '', 'Lines and text a second']}
+          heads={['Category', 'Dropped', 'Lines and text a second']}
           scale={{ from: 0, to: Math.max(...forecasts.map(({ callsPerSecond }) => callsPerSecond.value)) }}
           lanes={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => {
             const [all, dropped] = [callsPerSecond.value, droppedByBudget.value];
-            const less = dropped > 0 ? `, ${shortNumber(dropped)}/s dropped` : '';
             return {
               name,
-              value: `${shortNumber(all)}/s, ${shortBytes(bytesPerSecond.value)}/s${less}`,
+              detail: dropped > 0 ? `${shortNumber(dropped)}/s dropped` : '',
+              value: `${shortNumber(all)}/s, ${shortBytes(bytesPerSecond.value)}/s`,
               bars: [
                 { from: 0, to: all - dropped, tone: 'some', title: 'written' },
                 { from: all - dropped, to: all, tone: 'error', title: 'dropped by the budget' },
@@ -110,10 +112,10 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
       )}
       <Fields
         of={{
-          'Lines a second': shortNumber(sum('callsPerSecond')),
-          'Text a second': shortBytes(sum('bytesPerSecond')),
-          'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
-          'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
+          'Lines a second': known(shortNumber(sum('callsPerSecond'))),
+          'Text a second': known(shortBytes(sum('bytesPerSecond'))),
+          'Text a day': known(shortBytes(sum('gigabytesPerDay') * 1e9)),
+          'Dropped by budget': known(`${shortNumber(sum('droppedByBudget'))} a second`),
           'Measured in': `${answered} of ${processesText(asked)}`,
         }}
       />
