@@ -221,7 +221,7 @@ export const STATES: readonly State[] = [
     },
   },
   { name: 'audit', reach: (page) => toView(page, '#/audit', 'ticket 4711') },
-  { name: 'fleet', reach: (page) => toView(page, '#/fleet', 'shop-3') },
+  { name: 'fleet', reach: (page) => toView(page, '#/fleet', 'behind by 1') },
   { name: 'health', reach: (page) => toView(page, '#/health', 'store') },
   {
     name: 'health-unhealthy',

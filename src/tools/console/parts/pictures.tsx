@@ -144,7 +144,7 @@ export function Curve({ to, values, losses, marks: all, format, ...titled }: Cur
             const place = placeOf(at, scale);
             const [anchor, shift] = place > 85 ? (['end', -4] as const) : (['start', 4] as const);
             return (
-              <g key={at} class={tone}>
+              <g class={tone}>
                 <line x1={`${place}%`} x2={`${place}%`} y2="100%" stroke="var(--tone)" stroke-width="2" />
                 <text
                   x={`${place}%`}

@@ -34,8 +34,8 @@ export function CategoryView({ name }: { readonly name: string }) {
     ...Object.fromEntries(
       intents.map(([intent]) => [isEnding(intent) ? 'd' : 'e', () => connection.ask(intent, [name])]),
     ),
-    ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
-    ...(connection.mayChange('reset', name) && { r: () => connection.ask('reset', [name]) }),
+    ...(connection.mayTail && category && { t: () => tailOf([name]) }),
+    ...(connection.mayChange('reset', name) && category && { r: () => connection.ask('reset', [name]) }),
     Escape: () => location.assign(href('categories')),
   });
 
