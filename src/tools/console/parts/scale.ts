@@ -16,10 +16,7 @@ const STEPS = [1, 10, 100, 500, 1000, 5000, 15_000, 60_000, 120_000, 300_000, 90
 const MOST_TICKS = 6;
 const BARS = 80;
 
-/**
- * Counts times in equal parts, from the first to the last of them, which are at least a second apart.
- * @param within what is shown at least, and the length of a part. @default the times, in 80 parts
- */
+/** Counts times in equal parts: from the first one or `since`, to the last one or `until`, at least a second, in parts of `step` or 80. */
 export function bucketsOf(
   times: readonly number[],
   { since, until, step }: { readonly since?: number; readonly until?: number; readonly step?: number } = {},
