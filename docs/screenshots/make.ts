@@ -58,7 +58,13 @@ const browser = await launchChromium();
 for (const { name, config, quiet, viewport, reach } of STATES) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   now = began;
-  const scene = await openScene(config, () => now);
+  const scene = await openScene(
+    config,
+    () => now,
+    (order) => {
+      now += 5 + 4 * (order % 7);
+    },
+  );
   if (!quiet) {
     await beginIncident(scene, () => {
       now += 47_000;
@@ -80,7 +86,7 @@ for (const { name, config, quiet, viewport, reach } of STATES) {
   const seconds = /^categor(ies|y)$/.test(name) ? LONGER : SECONDS;
   for (let second = 0; second < seconds && !quiet && name !== 'no-connection'; second += 1) {
     scene.speak();
-    now += 1000;
+    now = Math.ceil(now / 1000 + 0.001) * 1000;
     await page.clock.setFixedTime(now);
     await sleep(1000);
   }

@@ -46,7 +46,10 @@ browserTest(
 browserTest('the first Tab is a link past the head of the page', async (t, browser) => {
   const service = await startService(t);
   const { page } = await openView(t, browser, service.console);
-  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.evaluate(() => {
+    document.body.tabIndex = -1;
+    document.body.focus();
+  });
   await page.keyboard.press('Tab');
   const link = page.getByRole('link', { name: 'Skip to the content' });
   assert.equal(await link.evaluate((element) => element === document.activeElement), true);
@@ -62,7 +65,10 @@ browserTest('the banner of a change that is not everywhere names the processes t
   t.after(() => scene.close());
   await beginIncident(scene);
   const { page } = await openView(t, browser, scene.console, { key: keyOf('alice') });
-  await page.locator('.banner', { hasText: 'A change is not everywhere yet' }).getByText('shop-3:4205').waitFor();
+  await page
+    .locator('.banner', { hasText: 'A change is not everywhere yet' })
+    .getByText('pending: shop-3:4205')
+    .waitFor();
 });
 
 browserTest(
@@ -103,10 +109,25 @@ browserTest('a forecast of several categories has a row for each', async (t, bro
   const table = page.getByRole('table', { name: 'Forecast by category' });
   await table.waitFor();
   const linesOf = async (name: string) =>
-    Number(await table.getByRole('row', { name }).getByRole('cell').first().textContent());
+    Number.parseFloat(String(await table.getByRole('row', { name }).getByRole('cell').last().textContent()));
   assert.ok((await linesOf('CACHE')) > 10);
   assert.equal(await linesOf('ORDERS'), 0);
+  const widths = await page
+    .locator('.lane')
+    .evaluateAll((lanes) =>
+      lanes.map((lane) => [...lane.querySelectorAll('rect')].map((rect) => rect.getAttribute('width'))),
+    );
+  assert.deepEqual(widths, [['100%'], []]);
   await assertAccessible(page, 'a forecast by category');
+  await page.route('**/rdcp/v1/forecast', async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    await route.fulfill({ response, json: { ...answer, instances: { asked: 1, answered: 0 } } });
+  });
+  await page.getByRole('button', { name: 'Measure again' }).click();
+  await page.getByText('0 of 1 process').waitFor();
+  const facts = await page.locator('.forecast dd').allTextContents();
+  assert.deepEqual(facts, ['-', '-', '-', '-', '0 of 1 process'], 'what was not measured is no 0');
 });
 
 browserTest(

@@ -26,7 +26,12 @@ browserTest(
     assert.match(receipt, /2 of 3/);
     assert.match(receipt, new RegExp(`still pending: .*:${third.pid}\\b`));
     await waitForState(page, 'HTTP', 'On');
-    await page.getByText(/^Not every process is heard of: applied by 2 of 3/).waitFor();
+    const banner = page.locator('.banner', { hasText: /^Not every process is heard of: applied by 2 of 3/ });
+    await banner
+      .locator('.square.error title', { hasText: `:${third.pid} ` })
+      .first()
+      .waitFor({ state: 'attached' });
+    assert.equal(await banner.locator('.square.on title').count(), 2);
     await page.getByRole('link', { name: 'Fleet' }).first().click();
     await page.getByRole('heading', { name: 'Fleet' }).waitFor();
     const listed = (pid: number) => page.locator('.fleet-row').getByText(String(pid));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RdcpError, RdcpResponseError } from '../../src/client.ts';
 import { printable, shortBytes, shortNumber } from '../../src/tools/console/parts/format.ts';
-import { sparklinePath } from '../../src/tools/console/parts/sparkline.ts';
+import { bucketsOf, placeOf, sparklinePath, ticksOf } from '../../src/tools/console/parts/scale.ts';
 import { edgesOf, visibleRange, visibleUnevenRange } from '../../src/tools/console/parts/visible-range.ts';
 import { buttonText, commandOf, RequestIds, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
 import { baseUrlOf } from '../../src/tools/console/state/connection.ts';
@@ -11,7 +11,9 @@ import { problemOf } from '../../src/tools/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/tools/console/state/rate-history.ts';
 import { href, parseRoute } from '../../src/tools/console/state/route.ts';
 import { ShortcutKeys } from '../../src/tools/console/state/shortcuts.ts';
-import type { ControlResponse } from '../../src/wire/messages.ts';
+import { spansOfTrail } from '../../src/tools/console/state/spans.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import type { ControlResponse, DiscoveredCategory } from '../../src/wire/messages.ts';
 
 test('a time is read with its unit, and not beyond the maximum', () => {
   assert.equal(readDuration(' 15m ', 3600), 900);
@@ -135,6 +137,64 @@ test('a sparkline has its peak at the top, and gaps stay gaps', () => {
   assert.equal(sparklinePath([], 10, 20), '');
 });
 
+test('times are counted in minutes of the clock, the quiet ones too, and have round times below them', () => {
+  const at = (clock: string) => Date.parse(`2026-01-31T${clock}Z`);
+  const times = [at('12:01:20'), at('12:03:00'), at('12:03:59')];
+  const { from, to, counts } = bucketsOf(times, { since: at('12:00:30'), until: at('12:04:10'), step: 60_000 });
+  assert.deepEqual([from, to, counts], [at('12:00:00'), at('12:05:00'), [0, 1, 0, 2, 0]]);
+  const bars = bucketsOf(times);
+  assert.deepEqual([bars.from, bars.to, bars.counts.length], [times[0], times[2], 80]);
+  assert.equal(bucketsOf([Number.NaN]).counts.length, 0);
+  assert.deepEqual(
+    ticksOf({ from, to }).map(([place]) => place),
+    [0, 20, 40, 60, 80, 100],
+  );
+  assert.ok(ticksOf({ from, to: from + 15 * 60_000 }).every(([, text]) => /^\d\d:\d[05]$/.test(text)));
+  assert.ok(ticksOf({ from, to: from + 40 * 86_400_000 }).length <= 7);
+  assert.deepEqual(ticksOf({ from, to: from }), []);
+  assert.deepEqual(
+    [placeOf(5, { from: 0, to: 20 }), placeOf(-1, { from: 0, to: 1 }), placeOf(1, { from: 1, to: 1 })],
+    [25, 0, 0],
+  );
+});
+
+test('the audit trail says who was on when: extended, ended, expired, and begun before it', () => {
+  const at = (minute: number) => new Date(1_700_000_000_000 + minute * 60_000).toISOString();
+  const entry = (minute: number, action: string, more: object): AuditEntry =>
+    ({
+      ...{ id: String(minute), timestamp: at(minute), action, categories: ['A'], changes: [], outcome: 'success' },
+      ...{ identity: { userId: 'alice' }, ...more },
+    }) as unknown as AuditEntry;
+  const change = (previousState: boolean, newState: boolean, until?: number) => ({
+    changes: [{ category: 'A', previousState, newState, ...(until && { expiresAt: at(until) }) }],
+  });
+  const activation = { otelrdcp_activation: { id: 'x', target: { match: { 'user.id': '42' } }, expiresAt: at(50) } };
+  const entries = [
+    entry(1, 'reset', change(true, false)),
+    entry(10, 'enable', change(false, true, 20)),
+    entry(15, 'enable', change(true, true, 40)),
+    entry(16, 'enable', { ...change(false, true), tenant: { id: 'acme' } }),
+    entry(17, 'enable', { ...change(true, false), outcome: 'denied' }),
+    entry(18, 'enable', activation),
+    entry(25, 'disable', activation),
+    entry(30, 'reset', change(true, false)),
+    entry(32, 'enable', change(false, true, 33)),
+    entry(60, 'enable', change(false, true, 70)),
+  ];
+  const minuteOf = (time: number) => (Number.isFinite(time) ? (time - 1_700_000_000_000) / 60_000 : time);
+  const spans = spansOfTrail(entries.toReversed()).map(({ whom, reach, from, to, who }) => [
+    ...[reach, whom, minuteOf(from), minuteOf(to), who],
+  ]);
+  assert.deepEqual(spans, [
+    ['everybody', 'everybody', Number.NEGATIVE_INFINITY, 1, ''],
+    ['some', 'user.id=42', 18, 25, 'alice'],
+    ['everybody', 'everybody', 10, 30, 'alice'],
+    ['everybody', 'everybody', 32, 33, 'alice'],
+    ['tenant', 'acme', 16, Number.POSITIVE_INFINITY, 'alice'],
+    ['everybody', 'everybody', 60, 70, 'alice'],
+  ]);
+});
+
 test('the history of rates has a place for each second, and gaps for seconds without an event', () => {
   const history = new RateHistory();
   const at = (second: number) => new Date(1_700_000_000_000 + second * 1000).toISOString();
@@ -148,6 +208,25 @@ test('the history of rates has a place for each second, and gaps for seconds wit
   assert.equal(history.of('A').filter((rate) => !Number.isNaN(rate)).length, 1);
   history.clear();
   assert.equal(history.of('A').length, 0);
+
+  const begun = (name: string, since: number, more = {}) => {
+    const control = { since: at(since) };
+    const metrics = { callsPerSecond: 3, callsTotal: 180 };
+    return { name, enabled: true, metrics, otelrdcp_origin: 'global', otelrdcp_control: control, ...more };
+  };
+  const categories = [begun('OLD', 0), begun('NEW', 1990), begun('OFF', 0, { enabled: false })];
+  history.begin({ timestamp: at(2000), categories: categories as unknown as DiscoveredCategory[] });
+  const known = (name: string) => history.of(name).filter((rate) => rate === 3).length;
+  assert.deepEqual(['OLD', 'NEW', 'OFF'].map(known), [60, 0, 0], 'a mean of the last minute is drawn where it is one');
+  for (const [second, dropped] of [
+    [2001, 7],
+    [2002, 7],
+    [2003, 12],
+  ] as const) {
+    history.add({ timestamp: at(second), callsPerSecond: 0, categories: {}, budgets: { OLD: { dropped } } });
+  }
+  assert.deepEqual([...history.droppedOf('OLD').slice(-4)], [0, 0, 0, 5]);
+  assert.deepEqual([...history.of('OLD', 4)], [3, 0, 0, 0]);
 });
 
 test('numbers are short', () => {

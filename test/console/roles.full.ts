@@ -55,7 +55,7 @@ browserTest('the heads of columns sort, and say so', async (t, browser) => {
     cache.debug('hit');
   });
   const { page } = await openView(t, browser, service.console);
-  const sortOf = (name: string) => page.getByRole('columnheader', { name }).getAttribute('aria-sort');
+  const sortOf = (name: string) => page.getByRole('grid').getByRole('columnheader', { name }).getAttribute('aria-sort');
   const first = () => page.locator('[role=row][data-name]').first().getAttribute('data-name');
   assert.deepEqual([await sortOf('Category'), await sortOf('Calls')], ['ascending', null]);
   assert.equal(await first(), 'CACHE');

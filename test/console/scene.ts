@@ -52,8 +52,15 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-/** @param now wall time, in milliseconds since the epoch */
-export async function openScene(config: RdcpConfig = {}, now: () => number = Date.now): Promise<Scene> {
+/**
+ * @param now wall time, in milliseconds since the epoch
+ * @param work lets time pass between the lines of an order
+ */
+export async function openScene(
+  config: RdcpConfig = {},
+  now = Date.now,
+  work = (_order: number) => {},
+): Promise<Scene> {
   const startedAt = now() - 3 * 3_600_000;
   const fleet = Array.from({ length: 8 }, (_, index) => ({
     host: `shop-${(index >> 1) + 1}`,
@@ -91,10 +98,12 @@ export async function openScene(config: RdcpConfig = {}, now: () => number = Dat
           if (call >= 2) return;
           rdcp.runWithTenant('acme', () => {
             category('ORDERS').debug('asked for', { order, 'user.id': `${40 + call}` });
+            work(order);
             category('PAYMENTS_CARD').debug(call === 0 ? 'authorized' : 'over the limit', {
               order,
               cents: 3462 + call,
             });
+            work(order + 3);
             category('ORDERS').debug(call === 0 ? 'accepted' : 'refused', { order });
           });
         });
@@ -212,7 +221,7 @@ export const STATES: readonly State[] = [
     },
   },
   { name: 'audit', reach: (page) => toView(page, '#/audit', 'ticket 4711') },
-  { name: 'fleet', reach: (page) => toView(page, '#/fleet', 'shop-3') },
+  { name: 'fleet', reach: (page) => toView(page, '#/fleet', 'behind by 1') },
   { name: 'health', reach: (page) => toView(page, '#/health', 'store') },
   {
     name: 'health-unhealthy',

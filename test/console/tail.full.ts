@@ -262,7 +262,7 @@ browserTest('what a line says becomes a filter, a column or a group, and the add
   assert.match(await filter.inputValue(), /^curl -N \S+\/rdcp\/v1\/tail .*"categories":\["ORDERS","CACHE"\]/);
   await filter.fill('');
 
-  const plot = (await page.locator('.histogram svg').boundingBox())!;
+  const plot = (await page.locator('.histogram svg').first().boundingBox())!;
   await page.mouse.move(plot.x + plot.width / 2, plot.y + 10);
   await page.mouse.down();
   await page.mouse.move(plot.x + plot.width - 1, plot.y + 10);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
 import { until } from '../support/until.ts';
-import { go, rowOf } from './drive.ts';
+import { enable, go, rowOf } from './drive.ts';
 import { openScene, keyOf as sceneKeyOf } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, startService } from './support.ts';
 import { NOTES, openView, ROWS, talk } from './views.ts';
@@ -62,7 +62,7 @@ browserTest('the dialog begins with the common cases, and its button says what w
     (await client.discovery()).categories.find(({ name }) => name === 'ORDERS') ?? assert.fail();
   assert.deepEqual([activation?.when, activation?.target], [{ failed: true }, undefined]);
   await go(page, '#/audit');
-  const entry = page.getByRole('row', { name: /ORDERS/ });
+  const entry = page.getByRole('table', { name: 'Audit trail' }).getByRole('row', { name: /ORDERS/ });
   await entry.getByRole('cell', { name: 'failures' }).waitFor();
   await entry.getByRole('button', { name: 'record' }).waitFor();
 });
@@ -140,5 +140,16 @@ browserTest(
     assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
     const download = await page.getByRole('button', { name: 'Download' }).boundingBox();
     assert.ok(download && download.height >= 40, JSON.stringify(download));
+    await go(page, '#/categories');
+    await enable(page, 'ORDERS', 'slow checkout');
+    // It takes room above the content, which can be scrolled away from below it.
+    await page.evaluate(() => scrollTo(0, 0));
+    const toast = await page.locator('.toast').boundingBox();
+    for (const button of await page.locator('header a, header button, main button').all()) {
+      const covered = (await button.isVisible()) && (await button.boundingBox());
+      const isBeside =
+        !toast || !covered || covered.y >= toast.y + toast.height || covered.y + covered.height <= toast.y;
+      assert.ok(isBeside, `an answer covers ${await button.textContent()}`);
+    }
   },
 );

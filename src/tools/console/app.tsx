@@ -146,6 +146,8 @@ function Shell() {
     document.title = `${on > 0 ? `${on} on · ` : ''}${what} · ${printable(service, 60).text}`;
   }, [on, service, title, item]);
   useFocusOnChange(shown, toSearch);
+  // The field for the credential, which had the focus, is gone.
+  useLayoutEffect(focusView, []);
 
   return (
     <>
@@ -172,6 +174,7 @@ function Shell() {
       <Boundary>
         <Banners />
       </Boundary>
+      <Toasts />
       <main id="view" tabIndex={-1}>
         {category === undefined && <h1 class="visually-hidden">{title}</h1>}
         <Boundary key={`${connection.tenant ?? ''} ${shown}`}>
@@ -192,7 +195,6 @@ function Shell() {
         </Boundary>
       )}
       <TailSummary />
-      <Toasts />
       {palette && (
         <Palette
           views={offered.map(([name, entry]) => [name, entry.title] as const)}

@@ -25,7 +25,7 @@ export function Fields({ of }: { readonly of: Readonly<Record<string, ComponentC
 /** The columns of a table by their titles, and what stands in them. */
 type Columns<T> = Readonly<Record<string, (item: T) => ComponentChildren>>;
 
-interface TableProps<T> {
+export interface TableProps<T> {
   /** For readers of the screen. */
   readonly label: string;
   readonly items: readonly T[];

@@ -204,12 +204,7 @@ export class Connection {
       const names = [...(state.categories.value?.keys() ?? [])];
       const { categories } = await client.forecast(names, { duration: MEASURE_SECONDS });
       const rates = Object.entries(categories).map(
-        ([
-          name,
-          {
-            callsPerSecond: { value },
-          },
-        ]) => [name, value] as const,
+        ([name, forecast]) => [name, forecast.callsPerSecond.value] as const,
       );
       if (client === this.client) state.measured.value = { at: Date.now(), rates: new Map(rates) };
       state.announcement.value = 'Measured';
@@ -418,6 +413,7 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
+    if (event.event === 'snapshot') this.history.begin(event.data);
     if (CHANGES.has(event.event)) this.#askSoon();
     this.state.receive(event);
   }

@@ -1,51 +1,84 @@
-import type { EventsRates } from '../../../wire/streams.ts';
+import { isCounted } from '../../../wire/counted-calls.ts';
+import type { EventsRates, EventsSnapshot } from '../../../wire/streams.ts';
+import { spansOf } from './spans.ts';
 
 /** Seconds that are remembered. */
-export const HISTORY_SECONDS = 180;
+export const HISTORY_SECONDS = 900;
+/** Seconds that the first figures of a server are about. */
+const MEASURED_SECONDS = 60;
+
+type Second = Pick<EventsRates, 'categories' | 'budgets'>;
 
 /** Calls a second of each category in the last minutes. Seconds that were not seen are gaps (`NaN`). */
 export class RateHistory {
-  readonly #categories = new Map<string, Float32Array>();
-  /** A category without calls: zero in each second that was seen. */
-  readonly #silent = new Float32Array(HISTORY_SECONDS).fill(Number.NaN);
-  /** The newest second, since the epoch. */
+  /** By the second since the epoch, the oldest first. */
+  readonly #seconds = new Map<number, Second>();
   #newest: number | undefined;
 
-  add({ timestamp, categories }: EventsRates): void {
-    const second = Math.round(Date.parse(timestamp) / 1000);
-    if (!Number.isFinite(second)) return;
-    const passed = this.#newest === undefined ? HISTORY_SECONDS : second - this.#newest;
-    if (passed <= 0) {
-      // The server's clock went back, or two events fell into one second.
-      if (passed > -HISTORY_SECONDS / 10) return;
-      this.clear();
-    }
-    for (const name of Object.keys(categories)) {
-      if (!this.#categories.has(name)) this.#categories.set(name, this.#silent.slice());
-    }
-    this.#newest = second;
-    // A second that two roundings left out is no gap.
-    const bridge = passed === 2;
-    advance(this.#silent, passed, 0, bridge);
-    for (const [name, rates] of this.#categories) advance(rates, passed, categories[name] ?? 0, bridge);
+  /** The newest time that is known of, in milliseconds since the epoch. */
+  get newest(): number | undefined {
+    return this.#newest && this.#newest * 1000;
+  }
+
+  /** Begins with the means of the last minute, which a server knows before the page sees a call. */
+  begin({ timestamp, categories: all }: Pick<EventsSnapshot, 'timestamp' | 'categories'>): void {
+    const now = Date.parse(timestamp);
+    const means = all.map((category) => {
+      // A mean is of no time when the category was off.
+      const isMean = spansOf(category).every(({ from }) => now - from >= MEASURED_SECONDS * 1000);
+      return [category.name, isCounted(category) && isMean ? category.metrics.callsPerSecond : Number.NaN];
+    });
+    const categories = Object.fromEntries(means);
+    for (let ago = MEASURED_SECONDS - 1; ago >= 0; ago -= 1) this.#put(now - ago * 1000, { categories });
+  }
+
+  add({ timestamp, categories, budgets = {} }: EventsRates): void {
+    this.#put(Date.parse(timestamp), { categories, budgets });
   }
 
   /** Oldest first; empty before the first event. */
-  of(category: string): Float32Array {
-    if (this.#newest === undefined) return new Float32Array(0);
-    return this.#categories.get(category) ?? this.#silent;
+  of(category: string, seconds = HISTORY_SECONDS): Float32Array {
+    const rates = this.#each(seconds, (second) => second?.categories[category] ?? (second ? 0 : Number.NaN));
+    // A second that two roundings left out is no gap.
+    return rates.map((rate, at) =>
+      Number.isNaN(rate) && !Number.isNaN(rates[at - 1]) ? (rates[at + 1] ?? rate) : rate,
+    );
+  }
+
+  /** Calls whose line was not written, in the same seconds. */
+  droppedOf(category: string): Float32Array {
+    let before: number | undefined;
+    return this.#each(HISTORY_SECONDS, (second) => {
+      if (second?.budgets === undefined) return 0;
+      const dropped = second.budgets[category]?.dropped ?? before ?? 0;
+      // What was dropped before the page was open was not dropped now.
+      const fresh = Math.max(0, dropped - (before ?? dropped));
+      before = dropped;
+      return fresh;
+    });
   }
 
   clear(): void {
-    this.#categories.clear();
-    this.#silent.fill(Number.NaN);
+    this.#seconds.clear();
     this.#newest = undefined;
   }
-}
 
-function advance(rates: Float32Array, passed: number, rate: number, bridge: boolean): void {
-  const shift = Math.min(passed, rates.length);
-  rates.copyWithin(0, shift);
-  rates.fill(bridge ? rate : Number.NaN, rates.length - shift);
-  rates[rates.length - 1] = rate;
+  #each(seconds: number, amountOf: (second: Second | undefined) => number): Float32Array {
+    const newest = this.#newest;
+    if (newest === undefined) return new Float32Array(0);
+    return Float32Array.from({ length: seconds }, (_, at) => amountOf(this.#seconds.get(newest - seconds + 1 + at)));
+  }
+
+  #put(at: number, rates: Second): void {
+    const second = Math.round(at / 1000);
+    if (!Number.isFinite(second) || this.#seconds.has(second)) return;
+    // The server's clock was set back.
+    if (this.#newest !== undefined && second < this.#newest - HISTORY_SECONDS / 10) this.clear();
+    this.#seconds.set(second, rates);
+    this.#newest = Math.max(this.#newest ?? second, second);
+    for (const oldest of this.#seconds.keys()) {
+      if (oldest > this.#newest - HISTORY_SECONDS) break;
+      this.#seconds.delete(oldest);
+    }
+  }
 }

@@ -9,13 +9,17 @@ import { Button } from '../parts/button.tsx';
 import { SelectField, TextField } from '../parts/fields.tsx';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
+import { spansOfTrail } from '../state/spans.ts';
 import { type Wanted, wantedOf } from './audit/audit-filter.ts';
 import { AuditPages } from './audit/audit-pages.ts';
 import type { ChainState } from './audit/chain-check.ts';
 import { EntryTable } from './audit/entry-table.tsx';
+import { WhoIsOn } from './who-is-on.tsx';
 
 /** Several entries in this time are loaded at once, in milliseconds. */
 const REFRESH_MS = 300;
+/** How far back the picture goes, in milliseconds. */
+const BACK_MS = 24 * 3600_000;
 
 /** The entries of a search. Another search begins with new ones. */
 function useAudit(wanted: Wanted): AuditPages {
@@ -47,11 +51,15 @@ export function AuditView() {
   const wanted = wantedOf(route.value.query);
   const pages = useAudit(wanted);
   const { entries, isLoading, isComplete, problem } = pages;
+  // A filter leaves out what began or ended.
+  const isWhole = Object.keys(wanted).every((name) => name === 'category');
+  const spans = spansOfTrail(entries);
   const isIdle = !isLoading && problem === undefined;
   return (
     <div class="stack">
       <AuditForm wanted={wanted} />
       <ChainPanel chain={pages.chain} isFiltered={Object.keys(wanted).length > 0 || connection.tenant !== undefined} />
+      {isWhole && <WhoIsOn label="Who was on when" lanes={spans} spans={spans} back={BACK_MS} />}
       <EntryTable label="Audit trail" entries={entries} faultOf={(entry) => faultOf(pages, entry)} />
       {problem && <Notice problem={problem} onRetry={() => void pages.more()} />}
       {isLoading && <Loading what="entries" />}

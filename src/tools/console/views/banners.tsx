@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { connection, now, state } from '../page.ts';
+import { connection, now, route, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Text } from '../parts/text.tsx';
@@ -7,6 +7,7 @@ import { Time } from '../parts/time.tsx';
 import { progressText } from '../state/change.ts';
 import { href } from '../state/route.ts';
 import type { Receipt } from '../state/state.ts';
+import { FleetSquares } from './fleet-squares.tsx';
 import { tailOf } from './tail/running-tail.ts';
 import { Waiting } from './waiting.tsx';
 
@@ -81,6 +82,9 @@ function Behind() {
         <Text value={progressText(fleet, (id) => connection.processName(id))} />.
       </strong>{' '}
       <a href={href('fleet')}>Fleet</a>
+      {fleet.members && route.value.view !== 'fleet' && (
+        <FleetSquares members={fleet.members} isLost={({ id }) => fleet.lastSeen?.[id] !== undefined} />
+      )}
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading } from '../parts/notice.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { type Intent, VERBS } from '../state/intents.ts';
+import { type Intent, isForEverybody, VERBS } from '../state/intents.ts';
 import {
   FILTERS,
   type Filter,
@@ -24,10 +24,12 @@ import {
   rowsOf,
   type Sorting,
 } from '../state/listing.ts';
+import { spansOf } from '../state/spans.ts';
 import { CategoryRow, isPlain } from './category-row.tsx';
 import { Forecast } from './forecast.tsx';
 import { useCalmOrder, useListKeys } from './list-keys.ts';
 import { tailOf } from './tail/running-tail.ts';
+import { WhoIsOn } from './who-is-on.tsx';
 
 const FILTER_TITLES: Readonly<Record<Filter, string>> = { on: 'On', adopted: 'Adopted', calls: 'Has calls' };
 const GROUPING_TITLES = { prefix: 'Group by prefix', source: 'Group by source', none: 'No groups' } as const;
@@ -48,6 +50,8 @@ const LINE_REM = 1.8;
 const ROW_REM = 3.1;
 const CARD_REM = 8;
 const GROUP_REM = 2;
+/** How far back the picture of what is on goes, in milliseconds. */
+const BACK_MS = 2 * 3600_000;
 /** Width of the window below which rows are cards. */
 const NARROW_REM = 48;
 
@@ -146,7 +150,12 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
     () => rowsOf(categories.values(), listing, (category) => connection.rateOf(category)),
     [categories.size, listed, order, state.measured.value],
   );
-  const { maySwitch } = connection;
+  const { maySwitch, shownTenant: tenant } = connection;
+  const spans = [...categories.values()].flatMap((category) =>
+    spansOf(category, isForEverybody(category, tenant) ? undefined : tenant),
+  );
+  // Nor does it move because there is another lane above it.
+  const lanes = useMemo(() => spans, [categories.size, order]);
   const maySelect = maySwitch || connection.mayTail;
   const names = rows.map((row) => (row.kind === 'category' ? row.name : undefined));
   const anchor = useRef<string>(undefined);
@@ -181,6 +190,10 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
         toggle(name, key === 'X');
         return true;
       }
+      if (key === 'r' && connection.mayChange('reset', name)) {
+        connection.ask('reset', [name]);
+        return true;
+      }
       const wanted = { e: ['enable', 'extend'], d: ['end', 'off', 'disable'] }[key];
       if (wanted === undefined) return false;
       const intent = connection.offers(category).find(([each]) => wanted.includes(each))?.[0];
@@ -193,8 +206,11 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
   const on = [...categories.values()].filter(isOn).length;
   // Without one that counts its calls there is no rate, not a rate of 0.
   const counts = [...categories.values()].some(isCounted);
+  // Of what has no name in particular: why buttons are missing.
+  const why = connection.whyNot('');
   return (
     <>
+      <WhoIsOn label="Who is on when" lanes={lanes} spans={spans} back={BACK_MS} />
       <p class="summary muted">
         {shown === categories.size
           ? counted(shown, 'category', 'categories')
@@ -202,7 +218,7 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
         {' · '}
         {on} on{' · '}
         {rates === undefined || !counts ? '-' : shortNumber(rates.callsPerSecond)} calls/s{' '}
-        {partOfFleet(rates?.instances)}
+        {partOfFleet(rates?.instances)} {why}
       </p>
       {shown === 0 && (
         <Empty title={categories.size === 0 ? 'No categories yet' : 'Nothing matches'}>

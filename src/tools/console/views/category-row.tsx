@@ -5,12 +5,12 @@ import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
+import { Sparkline } from '../parts/pictures.tsx';
 import { Text } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
 import { isEnding } from '../state/intents.ts';
 import { href } from '../state/route.ts';
-import { Budget, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
+import { Budget, Dropped, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 interface CategoryRowProps {
@@ -22,6 +22,9 @@ interface CategoryRowProps {
   /** Absent where there is nothing to do with a selection. @param extend whether the rows before are meant too */
   readonly onSelect: ((extend: boolean) => void) | undefined;
 }
+
+/** Seconds of the calls that a row shows. */
+const SPARK_SECONDS = 180;
 
 /** Off, and not set: there is nothing to say but what it is. Such a row has one line. */
 export function isPlain(category: DiscoveredCategory): boolean {
@@ -74,7 +77,12 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
       </div>
       <div role="gridcell" class="cell bar tight calls">
         <Rate category={category} />
-        {isMeasured ? <Measured /> : isCounted(category) && <Sparkline rates={connection.history.of(name)} />}
+        {isMeasured ? (
+          <Measured />
+        ) : (
+          isCounted(category) && <Sparkline rates={connection.history.of(name, SPARK_SECONDS)} />
+        )}
+        <Dropped category={category} />
       </div>
       <div role="gridcell" class="cell budget">
         <Budget category={category} />

@@ -3,19 +3,20 @@ import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { connection, state, useShortcuts } from '../page.ts';
+import { connection, now, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
+import { shortNumber } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
-import { Sparkline } from '../parts/sparkline.tsx';
+import { Curve } from '../parts/pictures.tsx';
 import { Fields, Table } from '../parts/tables.tsx';
 import { LongText, Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
-import { HISTORY_SECONDS } from '../state/rate-history.ts';
 import { href } from '../state/route.ts';
+import { spansOf, spansOfTrail } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import { Budget, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { Budget, Dropped, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 /** How often totals are read again, in milliseconds. */
@@ -33,7 +34,8 @@ export function CategoryView({ name }: { readonly name: string }) {
     ...Object.fromEntries(
       intents.map(([intent]) => [isEnding(intent) ? 'd' : 'e', () => connection.ask(intent, [name])]),
     ),
-    ...(connection.mayTail && category !== undefined && { t: () => tailOf([name]) }),
+    ...(connection.mayTail && category && { t: () => tailOf([name]) }),
+    ...(connection.mayChange('reset', name) && category && { r: () => connection.ask('reset', [name]) }),
     Escape: () => location.assign(href('categories')),
   });
 
@@ -59,6 +61,13 @@ export function CategoryView({ name }: { readonly name: string }) {
 function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
+  const mayAudit = connection.can('admin');
+  // Asked for again when there is another one.
+  const newest = state.entries.value.find(({ categories }) => categories.includes(name));
+  const { value, problem, refresh } = usePolled(
+    async (signal) => (mayAudit ? connection.client.audit({ category: name, limit: NEWEST }, { signal }) : undefined),
+    { key: newest },
+  );
   return (
     <>
       <div class="bar">
@@ -70,15 +79,18 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       {description !== '' && <LongText value={description} />}
       <Actions category={category} />
       <Parts category={category} />
-      <section aria-label="Calls" class="chart">
-        <p>
-          <strong class="big">
-            <Rate category={category} />
-          </strong>{' '}
-          calls <span class="muted">now, and in the last {HISTORY_SECONDS / 60} minutes</span>
-        </p>
-        <Sparkline rates={connection.history.of(name)} tall />
-      </section>
+      <Curve
+        label="Calls over time"
+        beside={<Rate category={category} />}
+        to={connection.history.newest ?? now.value}
+        values={connection.history.of(name)}
+        losses={connection.history.droppedOf(name)}
+        marks={(value === undefined ? spansOf(category) : spansOfTrail(value.entries)).flatMap(({ from, to, who }) => [
+          { at: from, tone: 'on', text: `on, ${who}` },
+          { at: to, tone: 'error', text: 'off' },
+        ])}
+        format={(rate) => `${shortNumber(rate)}/s`}
+      />
       <Fields
         of={{
           State: (
@@ -106,6 +118,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             <>
               {category.otelrdcp_budget === false && 'no limit '}
               <Budget category={category} />
+              <Dropped category={category} />
             </>
           ),
           'Recording failures': recorder && recorderText(recorder),
@@ -123,7 +136,16 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
             ),
         }}
       />
-      {connection.can('admin') && <CategoryHistory category={name} />}
+      {mayAudit && (
+        <section aria-label="Last changes">
+          <h2>Last changes</h2>
+          {problem && <Notice problem={problem} onRetry={refresh} />}
+          <EntryTable label="Last changes" entries={value?.entries ?? []} />
+          {value === undefined && problem === undefined && <Loading what="changes" />}
+          {value?.entries.length === 0 && <p class="muted">None yet.</p>}
+          <a href={href('audit', undefined, { category: name })}>All in the audit trail</a>
+        </section>
+      )}
     </>
   );
 }
@@ -201,24 +223,5 @@ function Actions({ category }: { readonly category: DiscoveredCategory }) {
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}
       {why !== undefined && <span class="muted">{why}</span>}
     </div>
-  );
-}
-
-/** The last changes of a category: when, what, who and why. Asked for again when there is another one. */
-function CategoryHistory({ category }: { readonly category: string }) {
-  const newest = state.entries.value.find(({ categories }) => categories.includes(category));
-  const { value, problem, refresh } = usePolled(
-    (signal) => connection.client.audit({ category, limit: NEWEST }, { signal }),
-    { key: newest },
-  );
-  return (
-    <section aria-label="Last changes">
-      <h2>Last changes</h2>
-      {problem && <Notice problem={problem} onRetry={refresh} />}
-      <EntryTable label="Last changes" entries={value?.entries ?? []} />
-      {value === undefined && problem === undefined && <Loading what="changes" />}
-      {value?.entries.length === 0 && <p class="muted">None yet.</p>}
-      <a href={href('audit', undefined, { category })}>All in the audit trail</a>
-    </section>
   );
 }

@@ -92,29 +92,34 @@ export function Rate({ category }: { readonly category: DiscoveredCategory }) {
 export function Budget({ category }: { readonly category: DiscoveredCategory }) {
   const { otelrdcp_budget: budget } = category;
   const live = state.rates.value?.budgets?.[category.name];
-  const rate = connection.rateOf(category) ?? 0;
-  const dropped = live?.dropped ?? category.otelrdcp_dropped;
+  const rate = connection.rateOf(category);
   const left = budget ? leftOf({ ...budget, ...live }) : [];
+  const failures = category.otelrdcp_recorder?.written;
+  const more = [
+    ...(left.length > 0 ? [`${left.join(', ')} left`] : []),
+    ...(failures === undefined ? [] : [`${counted(failures, 'line')} of failures`]),
+  ];
   return (
     <>
       {budget && budget.callsPerSecond !== undefined && (
         <span class="bar tight" title="Lines a second, of those allowed in a process">
-          <Meter used={rate} limit={budget.callsPerSecond} />
-          {shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
+          <Meter used={rate ?? 0} limit={budget.callsPerSecond} />
+          {rate === undefined ? '-' : shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
         </span>
       )}
-      {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
-      {category.otelrdcp_recorder && (
-        <span title="Lines of work that failed or was slow">
-          {counted(category.otelrdcp_recorder.written, 'line')} of failures
-        </span>
-      )}
-      {dropped !== undefined && dropped > 0 && (
-        <span class="wrong" title="Calls whose line was not written">
-          {shortNumber(dropped)} dropped
-        </span>
-      )}
+      {more.length > 0 && <span class="budget-left">{more.join(', ')}</span>}
     </>
+  );
+}
+
+/** Calls whose line was not written, where there are any. */
+export function Dropped({ category }: { readonly category: DiscoveredCategory }) {
+  const dropped = state.rates.value?.budgets?.[category.name]?.dropped ?? category.otelrdcp_dropped ?? 0;
+  if (dropped === 0) return null;
+  return (
+    <span class="wrong" title="Calls whose line was not written">
+      {shortNumber(dropped)} dropped
+    </span>
   );
 }
 

@@ -1,10 +1,11 @@
 import type { FailedWork } from '../../../wire/streams.ts';
+import { parseDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route } from '../page.ts';
-import { Bars } from '../parts/bars.tsx';
-import { bucketsOf } from '../parts/buckets.ts';
 import { Button } from '../parts/button.tsx';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
+import { BarChart } from '../parts/pictures.tsx';
+import { bucketsOf } from '../parts/scale.ts';
 import { LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
 import { Ago, Time } from '../parts/time.tsx';
@@ -13,6 +14,7 @@ import { EVERYTHING, onlyWith, queryOfPart, readPart } from '../state/part.ts';
 import { goToTail } from './tail/running-tail.ts';
 
 const MOST = 200;
+const MINUTE = 60_000;
 
 /** The requests and jobs that failed lately, of what is recorded. Each question is audited, so it is not asked again by itself. */
 export function FailuresView() {
@@ -26,6 +28,10 @@ export function FailuresView() {
     return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="failures" />;
   const { failures, more, instances, recorder } = answer;
   const answeredAt = Date.parse(answer.timestamp);
+  const times = failures.map(({ timestamp }) => Date.parse(timestamp));
+  const reach = (parseDuration(recorder.reachesBack) ?? 0) * 1000;
+  // Of the oldest minutes not all are known, where there are more.
+  const minutes = bucketsOf(times, { ...(!more && { since: answeredAt - reach }), until: answeredAt, step: MINUTE });
   return (
     <div class="stack" aria-busy={isLoading}>
       <div class="bar">
@@ -72,12 +78,7 @@ export function FailuresView() {
         </Empty>
       ) : (
         <>
-          <Bars
-            of={bucketsOf(
-              failures.map(({ timestamp }) => Date.parse(timestamp)),
-              answeredAt,
-            )}
-          />
+          <BarChart label="Failures per minute" of={minutes} />
           <LongTable
             label="Failures"
             kind="failure-row"

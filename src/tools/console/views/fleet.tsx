@@ -10,6 +10,7 @@ import { Text } from '../parts/text.tsx';
 import { Time } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { behind, foundIn, versionsOf } from '../state/search.ts';
+import { FleetSquares } from './fleet-squares.tsx';
 
 /** How often the list is read again, in milliseconds: the event stream does not say when a process was last seen. */
 const REFRESH_MS = 10_000;
@@ -37,7 +38,6 @@ export function FleetView() {
     return problem ? <Notice problem={problem} onRetry={refresh} /> : <Loading what="processes" />;
   const { instances, lost = [], revision } = value;
   const versions = versionsOf(instances);
-  const pending = instances.filter((member) => member.pending).length;
   const found = [...foundIn(lost, search), ...foundIn(instances, search)];
   const all = instances.length + lost.length;
   const isLost = (member: FleetMember) => lost.includes(member);
@@ -45,10 +45,7 @@ export function FleetView() {
   return (
     <div class="stack" aria-busy={isLoading}>
       <div class="bar">
-        {lost.length > 0 && <Badge tone="error">{lost.length} not heard of</Badge>}
-        {(pending > 0 || lost.length === 0) && (
-          <Badge tone={pending > 0 ? 'warning' : 'good'}>{pending > 0 ? `${pending} behind` : 'all up to date'}</Badge>
-        )}
+        <FleetSquares members={[...instances, ...lost]} isLost={({ id }) => lost.some((each) => each.id === id)} />
         <span>{processesText(all)}</span>
         <span>revision {revision}</span>
         {versions.slice(0, 5).map(([version, count]) => (

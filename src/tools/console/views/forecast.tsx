@@ -6,7 +6,8 @@ import { connection, now } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortBytes, shortNumber } from '../parts/format.ts';
 import { Notice } from '../parts/notice.tsx';
-import { Fields, Table } from '../parts/tables.tsx';
+import { Lanes } from '../parts/pictures.tsx';
+import { Fields } from '../parts/tables.tsx';
 import type { ReadPart } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
 
@@ -86,27 +87,35 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
   const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
     forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
   const { asked, answered } = instances;
+  // What nobody measured is no 0.
+  const known = (text: string) => (answered === 0 ? '-' : text);
   return (
     <>
-      {forecasts.length > 1 && (
-        <Table
+      {forecasts.length > 1 && answered > 0 && (
+        <Lanes
           label="Forecast by category"
-          items={Object.entries(categories)}
-          keyOf={([name]) => name}
-          columns={{
-            Category: ([name]) => name,
-            'Lines/s': ([, { callsPerSecond }]) => shortNumber(callsPerSecond.value),
-            'Text/s': ([, { bytesPerSecond }]) => shortBytes(bytesPerSecond.value),
-            'Dropped/s': ([, { droppedByBudget }]) => shortNumber(droppedByBudget.value),
-          }}
+          heads={['Category', 'Dropped', 'Lines and text a second']}
+          scale={{ from: 0, to: Math.max(...forecasts.map(({ callsPerSecond }) => callsPerSecond.value)) }}
+          lanes={Object.entries(categories).map(([name, { callsPerSecond, bytesPerSecond, droppedByBudget }]) => {
+            const [all, dropped] = [callsPerSecond.value, droppedByBudget.value];
+            return {
+              name,
+              detail: dropped > 0 ? `${shortNumber(dropped)}/s dropped` : '',
+              value: `${shortNumber(all)}/s, ${shortBytes(bytesPerSecond.value)}/s`,
+              bars: [
+                { from: 0, to: all - dropped, tone: 'some', title: 'written' },
+                { from: all - dropped, to: all, tone: 'error', title: 'dropped by the budget' },
+              ],
+            };
+          })}
         />
       )}
       <Fields
         of={{
-          'Lines a second': shortNumber(sum('callsPerSecond')),
-          'Text a second': shortBytes(sum('bytesPerSecond')),
-          'Text a day': shortBytes(sum('gigabytesPerDay') * 1e9),
-          'Dropped by budget': `${shortNumber(sum('droppedByBudget'))} a second`,
+          'Lines a second': known(shortNumber(sum('callsPerSecond'))),
+          'Text a second': known(shortBytes(sum('bytesPerSecond'))),
+          'Text a day': known(shortBytes(sum('gigabytesPerDay') * 1e9)),
+          'Dropped by budget': known(`${shortNumber(sum('droppedByBudget'))} a second`),
           'Measured in': `${answered} of ${processesText(asked)}`,
         }}
       />

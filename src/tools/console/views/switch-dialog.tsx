@@ -88,7 +88,20 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
     part: typeof readPart === 'string' ? {} : readPart,
     record,
   };
-  const wrong = wrongOf({ form, noEnd, read, readPart, budget, isSome });
+  const chosen = form.part ?? {};
+  const waits = (chosen.when ?? chosen.target?.request) !== undefined;
+  const wrongTime = noEnd
+    ? Object.keys(chosen).length > 0 && !record && 'For some work or lines it always ends: choose a time'
+    : timed && typeof read === 'string' && read;
+  const wrongPart =
+    (typeof readPart === 'string' && readPart) ||
+    (record && waits && 'What is recorded cannot be for one request, or for failed or slow work') ||
+    (isSome && chosen.target === undefined && 'Name the work, such as user.id=42, or choose everybody');
+  const wrong = {
+    time: wrongTime || undefined,
+    part: wrongPart || undefined,
+    limit: typeof budget === 'string' ? budget : undefined,
+  };
   const button = buttonText(form, { tenant, everybody: everybodyOf(), noEnd });
   const asksFirst = needsApproval(form, connection.session ?? {});
 
@@ -234,51 +247,15 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
   );
 }
 
-interface Reading {
-  readonly form: ChangeForm;
-  readonly noEnd: boolean;
-  /** What is wrong with each, as text. */
-  readonly read: number | string;
-  readonly readPart: object | string;
-  readonly budget: object | string | undefined;
-  /** Whether it is for some work only. */
-  readonly isSome: boolean;
-}
-
-/** What is wrong with the fields. */
-function wrongOf({ form, noEnd, read, readPart, budget, isSome }: Reading) {
-  const { intent, record, part = {} } = form;
-  const isPart = Object.keys(part).length > 0;
-  const waits = (part.when ?? part.target?.request) !== undefined;
-  const time = noEnd
-    ? isPart && !record && 'For some work or lines it always ends: choose a time'
-    : typeof read === 'string' && read;
-  const whose =
-    (typeof readPart === 'string' && readPart) ||
-    (record && waits && 'What is recorded cannot be for one request, or for failed or slow work') ||
-    (isSome && part.target === undefined && 'Name the work, such as user.id=42, or choose everybody');
-  return {
-    time: isReset(intent) ? undefined : time || undefined,
-    part: whose || undefined,
-    limit: typeof budget === 'string' ? budget : undefined,
-  };
-}
-
 /** The header that one request has to carry, and until when it works. */
-function Ticket({
-  ticket: { baggage, expiresAt },
-  onClose,
-}: {
-  readonly ticket: RequestTicket;
-  readonly onClose: () => void;
-}) {
-  const header = `baggage: ${baggage}`;
+function Ticket({ ticket, onClose }: { readonly ticket: RequestTicket; readonly onClose: () => void }) {
+  const header = `baggage: ${ticket.baggage}`;
   return (
     <Dialog title="Header for the request" onClose={onClose}>
       <div class="switch">
         <p>
-          A request with this header gets the lines, in every service that it passes, until <Time at={expiresAt} />.
-          Keep it like a password.
+          A request with this header gets the lines, in every service that it passes, until{' '}
+          <Time at={ticket.expiresAt} />. Keep it like a password.
         </p>
         <code class="long-text">{header}</code>
         <div class="bar">

@@ -71,6 +71,7 @@ export function TailView() {
   };
 
   useShortcuts({
+    l: focusLines,
     p: () => isRunning && hold(),
     f: () => {
       follow.value = true;
@@ -377,6 +378,10 @@ function chooseNewest(): void {
   if (newest === undefined) return;
   selected.value = newest;
   follow.value = false;
+  focusLines();
+}
+
+function focusLines(): void {
   document.querySelector<HTMLElement>('.log-lines')?.focus();
 }
 

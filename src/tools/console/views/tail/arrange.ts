@@ -71,6 +71,11 @@ function withGroups(rows: readonly Row[], { open, all, keyOf }: Grouping): reado
   });
 }
 
+/** Whether a line has an exception. */
+export function isFailure({ line }: LineRow): boolean {
+  return 'exception.type' in line.attributes;
+}
+
 /** Time between the first and the last of some lines, in milliseconds. */
 export function durationOf(lines: readonly LineRow[]): number {
   const times = lines.map(({ at }) => at);

@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { now } from '../../page.ts';
-import { Bars } from '../../parts/bars.tsx';
-import { bucketsOf } from '../../parts/buckets.ts';
 import { exactTime } from '../../parts/format.ts';
+import { Bars } from '../../parts/pictures.tsx';
+import { bucketsOf } from '../../parts/scale.ts';
 import type { Row } from './row.ts';
 
 interface HistogramProps {
@@ -48,7 +48,8 @@ export function Histogram({ rows, filter, onBrush }: HistogramProps) {
           x={Math.min(...brush) * counts.length}
           width={Math.abs(brush[1] - brush[0]) * counts.length}
           height="100"
-          class="brush"
+          fill="var(--accent)"
+          opacity="0.25"
         />
       )}
     </Bars>

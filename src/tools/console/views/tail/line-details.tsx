@@ -7,6 +7,7 @@ import { LongText } from '../../parts/text.tsx';
 import { fieldOf, plainValue, termFor } from './filter.ts';
 import type { LineRow } from './row.ts';
 import { lineText, traceLink } from './text-of-line.ts';
+import { Waterfall } from './waterfall.tsx';
 
 interface LineDetailsProps {
   readonly row: LineRow;
@@ -73,6 +74,7 @@ export function LineDetails({ row, traceUrl, onTerm, onOnly, onClose }: LineDeta
           )}
         </div>
       )}
+      <Waterfall of={row} />
       <Fields of={Object.fromEntries(values)} />
       <Fields
         of={{

@@ -4,10 +4,10 @@ import { counted } from '../../../../wire/words/count.ts';
 import { Button } from '../../parts/button.tsx';
 import { exactTime, printable } from '../../parts/format.ts';
 import { anchorAt, indexOf, visibleRange } from '../../parts/visible-range.ts';
-import { durationOf } from './arrange.ts';
+import { durationOf, isFailure } from './arrange.ts';
 import { type Filter, fieldOf, termFor } from './filter.ts';
 import type { GroupRow, LineRow, Row } from './row.ts';
-import { follow, selected, tail, version } from './running-tail.ts';
+import { follow, hueOf, selected, tail, version } from './running-tail.ts';
 
 interface LogListProps {
   readonly rows: readonly Row[];
@@ -197,7 +197,7 @@ function Line({ row, filter, isSelected, columns, process, onSelect, onTerm }: L
       // biome-ignore lint/a11y/useKeyWithClickEvents: the list takes the keys
       <div
         id={`line-${row.id}`}
-        class={`log-row ${'exception.type' in line.attributes ? 'failed' : ''}`}
+        class={`log-row ${isFailure(row) ? 'failed' : ''}`}
         style={{ borderColor: `hsl(${215 + process * 137} 60% 55%)` }}
         role="option"
         aria-selected={isSelected}
@@ -205,7 +205,9 @@ function Line({ row, filter, isSelected, columns, process, onSelect, onTerm }: L
       >
         <LineTime at={line.timestamp} clock={clock} />
         <span class="process">{row.process}</span>
-        <span class="category">{line.category}</span>
+        <span class="category" style={hueOf(line.category)}>
+          {line.category}
+        </span>
         {columns.map((name) => (
           <span key={name} class="column" title={name}>
             <bdi>{printable(fieldOf(row, name) ?? '', 80).text}</bdi>

@@ -55,6 +55,11 @@ export function nameOf(process: string): string {
   return labels.get(process) ?? name;
 }
 
+/** The colour of a category among those of the tail, for a style. */
+export function hueOf(category: string): Readonly<Record<string, string>> {
+  return { '--hue': String((tail.settings.categories.indexOf(category) * 137 + 255) % 360) };
+}
+
 /** The categories that an address names. */
 export function categoriesOf(query: URLSearchParams): readonly string[] {
   return [...new Set((query.get('categories') ?? '').split(',').filter((name) => name !== ''))];
