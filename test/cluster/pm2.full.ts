@@ -1,3 +1,5 @@
+// Every night: it installs PM2 itself; its forks and reloads are those of node:cluster, and of launched.test.ts.
+
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

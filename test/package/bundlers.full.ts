@@ -1,3 +1,5 @@
+// Every night: it installs three bundlers, and the shape of the package is checked by each change (package.full.ts).
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -14,7 +14,7 @@ import { KEYS, RECORDS, startServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 
-const REQUESTS = 10_000;
+const REQUESTS = 2000;
 /** At the same time. Their lines are read before the next ones, so that none is dropped on a busy machine. */
 const BATCH = 200;
 const CONNECTIONS = 20;
