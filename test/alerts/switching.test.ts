@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
@@ -11,6 +9,7 @@ import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import fc from '../support/fast-check.ts';
+import { newFolder } from '../support/folder.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { notification, type TestAlert } from './notifications.ts';
@@ -44,8 +43,7 @@ function driven(server: TestServer) {
 
 /** Processes that share a SQLite file. */
 function sharing(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-alerts-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const time = virtualTime();
   const start = async () => {
     const store = createSqliteStore(join(folder, 'state.sqlite'));

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
@@ -10,6 +8,7 @@ import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { rdcp } from '../cli/run.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer } from '../support/server.ts';
 
 const FIRST = '0000-01-01T00:00:00.000Z';
@@ -125,7 +124,6 @@ for (const kind of ['memory', 'SQLite'] as const) {
 }
 
 function sqliteStore(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-audit-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   return openStore(`sqlite:${join(folder, 'state.sqlite')}`);
 }

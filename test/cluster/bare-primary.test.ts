@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { run } from '../safety/program.ts';
 import { testConfig } from '../safety/service.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 it('a primary without application code answers for its workers and their threads', async (t) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-cluster-test-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = newFolder(t);
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(testConfig({ adopt: false, fleet: { acknowledgeTimeoutSeconds: 25 } })));
   const program = run(t, join(import.meta.dirname, 'bare-app.ts'), {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +11,7 @@ import { samples } from '../metrics/scrape.ts';
 import { run } from '../safety/program.ts';
 import { serviceOf, testConfig } from '../safety/service.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 
 const APP = join(import.meta.dirname, 'app.ts');
 const REGISTER = built('register.js');
@@ -27,8 +27,7 @@ interface Setting {
 }
 
 export async function startCluster(t: TestContext, { remote, workers = 2, config, unshared = false }: Setting) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-cluster-test-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = newFolder(t);
   const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 25 }, ...config });
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(full));

@@ -1,25 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { enterFolder } from '../../src/control/cluster/folder.ts';
+import { newFolder } from '../support/folder.ts';
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-folder-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const path = newFolder(t);
   return path;
 }
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
@@ -9,6 +7,7 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import type { Delay } from '../../src/wire/time/clock.ts';
 import { verify } from '../audit/entries.ts';
+import { newFolder } from '../support/folder.ts';
 import { ACME, code, enable, startPlane } from './running-plane.ts';
 
 const TOGGLE: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
@@ -26,8 +25,7 @@ async function planeOnFile(t: TestContext, file = join(folder(t), 'state.db'), w
 }
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-concurrent-'));
-  t.after(() => rmSync(path, { recursive: true }));
+  const path = newFolder(t);
   return path;
 }
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { LEVEL } from '../../src/gate/levels.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Level } from '../../src/wire/constants.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, GLOBAL, startPlane } from './running-plane.ts';
@@ -28,8 +27,7 @@ function leastWritten({ gate }: { readonly gate: Awaited<ReturnType<typeof start
 }
 
 function file(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-levels-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   return join(directory, 'state.db');
 }
 

@@ -8,6 +8,7 @@ import { openJournalStore } from '../../examples/own-store/journal-store.ts';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { change, NOW } from '../store/contract/samples.ts';
+import { newFolder } from '../support/folder.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -26,8 +27,7 @@ async function create() {
 stateStoreContract('the example of a store of your own', false, create, { records: false });
 
 function journalIn(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-own-store-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   return join(directory, 'journal');
 }
 

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'openid-client';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS, SCOPES, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { WellKnownDocument } from '../../src/wire/messages.ts';
 import type { AuthorizationServerMetadata } from '../../src/wire/oauth-messages.ts';
 import { startTokenServer, TOKEN_EXCHANGE, tokenSettings } from '../server/tokens.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { portOf } from '../support/listening.ts';
 import { assembleApp, KEYS, send, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
 
@@ -78,10 +78,7 @@ test('with client certificates the metadata says that tokens are bound to them',
 /** An application that is its own server, at an address that is known before anything is mounted. */
 async function serve(t: TestContext, application: (issuer: string) => Promise<RequestListener>): Promise<string> {
   const outer = createServer();
-  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
-  t.after(() => outer.close());
-  t.after(() => outer.closeAllConnections());
-  const address = `http://127.0.0.1:${(outer.address() as AddressInfo).port}`;
+  const address = `http://127.0.0.1:${await portOf(t, outer)}`;
   outer.on('request', await application(address));
   return address;
 }
@@ -158,16 +155,12 @@ test('an issuer that is no address has no metadata, and the start says so once',
     ['http://localhost:9465', true, undefined],
     ['http://[::1]:9465/orders', true, undefined],
   ] as const) {
-    const lines: string[] = [];
-    const logger = { info: () => {}, warn: (line: string) => void lines.push(line), error: () => {} };
     const security: RdcpConfig['security'] = {
       level: 'standard',
       apiKeys: [],
       tokens: { ...tokenSettings, issuer },
     };
-    const rdcp = createRdcp({ server: { port: 0 }, security, logger });
-    t.after(() => rdcp.close());
-    const { url } = await rdcp.listen();
+    const { url, lines } = await startService(t, { security });
     const { status } = await send(url + TOKEN_PATHS.metadata);
     assert.equal(status, served ? 200 : 404, issuer);
     const { body } = await send<WellKnownDocument>(url + PATHS.wellKnown);

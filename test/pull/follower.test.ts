@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DocumentFollower } from '../../src/control/pull/follower.ts';
 import { Newest } from '../../src/control/pull/newest.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
 import { RdcpError, SettingFault, unavailable } from '../../src/wire/errors.ts';
+import { newFolder } from '../support/folder.ts';
 import { ISSUER, service } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 
@@ -95,8 +95,7 @@ test('a newer document takes the place of the one before, and an older one is st
 });
 
 test('after a restart an older document is stale too, where the folder of the file can be written', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-newest-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const now = service().now();
   const [older, newer] = [document(now - 5000, { id: 'older' }), document(now, { id: 'newer' })];
   const file = join(folder, 'controls.jwt.newest');

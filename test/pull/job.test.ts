@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
 
 function temporary(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-job-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   return folder;
 }
 

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
 import { fileSource } from '../../src/control/pull/file.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
+import { newFolder } from '../support/folder.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-pull-'));
-  t.after(() => rmSync(path, { recursive: true }));
+  const path = newFolder(t);
   return path;
 }
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { knownAdvisories } from '../../.github/advisories.ts';
+import { newFolder } from '../support/folder.ts';
 
 const ZOD = [{ name: 'zod', version: '4.0.0' }];
 
 /** A command that answers `npm audit` with this text and status. */
 function npm(t: TestContext, { stdout = '', stderr = '', status = 1 }): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-npm-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const command = join(folder, 'npm');
   const lines = [`#!${process.execPath}`];
   for (const [stream, text] of Object.entries({ stdout, stderr })) {

@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
@@ -10,6 +8,7 @@ import type { StateStore } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse, StatusResponse } from '../../src/wire/messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
 import { type Program, type ProgramOptions, run } from './program.ts';
 
@@ -93,8 +92,7 @@ export function serviceOf(program: Program, url: string): Service {
 
 /** A directory that goes with the test. */
 export function temporaryDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-safety-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = newFolder(t);
   return directory;
 }
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
@@ -12,6 +10,7 @@ import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -73,8 +72,7 @@ async function assertLevel1(url: URL): Promise<void> {
 test('the endpoint conforms to level 1 of the specification', async (t) => assertLevel1(await serve(t)));
 
 test('with a SQLite store it conforms to level 1', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-conformance-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   await assertLevel1(await serve(t, `sqlite:${join(folder, 'state.sqlite')}`));
 });
 

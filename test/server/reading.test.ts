@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/wire/constants.ts';
 import type {
@@ -14,6 +18,7 @@ import type {
 } from '../../src/wire/messages.ts';
 import { parseTimestamp } from '../../src/wire/time.ts';
 import { CATEGORIES } from '../support/categories.ts';
+import { newFolder } from '../support/folder.ts';
 import { startServer } from '../support/server.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
@@ -283,4 +288,32 @@ test('an application check that fails makes health 503 with the same body; a sto
   assert.equal(answer.status, 200);
   assert.equal(answer.body.status, 'degraded');
   assert.equal(answer.body.checks?.find(({ name }) => name === 'store')?.status, 'warn');
+});
+
+const KEY = 'k'.repeat(40);
+
+test('otelrdcp_endpoints names the list of processes exactly where it answers', async (t) => {
+  const folder = newFolder(t);
+  const tenancies: readonly RdcpConfig['tenancy'][] = [
+    false,
+    { isolation: 'global' },
+    { isolation: 'process' },
+    { isolation: 'namespace', namespace: 'shop' },
+    { isolation: 'organization' },
+  ];
+  const named = [];
+  for (const store of ['memory:', `sqlite:${join(folder, 'state.sqlite')}`]) {
+    for (const tenancy of tenancies) {
+      const apiKeys = [{ id: 'key', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['status' as const] }];
+      const rdcp = createRdcp({ server: { port: 0 }, store, tenancy, security: { apiKeys } });
+      const { url } = await rdcp.listen();
+      const document = (await (await fetch(`${url}/.well-known/rdcp`)).json()) as WellKnownDocument;
+      const { status } = await fetch(`${url}/rdcp/v1/fleet`, { headers: { 'X-RDCP-API-Key': KEY } });
+      const { fleet } = document.otelrdcp_endpoints ?? {};
+      assert.equal(fleet, status === 200 ? '/rdcp/v1/fleet' : undefined, `${store} ${JSON.stringify(tenancy)}`);
+      named.push(fleet);
+      await rdcp.close();
+    }
+  }
+  assert.equal(named.filter(Boolean).length, 4);
 });

@@ -5,11 +5,11 @@ import { connect as connectPlain } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { type Certificate, createAuthority, selfSigned, writePems } from '../support/certificate.ts';
+import { startService } from '../support/service.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 
 const authority = createAuthority();
@@ -29,19 +29,9 @@ async function start(t: TestContext) {
     crlFile: authority.revocationList([revoked.serial]),
   });
   const { telemetry, scrape } = createMeasuredTelemetry();
-  const rdcp = createRdcp(
-    {
-      logger: { info() {}, warn() {}, error() {} },
-      server: { port: 0, tls: files },
-      security: {
-        level: 'enterprise',
-        mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['admin'] }] },
-      },
-    },
-    { telemetry },
-  );
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
+  const identities = [{ subject: 'CN=robot', userId: 'robot', scopes: ['admin' as const] }];
+  const security = { level: 'enterprise' as const, mtls: { identities } };
+  const { url } = await startService(t, { server: { port: 0, tls: files }, security }, { telemetry });
   return {
     url,
     files,

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
-import { assembleApp, KEYS, send, type TestAnswer } from '../support/server.ts';
+import { KEYS, type TestAnswer } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
   askToken,
@@ -14,7 +13,6 @@ import {
   bearer,
   exchangeKey,
   operator,
-  post,
   refresh,
   SECRET,
   session,
@@ -314,32 +312,4 @@ test('the tenant of a credential is that of its tokens, and no header changes it
 test('an issuer cannot be this server and another one at once', async (t) => {
   const jwt = { issuer: tokenSettings.issuer, audience: 'rdcp', algorithms: ['HS256' as const], secret: SECRET };
   await assert.rejects(startTokenServer(t, { jwt }), /is used by an earlier issuer/);
-});
-
-test('a form that the application has parsed already is taken as it was parsed', async (t) => {
-  const { handler } = await assembleApp(t, { config: { security: { level: 'standard', tokens: tokenSettings } } });
-  const parse = (text: string): Record<string, string | string[]> => {
-    const all = new URLSearchParams(text);
-    return Object.fromEntries(
-      [...all.keys()].map((name) => [name, all.getAll(name).length > 1 ? all.getAll(name) : (all.get(name) ?? '')]),
-    );
-  };
-  const outer = createServer(async (req, res) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of req) chunks.push(chunk);
-    handler(Object.assign(req, { body: parse(Buffer.concat(chunks).toString()) }), res);
-  });
-  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
-  t.after(() => outer.close());
-  const { port } = outer.address() as { port: number };
-  const mounted = {
-    request: ((path: string, request: object) => send(`http://127.0.0.1:${port}${path}`, request)) as never,
-  };
-  assert.equal((await askToken(mounted, exchange)).status, 200);
-  const twice = await post(mounted, TOKEN_PATHS.token, [
-    ...Object.entries(exchange),
-    ['scope', 'status'],
-    ['scope', 'control'],
-  ]);
-  assert.deepEqual([twice.status, twice.body.error_description], [400, 'scope was sent more than once']);
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runWithTenant } from '../../src/api.ts';
-import { createRdcp } from '../../src/index.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { forecastRequestSchema } from '../../src/wire/stream-requests.ts';
 import { makeKey } from '../auth/records.ts';
 import { startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
 const A_DURATION = 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d';
@@ -138,18 +138,14 @@ test('a forecast of a tenant that the service does not know says so to an operat
 
 test('a forecast counts the calls of a tenant for whom the category is off, by the budget that is its own', async (t) => {
   const acme = makeKey({ id: 'acme', scopes: ['admin'], tenantId: 'acme' });
-  const service = createRdcp({
-    server: { port: 0 },
+  const { rdcp, clientOf } = await startService(t, {
     security: { apiKeys: [acme.record] },
     tenancy: { isolation: 'organization' },
     categories: { FORECAST: { enabled: true } },
     controls: { budget: { categories: { FORECAST: { callsPerSecond: 10, burst: 10 } } } },
-    emit: { to: () => {} },
-    announce: false,
   });
-  t.after(() => service.close());
-  const category = service.category('FORECAST');
-  const client = createRdcpClient({ baseUrl: (await service.listen()).url, apiKey: acme.key });
+  const category = rdcp.category('FORECAST');
+  const client = clientOf(acme.key);
   await client.disable('FORECAST');
   const calls = setInterval(() => {
     for (const tenant of ['acme', 'beta']) runWithTenant(tenant, () => category.debug('m'));

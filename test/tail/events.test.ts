@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -188,8 +186,7 @@ test('a temporary control and its event have who made it, when and why', async (
 });
 
 test('a permanent control has who made it and why, beneath a temporary one and after it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const store = `sqlite:${join(folder, 'state.sqlite')}`;
   const server = await startServer(t, { store: await openStore(store) });
   const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];
@@ -234,8 +231,7 @@ test('a tenant learns who made a control of its own, and not who made one for ev
 });
 
 test('who made a control is known to every process, and after a restart', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const open = () => openStore(`sqlite:${join(folder, 'state.sqlite')}`);
   const first = await startServer(t, { store: await open() });
   await clientOf(first, 'operator').enable('DATABASE', { duration: '5m', reason: 'slow checkout' });
@@ -247,12 +243,8 @@ test('who made a control is known to every process, and after a restart', async 
 });
 
 test('rates say what is left of budgets that are in use, and a category what its budget is', async (t) => {
-  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
-  const emit = { to: () => undefined };
-  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit, announce: false });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
-  const client = createRdcpClient({ baseUrl: url, apiKey: KEYS.admin });
+  const { rdcp, clientOf: clientWith } = await startService(t);
+  const client = clientWith(KEYS.admin);
   const spent = rdcp.category('SPENT');
   rdcp.category('UNUSED');
   const events = await read(client.events(), ['snapshot', 'category', 'rates'], 5, async (_event, count) => {
@@ -289,15 +281,8 @@ test('a stream that was left costs nothing: no timer, no place, no look at the s
 });
 
 test('a watcher that returns and missed nothing hears of the processes at once', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
-  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, store, announce: false });
-  t.after(async () => {
-    await rdcp.close();
-    rmSync(folder, { recursive: true });
-  });
-  const client = createRdcpClient({ baseUrl: (await rdcp.listen()).url, apiKey: KEYS.admin });
+  const store = `sqlite:${join(newFolder(t), 'state.sqlite')}`;
+  const client = (await startService(t, { store })).clientOf(KEYS.admin);
   const all = ['snapshot', 'category', 'fleet', 'rates'] as const;
   const [snapshot] = await read(client.events(), ['snapshot'], 1);
   const [first] = await read(client.events({ lastEventId: snapshot?.id ?? '' }), all, 1);
@@ -305,8 +290,7 @@ test('a watcher that returns and missed nothing hears of the processes at once',
 });
 
 test('a change made in one process is in the streams of the others, with who made it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const open = async () => startServer(t, { store: await openStore(`sqlite:${join(folder, 'state.sqlite')}`) });
   const [first, ...others] = [await open(), await open(), await open()];
   const streams = others.map((server) => clientOf(server).events());

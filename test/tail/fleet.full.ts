@@ -1,15 +1,13 @@
 // Measures, so nothing runs beside it: how fast a line arrives.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { checkKill, checkOutage, checkTail } from './fleet.ts';
 
 function file(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-tail-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   return `sqlite:${join(folder, 'state.db')}`;
 }
 

@@ -1,8 +1,6 @@
 // Measures, so nothing runs beside it: how fast lines arrive.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,12 +8,12 @@ import { LEASE_MS } from '../../src/calls/tail/relay.ts';
 import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
 import { makeKey } from '../auth/records.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { clientFor, configOf, type Member, off, startFleet, startMember } from './fleet.ts';
 
 function file(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-processes-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   return `sqlite:${join(folder, 'state.sqlite')}`;
 }
 

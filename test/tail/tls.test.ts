@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import type { ClientHttp2Stream } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import type { Principal } from '../../src/access/principal.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { startService } from '../support/service.ts';
 import { http2Session } from '../support/tls-client.ts';
 import { principal, serverOf } from './people.ts';
 
@@ -93,7 +93,7 @@ test('over mutual TLS a revoked certificate reads no more, and others connect ag
     crlFile: authority.revocationList(),
   });
   const scopes = ['admin'] as const;
-  const rdcp = createRdcp({
+  const { rdcp, url } = await startService(t, {
     server: { port: 0, tls },
     security: {
       level: 'enterprise',
@@ -105,12 +105,7 @@ test('over mutual TLS a revoked certificate reads no more, and others connect ag
         })),
       },
     },
-    announce: false,
-    emit: { to: () => {} },
-    logger: { info: () => {}, warn: () => {}, error: () => {} },
   });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
   const open = async (certificate: typeof operator, path: string) => {
     const session = await http2Session(t, url, { ca: authority.cert, cert: certificate.cert, key: certificate.key });
     return { session, events: eventsOf(session.request({ ':path': path })) };

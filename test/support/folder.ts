@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+
+/** @returns a new folder, which is removed after the test; without one, after the suite or file that asks for it */
+export function newFolder(t: { after(task: () => void): void } = { after }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
