@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { headOf, seal, unsealed } from '../../src/trail/chain.ts';
-import type { Signature } from '../../src/trail/signature.ts';
+import { createSigner, parsePublicKeys, type Signature } from '../../src/trail/signature.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { type Timestamp, timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
 import { chain, chainOf, DRAFT, NOW, verify } from './entries.ts';
@@ -154,4 +155,34 @@ test('the end of a chain that was cut off is found where the next process began 
   const b = chain('b', 2, last(a));
   const fault = verify([...a.slice(0, 3), ...b]);
   assert.deepEqual([fault?.problem, fault?.entry.id], ['link', 'b-1']);
+});
+
+const PEM = { type: 'spki', format: 'pem' } as const;
+const PKCS8 = { type: 'pkcs8', format: 'pem' } as const;
+const ed25519 = generateKeyPairSync('ed25519');
+const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const publicText = ed25519.publicKey.export(PEM).toString();
+
+test('a signature is right for its hash alone, and unknown for a key that is not given', () => {
+  const signature = createSigner(ed25519.privateKey.export(PKCS8).toString(), 'key')('a1');
+  const keys = parsePublicKeys(`# of today\n${publicText}`);
+  assert.equal(keys?.check('a1', signature), 'right');
+  assert.equal(keys?.check('a2', signature), 'wrong');
+  assert.equal(keys?.check('a1', { ...signature, keyId: 'else' }), 'unknown');
+});
+
+test('a file that is no private Ed25519 key is refused without a word of it', () => {
+  for (const text of ['secret words', other.privateKey.export(PKCS8).toString()]) {
+    assert.throws(
+      () => createSigner(text, 'k.pem'),
+      (error) => isRdcpError(error) && /^k\.pem must hold an unencrypted Ed25519/.test(error.message),
+    );
+  }
+});
+
+test('public keys of another kind, broken ones and none at all are no keys', () => {
+  const broken = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----';
+  for (const text of ['', other.publicKey.export(PEM).toString(), `${publicText}${broken}`]) {
+    assert.equal(parsePublicKeys(text), undefined);
+  }
 });

@@ -14,7 +14,7 @@ const TOGGLE: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
 const UNKNOWN: ControlRequest = { action: 'enable', categories: ['NOPE'] };
 
 /** A plane on a SQLite file. Retries after a conflict follow at once. */
-async function planeOnFile(t: TestContext, file = join(folder(t), 'state.db'), wrap = (store: StateStore) => store) {
+async function planeOnFile(t: TestContext, file = join(newFolder(t), 'state.db'), wrap = (store: StateStore) => store) {
   const inner = createSqliteStore(file);
   t.after(() => inner.close());
   const delay: Delay = (_milliseconds, task) => {
@@ -22,11 +22,6 @@ async function planeOnFile(t: TestContext, file = join(folder(t), 'state.db'), w
     return () => undefined;
   };
   return { ...(await startPlane({ store: wrap(inner), options: { delay } })), file };
-}
-
-function folder(t: TestContext): string {
-  const path = newFolder(t);
-  return path;
 }
 
 const times = (count: number, request: ControlRequest) => Array.from({ length: count }, () => request);
@@ -78,7 +73,7 @@ test('a command that cannot be carried out is refused alone, and is in the trail
 });
 
 test('commands that another process overtook are computed again, and no change is lost or doubled', async (t) => {
-  const file = join(folder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const planes = await Promise.all([planeOnFile(t, file), planeOnFile(t, file), planeOnFile(t, file)]);
   for (let round = 0; round < 10; round += 1) {
     await Promise.all(planes.flatMap(({ control }) => times(7, TOGGLE).map((request) => control(request))));
@@ -94,7 +89,7 @@ test('commands that another process overtook are computed again, and no change i
 });
 
 test('a request id that another process used meanwhile gets its answer, and other commands go on', async (t) => {
-  const file = join(folder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const [one, two] = [await planeOnFile(t, file), await planeOnFile(t, file)];
   const replay = { key: 'ops r-1', fingerprint: 'f' };
   const [first, again, , reused] = await Promise.all([

@@ -143,8 +143,7 @@ for (const { name, skip, start, open } of SERVERS) {
 }
 
 test('a process that is cut off from a SQLite file keeps what was set there when an older control ends meanwhile', async (t) => {
-  const folder = newFolder(t);
-  const file = join(folder, 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const way = breakableStore(createSqliteStore(file));
   const there = await planeOn(t, createSqliteStore(file));
   const here = await planeOn(t, way.store);

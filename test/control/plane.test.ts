@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
+import { ACME, code, enable, GLOBAL, HOUR, startPlane } from './running-plane.ts';
 
 test('a change is in the store and the trail before the gate follows', async () => {
   const store = createMemoryStore();
@@ -67,28 +67,6 @@ test('a temporary control ends on time, once, with an entry, and the layer below
   });
   assert.equal(time.pending, 2, 'only the timers of the trail are left');
 });
-
-for (const [name, shift] of [
-  ['an hour', -HOUR],
-  ['a year', -YEAR],
-] as const) {
-  test(`a temporary control ends although the clock was set back ${name}`, async () => {
-    const { control, database, time, plane } = await startPlane();
-    await control(enable(60));
-    time.setWall(time.clock.now() + shift);
-    await time.pass(60_000);
-    assert.equal(database.enabled, false);
-    assert.equal(plane.temporaryControls(), 0);
-  });
-
-  test(`a temporary control ends at once when the clock is set forth ${name}`, async () => {
-    const { control, database, time } = await startPlane();
-    await control(enable(60));
-    time.setWall(time.clock.now() - shift);
-    await time.pass(1000);
-    assert.equal(database.enabled, false);
-  });
-}
 
 test('after a suspension a temporary control that is over is not shown, even before a timer fires', async () => {
   const { control, database, time, plane } = await startPlane();

@@ -14,7 +14,7 @@ import { BLOCKS, blocksOf } from './blocks.ts';
 const LANGUAGES = {
   sh: 'commands.test.ts; test/cli/document.test.ts',
   ts: 'test/package/documents.test.ts; recipes.full.ts',
-  js: 'test/package/documents.test.ts; test/notify/grafana.test.ts',
+  js: 'test/package/documents.test.ts; test/notify/event.test.ts',
   json: 'this file',
   yaml: 'this file; recipes.test.ts; test/examples/alerts.full.ts; test/proxies/kubernetes.test.ts',
   nginx: 'test/proxies/nginx.test.ts',

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { context, trace } from '@opentelemetry/api';
@@ -15,7 +14,7 @@ import type { RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { built } from '../support/built.ts';
-import { newFolder } from '../support/folder.ts';
+import { newStore } from '../support/folder.ts';
 import { assertClean, marked, secret } from '../support/secrets.ts';
 import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
@@ -79,8 +78,7 @@ async function service(t: TestContext, webhook: object | readonly object[], conf
 test('in a fleet a change, its end, a spent budget and a refusal arrive once, signed, as the audit trail has them', async (t) => {
   const receiver = await openReceiver(t);
   const webhook = { url: `${receiver.url}/hook`, secret: SECRET };
-  const directory = newFolder(t);
-  const config = { store: `sqlite:${join(directory, 'state.sqlite')}` };
+  const config = { store: newStore(t) };
   const { control, get } = await service(t, webhook, config);
   // Another process sees the same ends, and sends none of them again.
   await service(t, webhook, config);

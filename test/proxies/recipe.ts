@@ -38,11 +38,6 @@ export function adapted(text: string, replacements: readonly (readonly [string, 
   }, text);
 }
 
-export function temporaryFolder(t: TestContext): string {
-  const folder = newFolder(t);
-  return folder;
-}
-
 /** With all scopes. */
 export const KEY = 'k'.repeat(40);
 export const ADMIN = { 'X-RDCP-API-Key': KEY };
@@ -64,7 +59,7 @@ export async function startService(
   changes: Pick<RdcpConfig, 'limits' | 'health' | 'store' | 'console' | 'categories'> = {},
 ): Promise<Service> {
   const port = await freePort();
-  const keys = join(temporaryFolder(t), 'keys.json');
+  const keys = join(newFolder(t), 'keys.json');
   writeFileSync(
     keys,
     JSON.stringify({ keys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] }),

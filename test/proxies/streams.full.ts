@@ -14,10 +14,11 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { ADDRESSES, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
-import { ADMIN, HOST, type Service, startService, temporaryFolder } from './recipe.ts';
+import { ADMIN, HOST, type Service, startService } from './recipe.ts';
 
 const LINES = 6;
 
@@ -94,7 +95,7 @@ test('behind nginx an abandoned tail ends within seconds and frees its place', (
   }));
 
 test("Express's compression passes each line of a tail on when it comes", async (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', 'compression@1.8'], {
     cwd,
   });

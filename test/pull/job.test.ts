@@ -15,11 +15,6 @@ import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
 
-function temporary(t: TestContext): string {
-  const folder = newFolder(t);
-  return folder;
-}
-
 /** A job that follows a document, and how to sign one for it. */
 async function start(t: TestContext, pull: object, store: string) {
   assertBuilt();
@@ -45,7 +40,7 @@ async function trailOf(file: string) {
 }
 
 test('a job without a port follows a file: what it says is on until its end, and ends when the file is removed', async (t) => {
-  const folder = temporary(t);
+  const folder = newFolder(t);
   const file = join(folder, 'controls.jwt');
   const state = join(folder, 'state.db');
   const { job, sign, written, lines } = await start(t, { file }, `sqlite:${state}`);

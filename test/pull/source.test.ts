@@ -13,15 +13,10 @@ import { newFolder } from '../support/folder.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 
-function folder(t: TestContext): string {
-  const path = newFolder(t);
-  return path;
-}
-
 const fault = (message: RegExp) => (error: unknown) => error instanceof SettingFault && message.test(error.message);
 
 test('a file is read as it is now, through links, and one that is not there is no document', async (t) => {
-  const path = folder(t);
+  const path = newFolder(t);
   const { read } = fileSource(join(path, 'current', 'controls.jwt'));
   assert.equal(await read(), undefined);
   // As a ConfigMap is updated.
@@ -39,7 +34,7 @@ test('a file is read as it is now, through links, and one that is not there is n
 });
 
 test('a file that is none, or is too large, is a fault, and holds nothing up', async (t) => {
-  const path = folder(t);
+  const path = newFolder(t);
   writeFileSync(join(path, 'largest'), LARGEST);
   writeFileSync(join(path, 'larger'), `${LARGEST}x`);
   assert.equal(spawnSync('mkfifo', [join(path, 'pipe')]).status, 0);

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { PATHS } from '../../src/wire/constants.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { APP, assertEndsByItself } from './exit.ts';
 import { run } from './program.ts';
-import { temporaryDirectory, testConfig, trailOf } from './service.ts';
+import { testConfig, trailOf } from './service.ts';
 
 const REGISTER = built('register.js');
 
@@ -14,7 +15,7 @@ describe('an application ends by itself when its work is done, although clients 
   concurrency: 2,
 }, () => {
   it('under register, where its trail is written out first', async (t) => {
-    const cwd = temporaryDirectory(t);
+    const cwd = newFolder(t);
     const file = join(cwd, 'state.db');
     const config = join(cwd, 'rdcp.json');
     writeFileSync(config, JSON.stringify(testConfig({ store: `sqlite:${file}` })));

@@ -4,9 +4,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { run } from './program.ts';
-import { temporaryDirectory } from './service.ts';
 
 const SRC = join(import.meta.dirname, '..', '..', 'src');
 const GATE = 'Symbol(opentelemetry-instrumentation-rdcp.gate.v1)';
@@ -20,7 +20,7 @@ const ENTRIES = { index: [...ZOD, GATE], api: [GATE], client: [], redis: ZOD, po
 describe('importing an entry does nothing to the process', { concurrency: 2 }, () => {
   for (const [entry, globals] of Object.entries(ENTRIES)) {
     (entry === 'index' ? it : inFull)(entry, async (t) => {
-      const cwd = temporaryDirectory(t);
+      const cwd = newFolder(t);
       const args = [pathToFileURL(join(SRC, `${entry}.ts`)).href];
       const program = run(t, join(import.meta.dirname, 'importing-app.ts'), { args, cwd });
       const [differences] = await once(program.child, 'message');

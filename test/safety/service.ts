@@ -8,7 +8,6 @@ import type { StateStore } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse, StatusResponse } from '../../src/wire/messages.ts';
-import { newFolder } from '../support/folder.ts';
 import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
 import { type Program, type ProgramOptions, run } from './program.ts';
 
@@ -90,12 +89,6 @@ export function serviceOf(program: Program, url: string): Service {
   };
 }
 
-/** A directory that goes with the test. */
-export function temporaryDirectory(t: TestContext): string {
-  const directory = newFolder(t);
-  return directory;
-}
-
 /** Every entry of the trail in a file, newest first, down to the one with that id. */
 export function trailOf(file: string, knownId?: string): Promise<AuditEntry[]> {
   return trailIn(createSqliteStore(file), knownId);
@@ -118,3 +111,5 @@ export async function trailIn(store: StateStore, knownId?: string): Promise<Audi
     await store.close();
   }
 }
+
+export { newFolder as temporaryDirectory } from '../support/folder.ts';

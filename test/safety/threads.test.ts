@@ -4,9 +4,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { run } from './program.ts';
-import { serviceOf, temporaryDirectory, testConfig } from './service.ts';
+import { serviceOf, testConfig } from './service.ts';
 
 const APP = join(import.meta.dirname, 'threaded-app.ts');
 const REGISTER = built('register.js');
@@ -15,7 +16,7 @@ const ENABLE = { action: 'enable', categories: 'DATABASE' };
 inFull(
   'under register a worker thread starts nothing of its own, follows the main thread, and keeps nothing alive',
   async (t) => {
-    const cwd = temporaryDirectory(t);
+    const cwd = newFolder(t);
     const config = join(cwd, 'rdcp.json');
     writeFileSync(config, JSON.stringify(testConfig()));
     const env = { RDCP_CONFIG: config, OTEL_EXPORTER_PROMETHEUS_PORT: '0' };
@@ -34,7 +35,7 @@ inFull(
 );
 
 test('a worker thread may be under a remote control of its own, and ends by itself', async (t) => {
-  const program = run(t, APP, { args: [JSON.stringify(testConfig())], cwd: temporaryDirectory(t) });
+  const program = run(t, APP, { args: [JSON.stringify(testConfig())], cwd: newFolder(t) });
   const [, url = ''] = await program.found(/^ready (http:\S+)$/m);
   assert.equal((await serviceOf(program, url).control(ENABLE)).status, 200);
   program.child.send('tell');

@@ -8,7 +8,7 @@ import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts
 import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ApprovalsResponse, ControlResponse, ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
-import { newFolder } from '../support/folder.ts';
+import { newFolder, newStore } from '../support/folder.ts';
 import { send, startServer, type TestRequest } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 import { LEVELS } from '../support/tenants.ts';
@@ -267,8 +267,7 @@ test('a change waits no longer than the token that asked for it', async (t) => {
 });
 
 test('another process that shares the store approves it, also after a restart', async (t) => {
-  const folder = newFolder(t);
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const store = newStore(t);
   const first = await start(t, { store });
   const ids = [];
   for (const categories of [['HTTP'], ['HTTP', 'DB_POOL']]) {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
@@ -10,7 +9,7 @@ import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { newFolder } from '../support/folder.ts';
+import { newStore } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -72,8 +71,7 @@ async function assertLevel1(url: URL): Promise<void> {
 test('the endpoint conforms to level 1 of the specification', async (t) => assertLevel1(await serve(t)));
 
 test('with a SQLite store it conforms to level 1', async (t) => {
-  const folder = newFolder(t);
-  await assertLevel1(await serve(t, `sqlite:${join(folder, 'state.sqlite')}`));
+  await assertLevel1(await serve(t, newStore(t)));
 });
 
 inFull('with a Redis store it conforms to level 1', { skip: whyNoRedis() }, async (t) => {

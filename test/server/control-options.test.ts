@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runWithTenant } from '../../src/api.ts';
@@ -12,7 +11,7 @@ import { unwritten } from '../../src/wire/errors.ts';
 import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { rdcp as command } from '../cli/run.ts';
-import { newFolder } from '../support/folder.ts';
+import { newStore } from '../support/folder.ts';
 import { send, startServer, type TestRequest, type TestServer } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -85,7 +84,7 @@ test('a control whose bytes are used up ends as well', async (t) => {
 });
 
 test('a control ends by its budget in every process that shares the store, with one entry', async (t) => {
-  const store = `sqlite:${join(newFolder(t), 'state.sqlite')}`;
+  const store = newStore(t);
   const one = await service(t, 'BUDGET_FLEET', { store });
   // The gate is one in a process, so the other control plane is asked alone.
   const other = await service(t, 'BUDGET_FLEET', { store });

@@ -264,7 +264,7 @@ async function mountedEverywhere(t: TestContext, config: RdcpConfig): Promise<nu
 
 function inFolder(t: TestContext): string {
   const before = process.cwd();
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-mountedEverywhere-'));
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-mounted-'));
   process.chdir(folder);
   t.after(() => {
     process.chdir(before);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
@@ -18,7 +17,7 @@ import type {
 } from '../../src/wire/messages.ts';
 import { parseTimestamp } from '../../src/wire/time.ts';
 import { CATEGORIES } from '../support/categories.ts';
-import { newFolder } from '../support/folder.ts';
+import { newStore } from '../support/folder.ts';
 import { startServer } from '../support/server.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
@@ -293,7 +292,6 @@ test('an application check that fails makes health 503 with the same body; a sto
 const KEY = 'k'.repeat(40);
 
 test('otelrdcp_endpoints names the list of processes exactly where it answers', async (t) => {
-  const folder = newFolder(t);
   const tenancies: readonly RdcpConfig['tenancy'][] = [
     false,
     { isolation: 'global' },
@@ -302,7 +300,7 @@ test('otelrdcp_endpoints names the list of processes exactly where it answers', 
     { isolation: 'organization' },
   ];
   const named = [];
-  for (const store of ['memory:', `sqlite:${join(folder, 'state.sqlite')}`]) {
+  for (const store of ['memory:', newStore(t)]) {
     for (const tenancy of tenancies) {
       const apiKeys = [{ id: 'key', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['status' as const] }];
       const rdcp = createRdcp({ server: { port: 0 }, store, tenancy, security: { apiKeys } });

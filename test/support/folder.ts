@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
+/** A store in a new file. */
+export const newStore = (t: { after(task: () => void): void }) => `sqlite:${join(newFolder(t), 'state.sqlite')}`;
+
 /** @returns a new folder, which is removed after the test; without one, after the suite or file that asks for it */
 export function newFolder(t: { after(task: () => void): void } = { after }): string {
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }
