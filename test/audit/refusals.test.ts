@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
@@ -10,6 +9,7 @@ import { RefusalTallies } from '../../src/trail/refusals.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { openTrail } from './entries.ts';
@@ -135,11 +135,10 @@ test('the refusals of a minute are written in the background, and the event loop
 });
 
 inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-refusals-'));
+  const folder = newFolder(t);
   const store = createSqliteStore(join(folder, 'state.db'), { lasting: true });
   t.after(async () => {
     await store.close();
-    rmSync(folder, { recursive: true });
   });
   const time = virtualTime();
   const trail = openTrail({

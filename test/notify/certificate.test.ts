@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority } from '../support/certificate.ts';
+import { portOf } from '../support/listening.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -31,17 +30,12 @@ describe('a receiver with a certificate', { concurrency: true }, () => {
       const receiver = createServer({ cert, key }, (_request, response) => {
         requests += 1;
         response.writeHead(204).end();
-      }).listen(0, host);
+      });
       receiver.on('connection', () => {
         connections += 1;
       });
-      t.after(() => {
-        receiver.closeAllConnections();
-        receiver.close();
-      });
-      await once(receiver, 'listening');
       const admin = makeKey({ scopes: ['admin'] });
-      const address = `${host}:${(receiver.address() as AddressInfo).port}`;
+      const address = `${host}:${await portOf(t, receiver, host)}`;
       const { lines: warnings, clientOf } = await startService(t, {
         security: { apiKeys: [admin.record] },
         categories: { NOTIFIED: {} },

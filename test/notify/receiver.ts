@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { portOf } from '../support/listening.ts';
 
 export interface Received {
   readonly path: string;
@@ -21,14 +21,9 @@ export async function openReceiver(
     received.push({ path: request.url ?? '', headers: request.headers, body });
     server.emit('received');
     answer(response);
-  }).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await portOf(t, server)}`,
     received,
     /** Resolves once that many requests have arrived. */
     async arrived(count: number): Promise<readonly Received[]> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
 import { followDemo } from './demo.ts';
@@ -15,7 +15,7 @@ const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation
 const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
 
 describe('the packed package', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-package-'));
+  const directory = newFolder();
   let tarball = '';
   const consumers: Partial<Record<'3.x' | '2.x' | 'minimum', Consumer>> = {};
 
@@ -36,8 +36,6 @@ describe('the packed package', () => {
       }),
     ]);
   });
-
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   for (const line of ['3.x', '2.x'] as const) {
     describe(`installed beside OpenTelemetry ${line}`, () => behavesAsInstalled(() => consumer(line)));

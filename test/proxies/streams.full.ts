@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { get } from 'node:http';
+import { createServer, get } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -15,6 +14,7 @@ import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
 import { until } from '../support/until.ts';
 import { ADDRESSES, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
@@ -107,9 +107,6 @@ test("Express's compression passes each line of a tail on when it comes", async 
     security: { apiKeys: [{ id: 'ops', hash, clientId: 'ops', scopes: ['admin'] }] },
   });
   t.after(() => rdcp.close());
-  const server = express().use(compression()).use(rdcp.callback()).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(t, createServer(express().use(compression()).use(rdcp.callback())));
   await readTail(t, get, { port, headers: { ...ADMIN, 'Accept-Encoding': 'gzip' } });
 });

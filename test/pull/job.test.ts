@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
@@ -11,6 +8,7 @@ import { run } from '../safety/program.ts';
 import { assertBuilt } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
+import { serve } from '../work/following.ts';
 import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
@@ -86,15 +84,10 @@ test('a job without a port follows a file: what it says is on until its end, and
 
 test('a job follows an address, and goes on where that does not answer', async (t) => {
   let answer: { status: number; text: string } | undefined = { status: 500, text: 'out of order' };
-  const server = createServer((_, response) => {
+  const address = await serve(t, (_, response) => {
     if (answer !== undefined) response.writeHead(answer.status).end(answer.text);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/controls`;
+  const url = `${address}/controls`;
   const { job, sign, lines } = await start(t, { url }, 'memory:');
   await until('what is wrong', () => /pull\.url answers with status 500; nothing new/.test(job.output.stderr));
   answer = { status: 200, text: await sign() };
@@ -107,18 +100,12 @@ test('a job follows an address, and goes on where that does not answer', async (
 });
 
 test('a job that ends by itself does not wait for an address that is silent', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1');
-  const asked = once(server, 'request');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const asked = Promise.withResolvers<void>();
+  const url = await serve(t, () => asked.resolve());
   assertBuilt();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const config = { pull: { url }, security: { tickets: { issuers: ISSUERS } } };
   const job = run(t, JOB, { args: [JSON.stringify(config), 'short'] });
-  await asked;
+  await asked.promise;
   job.child.send('end');
   assert.equal(await job.ended, 0, job.output.stderr);
   assert.doesNotMatch(job.output.stderr, /does not answer in time/);

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
 import { fileSource } from '../../src/control/pull/file.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
 import { newFolder } from '../support/folder.ts';
+import { serve } from '../work/following.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 
@@ -51,13 +50,7 @@ test('a file that is none, or is too large, is a fault, and holds nothing up', a
 });
 
 async function address(t: TestContext, answer: RequestListener) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return addressSource(`http://127.0.0.1:${(server.address() as AddressInfo).port}/controls.jwt`);
+  return addressSource(`${await serve(t, answer)}/controls.jwt`);
 }
 
 test('an address is asked with the tag of the document before, and an unchanged one is not sent again', async (t) => {

@@ -8,6 +8,7 @@ import type { RdcpConfig } from '../../src/options/options.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
 import { inFull } from '../support/tiers.ts';
 import type { LeftBehind } from './failing-app.ts';
 import { run } from './program.ts';
@@ -45,10 +46,7 @@ test('what cannot be started leaves no file, timer, connection or category behin
   const { cert: _, ...tls } = writeCertificate();
   const broken = join(directory, 'broken.pem');
   writeFileSync(broken, 'no key');
-  const taken = createServer().listen(0, '127.0.0.1');
-  t.after(() => taken.close());
-  await once(taken, 'listening');
-  const { port } = taken.address() as { port: number };
+  const port = await portOf(t, createServer());
   const tokens = { issuer: 'i', audience: 'a' };
   await assertNothingLeft(
     t,

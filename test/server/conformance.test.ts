@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { SCOPES } from '../../src/wire/constants.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newStore } from '../support/folder.ts';
+import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -23,8 +23,7 @@ const CREDENTIALS: Credentials = {
 
 /** The endpoint's address, with a store. */
 async function serve(t: TestContext, store?: string): Promise<URL> {
-  const rdcp = createRdcp({
-    server: { port: 0 },
+  const { url } = await startService(t, {
     ...(store !== undefined && { store }),
     categories: {
       CONFORMANCE_ON: { description: 'On from the start', enabled: true },
@@ -42,8 +41,7 @@ async function serve(t: TestContext, store?: string): Promise<URL> {
     limits: { controlPerMinute: 100_000, readPerMinute: 100_000, anonymousPerMinute: 100_000 },
     announce: false,
   });
-  t.after(() => rdcp.close());
-  return new URL((await rdcp.listen()).url);
+  return new URL(url);
 }
 
 const quiet = () => undefined;

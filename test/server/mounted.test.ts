@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
@@ -15,6 +15,7 @@ import type { RdcpConfig } from '../../src/options/options.ts';
 import { HEADERS, MAX_BODY_BYTES, PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { portOf } from '../support/listening.ts';
 import { assembleApp, KEYS, send, type TestApp, type TestRequest } from '../support/server.ts';
 import { ACCESS_TOKEN, askToken, TOKEN_EXCHANGE } from './tokens.ts';
@@ -264,12 +265,9 @@ async function mountedEverywhere(t: TestContext, config: RdcpConfig): Promise<nu
 
 function inFolder(t: TestContext): string {
   const before = process.cwd();
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-mounted-'));
+  const folder = newFolder(t);
   process.chdir(folder);
-  t.after(() => {
-    process.chdir(before);
-    rmSync(folder, { recursive: true });
-  });
+  t.after(() => process.chdir(before));
   return folder;
 }
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/wire/constants.ts';
@@ -18,7 +16,8 @@ import type {
 import { parseTimestamp } from '../../src/wire/time.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import { newStore } from '../support/folder.ts';
-import { startServer } from '../support/server.ts';
+import { KEYS, send, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
 
@@ -289,8 +288,6 @@ test('an application check that fails makes health 503 with the same body; a sto
   assert.equal(answer.body.checks?.find(({ name }) => name === 'store')?.status, 'warn');
 });
 
-const KEY = 'k'.repeat(40);
-
 test('otelrdcp_endpoints names the list of processes exactly where it answers', async (t) => {
   const tenancies: readonly RdcpConfig['tenancy'][] = [
     false,
@@ -302,12 +299,10 @@ test('otelrdcp_endpoints names the list of processes exactly where it answers', 
   const named = [];
   for (const store of ['memory:', newStore(t)]) {
     for (const tenancy of tenancies) {
-      const apiKeys = [{ id: 'key', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['status' as const] }];
-      const rdcp = createRdcp({ server: { port: 0 }, store, tenancy, security: { apiKeys } });
-      const { url } = await rdcp.listen();
-      const document = (await (await fetch(`${url}/.well-known/rdcp`)).json()) as WellKnownDocument;
-      const { status } = await fetch(`${url}/rdcp/v1/fleet`, { headers: { 'X-RDCP-API-Key': KEY } });
-      const { fleet } = document.otelrdcp_endpoints ?? {};
+      const { url, rdcp } = await startService(t, { store, tenancy });
+      const { body } = await send<WellKnownDocument>(url + PATHS.wellKnown);
+      const { status } = await send(url + PATHS.fleet, { headers: { 'X-RDCP-API-Key': KEYS.status } });
+      const { fleet } = body.otelrdcp_endpoints ?? {};
       assert.equal(fleet, status === 200 ? '/rdcp/v1/fleet' : undefined, `${store} ${JSON.stringify(tenancy)}`);
       named.push(fleet);
       await rdcp.close();

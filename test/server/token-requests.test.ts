@@ -13,6 +13,7 @@ import {
   bearer,
   exchangeKey,
   operator,
+  post,
   refresh,
   SECRET,
   session,
@@ -133,58 +134,14 @@ test('the fields that RFC 8693 allows beside are accepted when they name this se
   assert.equal(typed.status, 200);
 });
 
-test('bodies that are no form in UTF-8, and other methods, are refused', async (t) => {
+test('the type of a form is read in any spelling, and what is not there is no endpoint of OAuth', async (t) => {
   const server = await startTokenServer(t);
-  const form = 'grant_type=client_credentials';
-  const typed = (type: string) => ({ method: 'POST', body: form, headers: { 'Content-Type': type } });
-  const refused: [string, object, number][] = [
-    [TOKEN_PATHS.token, typed('application/json'), 415],
-    [TOKEN_PATHS.token, typed('text/plain'), 415],
-    [TOKEN_PATHS.token, typed('multipart/form-data; boundary=x'), 415],
-    [TOKEN_PATHS.token, typed('application/x-www-form-urlencoded; charset=utf-16'), 415],
-    [
-      TOKEN_PATHS.token,
-      {
-        ...typed('application/x-www-form-urlencoded'),
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Encoding': 'gzip' },
-      },
-      415,
-    ],
-    [
-      TOKEN_PATHS.token,
-      { ...typed('application/x-www-form-urlencoded'), body: new Uint8Array([0x61, 0x3d, 0xff]) },
-      400,
-    ],
-    [
-      TOKEN_PATHS.token,
-      { ...typed('application/x-www-form-urlencoded'), body: `grant_type=${'x'.repeat(70_000)}` },
-      413,
-    ],
-    [TOKEN_PATHS.token, { method: 'POST' }, 400],
-    [TOKEN_PATHS.token, { method: 'GET' }, 405],
-    [TOKEN_PATHS.token, { method: 'PUT', body: {} }, 405],
-    [TOKEN_PATHS.revoke, { method: 'DELETE' }, 405],
-    [TOKEN_PATHS.revoke, typed('application/json'), 415],
-    [TOKEN_PATHS.jwks, { method: 'GET' }, 404],
-    [`${TOKEN_PATHS.token}/`, typed('application/x-www-form-urlencoded'), 404],
-  ];
-  for (const [path, request, expected] of refused) {
-    const answer = await server.request<OAuthErrorResponse & ErrorResponse>(path, request);
-    const what = `${path} ${JSON.stringify(request).slice(0, 120)}`;
-    assert.equal(answer.status, expected, what);
-    if (expected === 404) {
-      assert.equal(answer.body.error.code, 'RDCP_NOT_FOUND', 'what is not there is no endpoint of OAuth');
-      continue;
-    }
-    assertOAuthForm(answer, what);
-    assert.equal(answer.body.error, 'invalid_request', what);
-    if (expected === 405) assert.equal(answer.headers.get('allow'), 'POST', what);
+  const typed = { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset="UTF-8"' };
+  assert.equal((await askToken(server, { ...exchange }, typed)).status, 200);
+  for (const path of [TOKEN_PATHS.jwks, `${TOKEN_PATHS.token}/`]) {
+    const { status, body } = await post<ErrorResponse>(server, path, { grant_type: 'client_credentials' });
+    assert.deepEqual([status, body.error.code], [404, 'RDCP_NOT_FOUND'], path);
   }
-  assert.equal(
-    (await askToken(server, { ...exchange }, { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset="UTF-8"' }))
-      .status,
-    200,
-  );
 });
 
 test('names with brackets stay names and become no objects', async (t) => {

@@ -11,6 +11,7 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/contract/samples.ts';
 import type { StoreFixture } from '../store/contract/suite.ts';
+import { newFolder } from '../support/folder.ts';
 import { fleetOf } from '../support/on-records.ts';
 
 async function namespaceInFile(): Promise<StoreFixture> {
@@ -37,14 +38,12 @@ stateStoreContract('the part of a process', false, async () => {
 });
 
 test('the processes of a namespace see each other, and those of no other', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
-  const file = join(folder, 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const [a, b] = ['a', 'b'].map((name) => createNamespacedStore(createSqliteStore(file), name));
   assert.ok(a && b);
   t.after(async () => {
     await a.close();
     await b.close();
-    rmSync(folder, { recursive: true });
   });
   const instance = { host: 'h', pid: 1, service: 's', startedAt: NOW };
   await fleetOf(a).announce({ ...instance, id: 'one' }, undefined);
@@ -83,13 +82,10 @@ describe('namespaces in one store', () => {
   });
 
   test('hear of their own changes alone', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-namespace-'));
-    const stores = ['a', 'b', 'a'].map((name) =>
-      createNamespacedStore(createSqliteStore(join(folder, 'state.db')), name),
-    );
+    const file = join(newFolder(t), 'state.db');
+    const stores = ['a', 'b', 'a'].map((name) => createNamespacedStore(createSqliteStore(file), name));
     t.after(async () => {
       for (const store of stores) await store.close();
-      rmSync(folder, { recursive: true });
     });
     const [listening, foreign, near] = stores as [StateStore, StateStore, StateStore];
     const heard: string[] = [];
