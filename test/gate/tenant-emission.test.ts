@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GateCore } from '../../src/gate/core.ts';
+import type { GateCore } from '../../src/gate/core.ts';
 import { TenantCallCounts } from '../../src/gate/tallies.ts';
-import type { Controller, Sink } from '../../src/gate/types.ts';
 import fc from '../support/fast-check.ts';
-import { attachOn, RecordingController } from './controllers.ts';
-
-/** A controller that knows tenants of its own. */
-function controllerOf(fields: Partial<Controller> & { readonly sink?: Sink } = {}) {
-  return Object.assign(new RecordingController(), fields);
-}
+import { attached, attachOn, emitting, RecordingController } from './controllers.ts';
 
 describe('a call emitted in a tenant’s context', () => {
   const emitAll = (gate: GateCore) => {
@@ -23,9 +17,7 @@ describe('a call emitted in a tenant’s context', () => {
   };
 
   test('is the tenant’s and everybody’s, where tenants are counted', () => {
-    const gate = new GateCore();
-    gate.category('A');
-    attachOn(gate, controllerOf({ countsTenants: true }));
+    const { gate } = emitting({}, { countsTenants: true });
     emitAll(gate);
     assert.equal(gate.callsTotal(0), 5);
     assert.deepEqual(
@@ -35,19 +27,14 @@ describe('a call emitted in a tenant’s context', () => {
   });
 
   test('is everybody’s alone where they are not', () => {
-    const gate = new GateCore();
-    gate.category('A');
-    attachOn(gate, controllerOf());
+    const { gate } = emitting();
     emitAll(gate);
     assert.equal(gate.callsTotal(0), 5);
     assert.deepEqual([...gate.tenantCalls.entries()], []);
   });
 
   test('is counted also when its sink threw or when it was cut, not when it was off', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = controllerOf({ countsTenants: true });
-    const attachment = attachOn(gate, controller);
+    const { gate, category, attachment } = emitting({}, { countsTenants: true });
     gate.runWithTenant('acme', () => {
       category.debug('recursive', () => {
         category.debug('cut');
@@ -63,17 +50,14 @@ describe('a call emitted in a tenant’s context', () => {
   });
 
   test('is passed to the sink', () => {
-    const gate = new GateCore();
-    gate.category('A');
     const told: (string | undefined)[] = [];
-    const sink: Sink = {
+    const { gate } = emitting({
       emit: (_category, _message, _attributes, tenantId) => void told.push(tenantId),
       span: (_category, _name, fn, tenantId) => {
         told.push(tenantId);
         return fn();
       },
-    };
-    attachOn(gate, controllerOf({ sink }));
+    });
     emitAll(gate);
     assert.deepEqual(told, [undefined, 'acme', 'acme', 'acme', 'beta']);
   });
@@ -81,17 +65,12 @@ describe('a call emitted in a tenant’s context', () => {
 
 describe('a tenant that only the controller knows', () => {
   function setUp(currentTenant: () => string | undefined) {
-    const gate = new GateCore();
-    const category = gate.category('A');
     let asked = 0;
-    const controller = controllerOf({
-      countsTenants: true,
-      currentTenant: () => {
-        asked += 1;
-        return currentTenant();
-      },
-    });
-    return { gate, category, controller, attachment: gate.attach(controller), asked: () => asked };
+    const hook = () => {
+      asked += 1;
+      return currentTenant();
+    };
+    return { ...attached({}, { countsTenants: true, currentTenant: hook }), asked: () => asked };
   }
 
   test('decides where no runWithTenant does', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { PATHS, RDCP_MEDIA_TYPE } from '../../src/wire/constants.ts';
+import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
 import fc from '../support/fast-check.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
@@ -17,13 +17,6 @@ test('a request id of the client’s comes back, with a refusal too; a bad one i
   const bad = await server.request(PATHS.wellKnown, { headers: { 'X-RDCP-Request-ID': 'a b' } });
   assert.equal(bad.status, 400);
   assert.match(bad.headers.get('x-rdcp-request-id') ?? '', /^[0-9a-f-]{36}$/);
-});
-
-test('stating our version is accepted wherever it can be stated', async (t) => {
-  const server = await startServer(t);
-  const headers = { 'X-RDCP-Protocol': 'rdcp/1.0', Accept: RDCP_MEDIA_TYPE, 'Content-Type': RDCP_MEDIA_TYPE };
-  const body = { protocol: 'rdcp/1.0', action: 'enable', categories: 'HTTP' };
-  assert.equal((await server.request(PATHS.control, { method: 'POST', key: 'operator', headers, body })).status, 200);
 });
 
 test('a body that is too large is answered to its end, and the connection stays usable', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,6 +22,7 @@ import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
+import { freePort } from '../support/free-port.ts';
 import { portOf } from '../support/listening.ts';
 import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
@@ -184,6 +185,19 @@ test('an introspection endpoint that refuses our secret is reported with the fir
   assert.equal(service.lines.at(-1), `rdcp: ${CONDITIONS.introspection.over}`);
 });
 
+/** A service that trusts an issuer, whose key set is answered with. */
+async function trusting(t: TestContext, answer: RequestListener | undefined) {
+  const port = answer === undefined ? await freePort() : await portOf(t, createServer(answer));
+  const jwksUri = `http://127.0.0.1:${port}/keys`;
+  const service = await start(t, {
+    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
+  });
+  const ask = async () => (await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status;
+  return { ...service, ask };
+}
+
+const OTHER_KEYS = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
+
 for (const [what, answer, problem] of [
   ['does not answer', undefined, /^rdcp: security\.jwt\.jwksUri cannot be reached \(ECONNREFUSED\);/],
   ['answers 503', [503, ''], /^rdcp: security\.jwt\.jwksUri answers with status 503;/],
@@ -191,18 +205,8 @@ for (const [what, answer, problem] of [
   ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers with an empty key set;/],
 ] as const) {
   test(`a token issuer whose key set ${what} is reported, and degrades health`, async (t) => {
-    const issuer = createServer((_req, res) => res.writeHead(answer?.[0] ?? 200).end(answer?.[1]));
-    const port = await portOf(t, issuer);
-    t.after(() => issuer.close());
-    if (answer === undefined) await new Promise((resolve) => issuer.close(resolve));
-    const service = await start(t, {
-      security: {
-        apiKeys,
-        jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri: `http://127.0.0.1:${port}/keys` },
-      },
-    });
-    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
-    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
+    const service = await trusting(t, answer && ((_req, res) => res.writeHead(answer[0]).end(answer[1])));
+    for (let times = 0; times < 2; times++) await service.ask();
     assert.equal(service.lines.length, 1);
     assert.match(service.lines[0] ?? '', problem);
     await untilHealth(service, 'degraded');
@@ -210,30 +214,19 @@ for (const [what, answer, problem] of [
 }
 
 test('an issuer whose keys cannot be fetched at the start is reported before any token, and the first token asks again', async (t) => {
-  const keys = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
   let status = 503;
-  const issuer = createServer((_req, res) => res.writeHead(status).end(keys));
-  const jwksUri = `http://127.0.0.1:${await portOf(t, issuer)}/keys`;
-  const service = await start(t, {
-    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
-  });
+  const service = await trusting(t, (_req, res) => res.writeHead(status).end(OTHER_KEYS));
   await until('the line', () => service.lines.length > 0);
   assert.match(service.lines[0] ?? '', /^rdcp: security\.jwt\.jwksUri answers with status 503;/);
   assert.match(reasonOf(await service.health(), 'credentials') ?? '', /answers with status 503$/);
   status = 200;
-  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
+  assert.equal(await service.ask(), 401);
   assert.deepEqual(service.lines.slice(1), [`rdcp: ${CONDITIONS.jwks.over}`]);
 });
 
 test('a token that is bad says nothing of its issuer', async (t) => {
-  const issuer = createServer((_req, res) =>
-    res.end('{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}'),
-  );
-  const jwksUri = `http://127.0.0.1:${await portOf(t, issuer)}/keys`;
-  const service = await start(t, {
-    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
-  });
-  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
+  const service = await trusting(t, (_req, res) => res.end(OTHER_KEYS));
+  assert.equal(await service.ask(), 401);
   assert.deepEqual(service.lines, []);
   assert.equal((await service.health()).status, 'healthy');
 });
