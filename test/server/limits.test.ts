@@ -259,13 +259,6 @@ test('a client that waits until the stated reset is allowed', () => {
   );
 });
 
-test('each key has a quota of its own', () => {
-  const { limiter } = limiterAt(1);
-  assert.equal(limiter.take('one').allowed, true);
-  assert.equal(limiter.take('two').allowed, true);
-  assert.equal(limiter.take('one').allowed, false);
-});
-
 test('only the first refusal after an allowed request is a new one', () => {
   const { limiter, at } = limiterAt(1);
   limiter.take('client');
