@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRdcp } from '../src/assembly/rdcp.ts';
 import { built } from './support/built.ts';
+import { newFolder } from './support/folder.ts';
 import { PROGRAM_ENV } from './support/program-env.ts';
 import { inFull } from './support/tiers.ts';
 
@@ -35,8 +35,7 @@ const HEAVY = `
 
 /** Runs a program after {@link HEAVY}, in a directory of its own. */
 async function run(t: TestContext, program: string, preload: readonly string[] = []) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-loading-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = newFolder(t);
   writeFileSync(join(cwd, 'heavy.mjs'), HEAVY);
   writeFileSync(join(cwd, 'app.mjs'), program);
   const imports = ['./heavy.mjs', ...preload].flatMap((file) => ['--import', file]);

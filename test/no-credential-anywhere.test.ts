@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -18,6 +17,7 @@ import { configFromEnvironment } from '../src/assembly/register/environment.ts';
 import { PATHS, TOKEN_PATHS } from '../src/wire/constants.ts';
 import { scrape } from './metrics/scrape.ts';
 import { createAuthority, writePems } from './support/certificate.ts';
+import { newFolder } from './support/folder.ts';
 import { assertClean, inFull, marked, secret } from './support/secrets.ts';
 import { inBoth, rows } from './support/tiers.ts';
 import { getOverTls, http2Request, http2Session, type TlsAnswer } from './support/tls-client.ts';
@@ -56,7 +56,7 @@ for (const [name, pem] of Object.entries({ server: server.key, client: client.ke
   secret(`private ${name} key`, pem.split('\n')[1] ?? '');
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'rdcp-secrets-'));
+const folder = newFolder();
 const tls = writePems({ certFile: server.cert, keyFile: server.key, clientCaFile: authority.cert });
 const keysFile = join(folder, 'keys.json');
 const signingKeyFile = join(folder, 'signing.pem');
@@ -122,7 +122,6 @@ describe('no credential comes out again', () => {
     await instrumentation.close();
     await sdk.shutdown();
     for (const api of [trace, metrics, logs, context, diag]) api.disable();
-    rmSync(folder, { recursive: true });
   });
 
   inBoth('whatever is sent, and wherever in a request it stands', async (t) => {

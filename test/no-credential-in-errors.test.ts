@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createIntrospectionVerifier } from '../src/access/introspection.ts';
@@ -13,6 +12,7 @@ import { createRedisStore } from '../src/store/redis/store.ts';
 import { systemClock } from '../src/wire/time/clock.ts';
 import { serveIntrospection } from './auth/introspection-server.ts';
 import { PASSWORD, startRedis, whyNoRedis } from './store/redis-server.ts';
+import { newFolder } from './support/folder.ts';
 import { inFull } from './support/secrets.ts';
 
 // Parsers and servers quote what they could not read. Errors with their causes go to the diagnostics of the process, and
@@ -39,8 +39,7 @@ async function failure(run: () => unknown): Promise<unknown> {
 }
 
 test('a keys file that holds the bare key', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   const file = join(directory, 'keys.json');
   for (const content of [SECRET, SECRET.slice(0, 16), `{"keys":[{"id":"ops","hash":${SECRET}}]}`]) {
     writeFileSync(file, content);

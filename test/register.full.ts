@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
+import { portOf } from './support/listening.ts';
 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('shows its metrics to no page that points a name of its own at them', async (t) => {
@@ -89,14 +90,10 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const collector = createServer((request, response) => {
       received.push(request.url ?? '');
       request.resume().on('end', () => response.end());
-    }).listen(0, '127.0.0.1');
-    t.after(() => collector.close());
-    await once(collector, 'listening');
-    const address = collector.address();
-    assert.ok(typeof address === 'object' && address !== null);
+    });
     const env = {
       RDCP_SERVER_API_KEY: KEY,
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${address.port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf(t, collector)}`,
       OTEL_METRIC_EXPORT_INTERVAL: '200',
       OTEL_METRIC_EXPORT_TIMEOUT: '200',
       OTEL_BSP_SCHEDULE_DELAY: '100',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { newFolder } from './support/folder.ts';
 import { inFull } from './support/tiers.ts';
 
 const RUNNER = pathToFileURL(join(import.meta.dirname, 'support/run-tests.ts')).href;
@@ -21,8 +21,7 @@ const passingLater = (mark: string) => `${IMPORT}
 
 /** Runs files with these sources one after the other. */
 function run(t: TestContext, sources: (folder: string) => readonly string[], variables: NodeJS.ProcessEnv = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-runner-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const files = sources(folder).map((source, index) => {
     const file = join(folder, `test-${index}.mjs`);
     writeFileSync(file, source);

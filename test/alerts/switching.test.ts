@@ -9,7 +9,7 @@ import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import fc from '../support/fast-check.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { notification, type TestAlert } from './notifications.ts';
@@ -43,7 +43,7 @@ function driven(server: TestServer) {
 
 /** Processes that share a SQLite file. */
 function sharing(t: TestContext) {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const time = virtualTime();
   const start = async () => {
     const store = createSqliteStore(join(folder, 'state.sqlite'));

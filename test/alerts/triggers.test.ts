@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import type { AlertRule } from '../../src/control/alerts/alert-controls.ts';
 import { openTrigger } from '../../src/control/alerts/triggers.ts';
 import { Work, WorkContext } from '../../src/gate/work.ts';
+import { parseConfig } from '../../src/options/config.ts';
+import type { AlertsResponse } from '../../src/wire/alert-notification.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import fc from '../support/fast-check.ts';
+import { KEYS, startServer } from '../support/server.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 function watching(t: TestContext, when: AlertRule['when']) {
@@ -122,4 +130,107 @@ test('nothing is followed after a trigger was closed', (t) => {
     assert.deepEqual(host.eventNames(), []);
     assert.equal(context.observer, undefined);
   }
+});
+
+const RULE = { name: 'errors', match: { alertname: 'HighErrorRate' }, enable: ['DATABASE'], for: '15m' };
+
+/** The message for a second rule with these options. */
+function refusal(options: object, config: object = {}): string {
+  try {
+    parseConfig({ ...config, alerts: [RULE, { ...RULE, name: 'other', ...options }] });
+  } catch (error) {
+    assert.ok(isRdcpError(error) && error.code === 'RDCP_CONFIG_INVALID');
+    return error.message.replace(/^configuration: /, '');
+  }
+  throw new Error(`accepted ${JSON.stringify(options)}`);
+}
+
+test('a rule with an expression that is not valid is refused, with the place of the mistake', () => {
+  assert.equal(
+    refusal({ filter: { where: 'rows >' } }),
+    'alerts.1.filter.where is not a valid expression at character 7: Unexpected token: EOF',
+  );
+  assert.match(refusal({ filter: { where: 'rows + 1' } }), /^alerts\.1\.filter\.where is not a valid expression/);
+  assert.match(refusal({ filter: { where: 'message.matches("a")' } }), /^alerts\.1\.filter\.where .*matches\(\)/);
+  assert.match(refusal({ filter: { where: `"${'x'.repeat(512)}" == message` } }), /^alerts\.1\.filter\.where .*512/);
+});
+
+test('a rule whose target, condition or category cannot be switched is refused by the name of its field', () => {
+  const cases: readonly (readonly [string, object])[] = [
+    ['alerts.1.target.match', { target: {} }],
+    ['alerts.1.target.match', { target: { match: {} } }],
+    ['alerts.1.target.match.a b', { target: { match: { 'a b': '1' } } }],
+    ['alerts.1.target.match.http.request.header.cookie', { target: { match: { 'http.request.header.cookie': 'a' } } }],
+    ['alerts.1.target.match.user.password', { target: { match: { 'user.password': 'a' } } }],
+    ['alerts.1.target.request', { target: { request: true } }],
+    ['alerts.1.target.instances.percent', { target: { instances: { percent: 0 } } }],
+    ['alerts.1.filter', { filter: {} }],
+    ['alerts.1.filter.sample', { filter: { sample: 2 } }],
+    ['alerts.1.when', { when: {} }],
+    ['alerts.1.when.failed', { when: { failed: false } }],
+    ['alerts.1.when.slowerThan', { when: { slowerThan: 'soon' } }],
+    ['alerts.1.when.slowerThan', { when: { slowerThan: '2h' } }],
+    ['alerts.1.when.fails', { when: { fails: true } }],
+    ['alerts.1.enable.0', { enable: ['DATA*'] }],
+    ['alerts.1.enable.1', { enable: ['DATABASE', 'database'] }],
+    ['alerts.1.match', { match: {} }],
+    ['alerts.1.match', { match: undefined }],
+    ['alerts.1.match', { match: undefined, when: { failed: true } }],
+    ['alerts.1.match', { when: { uncaught: true } }],
+    ['alerts.1.when', { match: undefined, when: { uncaught: true, errorRate: 0.5 } }],
+    ['alerts.1.when.over', { match: undefined, when: { uncaught: true, over: '1m' } }],
+    ['alerts.1.when.over', { match: undefined, when: { errorRate: 0.5, over: '2h' } }],
+    ['alerts.1.when.aborted', { match: undefined, when: { uncaught: true, aborted: true } }],
+    ['alerts.1.when.errorRate', { match: undefined, when: { errorRate: 5 } }],
+    ['alerts.1.when.errorRate', { match: undefined, when: { errorRate: 0 } }],
+    ['alerts.1.when.eventLoopDelay', { match: undefined, when: { eventLoopDelay: 200 } }],
+    ['alerts.1.when.uncaught', { match: undefined, when: { uncaught: false } }],
+  ];
+  for (const [field, options] of cases) assert.ok(refusal(options).startsWith(`${field} `), refusal(options));
+});
+
+test('an attribute that redaction hides is no target of a rule', () => {
+  const target = { match: { 'http.request.header.x-session': 'a' } };
+  parseConfig({ alerts: [{ ...RULE, target }] });
+  assert.equal(
+    refusal({ target }, { emit: { redact: ['x-session'] } }),
+    'alerts.1.target.match.http.request.header.x-session is an attribute whose value is redacted',
+  );
+});
+
+const ON_FAILURES = {
+  name: 'orders',
+  match: { alertname: 'Orders fail', route: '/orders*' },
+  enable: ['DATABASE'],
+  for: '15m',
+};
+
+test('an alert of Grafana switches on when it fires, and ends that when it is resolved', async (t) => {
+  const time = virtualTime(Date.UTC(2026, 0, 1, 0, 1));
+  const server = await startServer(t, { clock: time.clock, config: { alerts: [ON_FAILURES] } });
+  const post = async (status: 'firing' | 'resolved') => {
+    const body = readFileSync(join(import.meta.dirname, `grafana-${status}.json`));
+    // As Grafana sends the authorization of a contact point.
+    const headers = { Authorization: `Bearer ${KEYS.alerts}` };
+    const answer = await server.request<AlertsResponse>(PATHS.alerts, { method: 'POST', headers, body });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body;
+  };
+  const firing = await post('firing');
+  assert.deepEqual([firing.matched, firing.switched.map(({ rule }) => rule)], [1, ['orders']]);
+  assert.equal(server.plane.temporaryControls(), 1);
+  await time.pass(60_000);
+  assert.deepEqual((await post('firing')).switched, firing.switched);
+  const resolved = await post('resolved');
+  assert.deepEqual([resolved.matched, resolved.switched], [1, []]);
+  assert.equal(server.plane.temporaryControls(), 0);
+  const { body } = await server.request<AuditResponse>(PATHS.audit, { key: 'admin' });
+  const subject = 'c6eadffa33fcdf37 alertname=Orders fail grafana_folder=shop route=/orders';
+  assert.deepEqual(
+    body.entries.map(({ action, reason }) => [action, reason]),
+    [
+      ['reset', `resolved: ${subject}`],
+      ['enable', subject],
+    ],
+  );
 });

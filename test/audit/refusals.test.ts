@@ -8,7 +8,7 @@ import { RefusalTallies } from '../../src/trail/refusals.ts';
 import type { AuditDraft } from '../../src/trail/types.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import { everyEntry } from '../store/contract/samples.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { openTrail } from './entries.ts';
@@ -134,9 +134,11 @@ test('the refusals of a minute are written in the background, and the event loop
 });
 
 inFull(`${MINUTES} minutes of refusals leave a bounded file, and a chain that can be verified`, async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const store = createSqliteStore(join(folder, 'state.db'), { lasting: true });
-  t.after(() => store.close());
+  t.after(async () => {
+    await store.close();
+  });
   const time = virtualTime();
   const trail = openTrail({ store, time });
   for (let minute = 0, index = 0; minute < MINUTES; minute += 1) {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { headOf, seal, unsealed } from '../../src/trail/chain.ts';
-import type { Signature } from '../../src/trail/signature.ts';
+import { canonicalJson, headOf, seal, unsealed } from '../../src/trail/chain.ts';
+import { createSigner, parsePublicKeys, type Signature } from '../../src/trail/signature.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import { isRdcpError } from '../../src/wire/errors.ts';
 import { type Timestamp, timestamp } from '../../src/wire/time.ts';
 import fc from '../support/fast-check.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 import { chain, chainOf, DRAFT, NOW, verify } from './entries.ts';
 
 const last = (entries: readonly AuditEntry[]) => entries.at(-1)?.compliance.hash ?? '';
@@ -154,4 +156,118 @@ test('the end of a chain that was cut off is found where the next process began 
   const b = chain('b', 2, last(a));
   const fault = verify([...a.slice(0, 3), ...b]);
   assert.deepEqual([fault?.problem, fault?.entry.id], ['link', 'b-1']);
+});
+
+const PEM = { type: 'spki', format: 'pem' } as const;
+const PKCS8 = { type: 'pkcs8', format: 'pem' } as const;
+const ed25519 = generateKeyPairSync('ed25519');
+const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const publicText = ed25519.publicKey.export(PEM).toString();
+
+test('a signature is right for its hash alone, and unknown for a key that is not given', () => {
+  const signature = createSigner(ed25519.privateKey.export(PKCS8).toString(), 'key')('a1');
+  const keys = parsePublicKeys(`# of today\n${publicText}`);
+  assert.equal(keys?.check('a1', signature), 'right');
+  assert.equal(keys?.check('a2', signature), 'wrong');
+  assert.equal(keys?.check('a1', { ...signature, keyId: 'else' }), 'unknown');
+});
+
+test('a file that is no private Ed25519 key is refused without a word of it', () => {
+  for (const text of ['secret words', other.privateKey.export(PKCS8).toString()]) {
+    assert.throws(
+      () => createSigner(text, 'k.pem'),
+      (error) => isRdcpError(error) && /^k\.pem must hold an unencrypted Ed25519/.test(error.message),
+    );
+  }
+});
+
+test('public keys of another kind, broken ones and none at all are no keys', () => {
+  const broken = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----';
+  for (const text of ['', other.publicKey.export(PEM).toString(), `${publicText}${broken}`]) {
+    assert.equal(parsePublicKeys(text), undefined);
+  }
+});
+
+test('the example of RFC 8785, section 3.2.2', () => {
+  const input = String.raw`{
+    "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+    "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+    "literals": [null, true, false]
+  }`;
+  assert.equal(
+    canonicalJson(JSON.parse(input)),
+    String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+  );
+});
+
+test('the order of RFC 8785, section 3.2.3: UTF-16 code units, not code points', () => {
+  const input = {
+    '\u20ac': 'Euro Sign',
+    '\r': 'Carriage Return',
+    '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+    '1': 'One',
+    '\ud83d\ude00': 'Emoji: Grinning Face',
+    '\u0080': 'Control',
+    '\u00f6': 'Latin Small Letter O With Diaeresis',
+  };
+  assert.equal(
+    canonicalJson(input),
+    [
+      '{"\\r":"Carriage Return"',
+      '"1":"One"',
+      '"\u0080":"Control"',
+      '"\u00f6":"Latin Small Letter O With Diaeresis"',
+      '"\u20ac":"Euro Sign"',
+      '"\ud83d\ude00":"Emoji: Grinning Face"',
+      '"\ufb33":"Hebrew Letter Dalet With Dagesh"}',
+    ].join(','),
+  );
+});
+
+test('the number samples of RFC 8785, appendix B', () => {
+  const view = new DataView(new ArrayBuffer(8));
+  for (const [bits, text] of [
+    ['0000000000000000', '0'],
+    ['8000000000000000', '0'],
+    ['0000000000000001', '5e-324'],
+    ['7fefffffffffffff', '1.7976931348623157e+308'],
+    ['4340000000000000', '9007199254740992'],
+    ['4430000000000000', '295147905179352830000'],
+    ['44b52d02c7e14af5', '9.999999999999997e+22'],
+    ['444b1ae4d6e2ef50', '1e+21'],
+    ['3eb0c6f7a0b5ed8d', '0.000001'],
+    ['41b3de4355555553', '333333333.3333332'],
+  ]) {
+    view.setBigUint64(0, BigInt(`0x${bits}`));
+    assert.equal(canonicalJson(view.getFloat64(0)), text);
+  }
+});
+
+test('members without a value are left out, as JSON does', () => {
+  assert.equal(canonicalJson({ b: undefined, a: [undefined, { c: undefined }] }), '{"a":[null,{}]}');
+});
+
+test('half a surrogate pair breaks nothing, and is not mistaken for another one', () => {
+  assert.equal(canonicalJson({ '\ud800': '\udfff' }), String.raw`{"\ud800":"\udfff"}`);
+  assert.notEqual(canonicalJson('\ud800'), canonicalJson('\ufffd'));
+});
+
+inBoth('the same value in another order of members has the same form, and parses back', () => {
+  const shuffled = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(shuffled);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value)
+        .toReversed()
+        .map(([name, member]) => [name, shuffled(member)]),
+    );
+  };
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      const form = canonicalJson(value);
+      assert.equal(canonicalJson(shuffled(value)), form);
+      assert.deepEqual(JSON.parse(form), JSON.parse(JSON.stringify(value)));
+    }),
+    { numRuns: runs(100) },
+  );
 });

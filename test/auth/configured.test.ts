@@ -6,11 +6,11 @@ import { type CredentialSettings, openAuthentication } from '../../src/access/co
 import { findDevKey } from '../../src/access/dev-key.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { failsWith, makeKey, request } from './records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign, stoppedClock } from './tokens.ts';
 
-function open(t: TestContext, settings: CredentialSettings, cwd = temporaryFolder(t), tenancy?: boolean) {
+function open(t: TestContext, settings: CredentialSettings, cwd = newFolder(t), tenancy?: boolean) {
   const opened = openAuthentication(settings, { clock: stoppedClock(), cwd, report: assert.fail, tenancy });
   t.after(() => opened.authenticator.close());
   return { ...opened, cwd };
@@ -31,7 +31,7 @@ test('with records, a keys file or tokens no development key is made', async (t)
   const fromRecords = open(t, { apiKeys: [record] });
   assert.equal((await fromRecords.authenticator.authenticate(withKey(key)))?.clientId, 'ops');
 
-  const directory = temporaryFolder(t);
+  const directory = newFolder(t);
   const file = join(directory, 'keys.json');
   writeFileSync(file, JSON.stringify({ keys: [record] }));
   const fromFile = open(t, { apiKeys: { file } }, directory);
@@ -65,7 +65,7 @@ test('an empty list of keys admits no request', async (t) => {
 });
 
 test('the error of an unusable keys file names the field of the configuration', (t) => {
-  const directory = temporaryFolder(t);
+  const directory = newFolder(t);
   assert.throws(() => open(t, { apiKeys: { file: join(directory, 'keys.json') } }), {
     code: 'RDCP_CONFIG_INVALID',
     message: 'configuration: security.apiKeys.file: keys file keys.json: the file cannot be read (ENOENT)',
@@ -92,7 +92,7 @@ test('every other kind of credential does without a development key', async (t) 
 
 test('tokens need a store that keeps their records, and a signing key that can be read', (t) => {
   const settings = { issuer: ISSUER, audience: AUDIENCE, accessTokenSeconds: 900, refreshTokenSeconds: 28_800 };
-  const options = { clock: stoppedClock(), cwd: temporaryFolder(t), report: assert.fail };
+  const options = { clock: stoppedClock(), cwd: newFolder(t), report: assert.fail };
   const apiKeys = [makeKey().record];
   assert.throws(
     () => openAuthentication({ apiKeys, tokens: { ...settings, secret: SECRET } }, options),
@@ -116,7 +116,7 @@ test('tokens need a store that keeps their records, and a signing key that can b
 
 test('where there are no tenants a credential of one stops the start, by the name of its client', (t) => {
   const { key, record } = makeKey({ clientId: 'acme-ops', tenantId: 'acme' });
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   const file = join(cwd, 'keys.json');
   writeFileSync(file, JSON.stringify({ keys: [makeKey({ id: 'k0' }).record, record] }));
   const mtls = {

@@ -17,11 +17,11 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
 import { ensureDevKey, findDevKey, secretKeyRecord } from '../../src/access/dev-key.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { failsWith } from './records.ts';
 
 test('a development key is made once, private, and known by its hash alone', (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   const record = ensureDevKey(cwd);
   const key = findDevKey(cwd)?.key ?? assert.fail('no key was written');
   assert.deepEqual(inspectApiKey(key), { form: 'generated', env: 'dev', version: 1 });
@@ -54,7 +54,7 @@ const unusable: [string, (file: string) => void][] = [
 ];
 for (const [what, spoil] of unusable) {
   test(`a development key that ${what} is not used again`, (t) => {
-    const cwd = temporaryFolder(t);
+    const cwd = newFolder(t);
     const before = ensureDevKey(cwd);
     spoil(join(cwd, '.rdcp/dev-key'));
     assert.equal(findDevKey(cwd)?.key, undefined);
@@ -66,15 +66,15 @@ for (const [what, spoil] of unusable) {
 }
 
 test('a directory that others could write to is made private', (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   mkdirSync(join(cwd, '.rdcp'), { mode: 0o777 });
   ensureDevKey(cwd);
   assert.equal(statSync(join(cwd, '.rdcp')).mode & 0o777, 0o700);
 });
 
 test('where the folder cannot have a key, it is kept in a private one of this user below the temporary folder', (t) => {
-  const cwd = temporaryFolder(t);
-  const temporary = temporaryFolder(t);
+  const cwd = newFolder(t);
+  const temporary = newFolder(t);
   writeFileSync(join(cwd, '.rdcp'), 'a file in the way');
   const record = ensureDevKey(cwd, temporary);
   const { key, file } = findDevKey(cwd, temporary) ?? assert.fail('no key was written');
@@ -82,11 +82,11 @@ test('where the folder cannot have a key, it is kept in a private one of this us
   assert.equal(dirname(dirname(file)), temporary);
   assert.equal(statSync(dirname(file)).mode & 0o777, 0o700);
   assert.deepEqual(ensureDevKey(cwd, temporary), record);
-  assert.equal(findDevKey(temporaryFolder(t), temporary), undefined, 'another service has another key');
+  assert.equal(findDevKey(newFolder(t), temporary), undefined, 'another service has another key');
 });
 
 test('where no key can be kept, there is none', (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   writeFileSync(join(cwd, '.rdcp'), 'a file in the way');
   const temporary = join(cwd, '.rdcp', 'temporary');
   assert.equal(ensureDevKey(cwd, temporary), undefined);
@@ -108,7 +108,7 @@ test('where the working directory was deleted there is none', async () => {
 });
 
 test('processes that start together agree on one key', async (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   const script = `import { ensureDevKey } from ${JSON.stringify(module)}; process.stdout.write(ensureDevKey(process.argv[1])?.hash);`;
   const run = promisify(execFile);
   const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { failsWith, makeKey } from './records.ts';
 
@@ -17,7 +17,7 @@ interface Opened {
 }
 
 function open(t: TestContext, records: readonly ApiKeyRecord[]): Opened {
-  const path = join(temporaryFolder(t), 'keys.json');
+  const path = join(newFolder(t), 'keys.json');
   const write = (next: readonly ApiKeyRecord[]) => writeFileSync(path, JSON.stringify({ keys: next }));
   write(records);
   const { watch, lines } = recordConditions();
@@ -145,7 +145,7 @@ const wrong: [string, string, RegExp][] = [
 ];
 for (const [what, text, message] of wrong) {
   test(`a file with ${what} is refused at the start by one line that names the place`, (t) => {
-    const directory = temporaryFolder(t);
+    const directory = newFolder(t);
     const path = join(directory, 'keys.json');
     writeFileSync(path, text);
     assert.throws(

@@ -7,12 +7,12 @@ import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { run } from '../safety/program.ts';
 import { testConfig } from '../safety/service.ts';
 import { built } from '../support/built.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 it('a primary without application code answers for its workers and their threads', async (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(testConfig({ adopt: false, fleet: { acknowledgeTimeoutSeconds: 25 } })));
   const program = run(t, join(import.meta.dirname, 'bare-app.ts'), {

@@ -11,7 +11,7 @@ import { samples } from '../metrics/scrape.ts';
 import { run } from '../safety/program.ts';
 import { serviceOf, testConfig } from '../safety/service.ts';
 import { built } from '../support/built.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 
 const APP = join(import.meta.dirname, 'app.ts');
 const REGISTER = built('register.js');
@@ -27,7 +27,7 @@ interface Setting {
 }
 
 export async function startCluster(t: TestContext, { remote, workers = 2, config, unshared = false }: Setting) {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   const full = testConfig({ fleet: { acknowledgeTimeoutSeconds: 25 }, ...config });
   const file = join(cwd, 'rdcp.json');
   writeFileSync(file, JSON.stringify(full));

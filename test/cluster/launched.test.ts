@@ -14,7 +14,6 @@ const SERVER = `
 
 /** Programs that launch the server, and once more when it ends. */
 const LAUNCHERS = {
-  'by fork': `const launch = () => left-- > 0 && fork('server.mjs').once('exit', launch);`,
   'by a shell': `const launch = () => left-- > 0 && spawn('sh', ['-c', '"$0" server.mjs; true', process.execPath], STDIO).once('exit', launch);`,
   'by a launcher that another one has launched': `
     const launch = process.argv[2] === undefined

@@ -1,12 +1,14 @@
+// Every night: it installs PM2 itself; its forks and reloads are those of node:cluster, and of launched.test.ts.
+
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from '../package/consumer.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
@@ -30,7 +32,7 @@ function recipe(): string {
 }
 
 describe('PM2 itself', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-pm2-'));
+  const directory = newFolder();
   let consumer: Consumer;
   before(async () => {
     consumer = await installInto(join(directory, 'shop'), await packInto(directory), { pm2: '7', ...LINES['3.x'] });
@@ -38,7 +40,6 @@ describe('PM2 itself', () => {
     writeFileSync(join(consumer.directory, 'keys.json'), JSON.stringify({ keys }));
     writeFileSync(join(consumer.directory, 'app.js'), APP);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   interface Shop {
     readonly control: RdcpClient;

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { enterFolder } from '../../src/control/cluster/folder.ts';
 import { followCluster } from '../../src/control/cluster/following.ts';
 import { clusterOfWorker, onBecomingPrimary } from '../../src/control/cluster/role.ts';
+import { newFolder } from '../support/folder.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
 /** Until the test's end this process looks like another to node:cluster. */
@@ -23,13 +26,12 @@ function pretend(t: TestContext, target: object, values: Record<string, unknown>
 function pretendWorker(t: TestContext): string {
   pretend(t, process, { channel: {} });
   pretend(t, cluster, { isWorker: true, isPrimary: false });
-  const temporary = mkdtempSync(join(tmpdir(), 'rdcp-role-'));
+  const temporary = newFolder(t);
   const { TMPDIR } = process.env;
   process.env.TMPDIR = temporary;
   t.after(() => {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
-    rmSync(temporary, { recursive: true });
   });
   return temporary;
 }
@@ -90,4 +92,74 @@ it('a worker that cannot share says why, and listens alone', async (t) => {
   assert.equal(followed.folder, undefined);
   assert.deepEqual(await followed.listen('shop', 'w', async () => ({ url: 'u' })), { url: 'u' });
   followed.close();
+});
+
+const clustersIn = (base: string) => readdirSync(base).filter((name) => name !== 'door');
+
+it('is private, kept while a process is in it, and removed by the last one', (t) => {
+  const base = newFolder(t);
+  const one = enterFolder('a', base);
+  assert.equal(statSync(one.path).mode & 0o777, 0o700);
+  writeFileSync(join(one.path, 'state'), 'kept');
+  const other = enterFolder('a', base);
+  one.leave();
+  assert.ok(existsSync(join(other.path, 'state')));
+  other.leave();
+  assert.deepEqual(clustersIn(base), []);
+  other.leave();
+});
+
+it('a file is written by one process, and taken by one', (t) => {
+  const base = newFolder(t);
+  const [one, two] = [enterFolder('a', base), enterFolder('a', base)];
+  assert.deepEqual([one.put('x', '1'), two.put('x', '2'), two.read('x')], [true, false, '1']);
+  assert.equal(statSync(join(one.path, 'x')).mode & 0o7777, process.platform === 'linux' ? 0o1600 : 0o600);
+  assert.deepEqual([two.take('x'), one.take('x'), one.read('x')], ['1', undefined, undefined]);
+  for (const each of [one, two]) each.leave();
+});
+
+it('what processes left that were killed is not taken over, and is removed', (t) => {
+  const base = newFolder(t);
+  for (const name of ['a', 'b']) {
+    mkdirSync(join(base, name), { mode: 0o700 });
+    writeFileSync(join(base, name, 'state'), 'of others');
+  }
+  writeFileSync(join(base, 'stray'), '');
+  const own = enterFolder('a', base);
+  assert.deepEqual([clustersIn(base), existsSync(join(own.path, 'state'))], [['a', 'stray'], false]);
+  rmSync(own.path, { recursive: true });
+  own.leave();
+});
+
+it('names that others have taken take nothing away, and processes that start together use one folder', async (t) => {
+  const directory = newFolder(t);
+  const prefix = join(directory, `rdcp-cluster-${process.getuid?.() ?? 'user'}`);
+  mkdirSync(prefix);
+  chmodSync(prefix, 0o777);
+  symlinkSync(newFolder(t), `${prefix}-1`);
+  writeFileSync(`${prefix}-2`, '');
+  const program = `
+    const { enterFolder } = await import(${JSON.stringify(new URL('../../src/control/cluster/folder.ts', import.meta.url).href)});
+    process.stdout.write(enterFolder('a').path);
+    process.stdin.resume();
+  `;
+  const enter = async () => {
+    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
+      env: { ...process.env, TMPDIR: directory },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill());
+    return String((await once(child.stdout, 'data'))[0]);
+  };
+  const paths = await Promise.all(Array.from({ length: 4 }, enter));
+  rmSync(prefix, { recursive: true });
+  assert.deepEqual([...new Set([...paths, await enter()])], [join(`${prefix}-3`, 'a')]);
+  assert.equal(statSync(`${prefix}-3`).mode & 0o777, 0o700);
+});
+
+it('an invalid lock is reported, and not taken for a held one', (t) => {
+  const base = newFolder(t);
+  mkdirSync(join(base, 'a'));
+  writeFileSync(join(base, 'a', 'lock'), 'not a database, and long enough to be read as one: '.repeat(20));
+  assert.throws(() => enterFolder('a', base), /not a database/);
 });

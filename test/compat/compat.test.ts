@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 
 const WITH_US = "Symbol.for('opentelemetry-instrumentation-rdcp.gate.v1') in globalThis";
 
@@ -21,8 +21,7 @@ const TESTS = `
 `;
 
 test('a test of a library that only fails with the package fails the comparison, and what cannot be run is named', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-compat-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   for (const path of ['koa/__tests__', 'koa/node_modules', 'pino']) mkdirSync(join(folder, path), { recursive: true });
   writeFileSync(join(folder, 'koa/package.json'), '{ "version": "1.2.3" }');
   const compare = (tests: string, ...libraries: string[]) => {

@@ -1,10 +1,9 @@
 import type { TestContext } from 'node:test';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import type { ControlResponse, DiscoveryResponse } from '../../src/wire/messages.ts';
 import { send as ask, RECORDS, type TestRequest } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 /** A service with one category, whose lines and notices are collected. */
 export async function startCollected(
@@ -12,17 +11,7 @@ export async function startCollected(
   name: string,
   { keys = [], ...config }: Omit<RdcpConfig, 'security'> & { readonly keys?: readonly ApiKeyRecord[] } = {},
 ) {
-  const lines: DebugRecord[] = [];
-  const notices: string[] = [];
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    emit: { to: (line: DebugRecord) => void lines.push(line) },
-    logger: { info: (line) => notices.push(line), warn: () => {}, error: () => {} },
-    ...config,
-    security: { apiKeys: [...RECORDS, ...keys] },
-  });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
+  const { rdcp, url, ...written } = await startService(t, { ...config, security: { apiKeys: [...RECORDS, ...keys] } });
   const request = <Body>(path: string, options: TestRequest = {}) =>
     ask<Body>(url + path, { key: 'admin', ...options });
   const control = async <Body = ControlResponse>(action: string, options: object = {}, rest: TestRequest = {}) =>
@@ -31,5 +20,14 @@ export async function startCollected(
   /** What discovery says of a category, by default that of the service. */
   const shown = async (rest: TestRequest = {}, of = name) =>
     (await discovered(rest)).categories.find((each) => each.name === of);
-  return { rdcp, category: rdcp.category(name), lines, notices, request, control, discovered, shown };
+  return {
+    rdcp,
+    category: rdcp.category(name),
+    lines: written.records,
+    notices: written.infos,
+    request,
+    control,
+    discovered,
+    shown,
+  };
 }

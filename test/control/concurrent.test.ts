@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
@@ -9,13 +7,14 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import type { Delay } from '../../src/wire/time/clock.ts';
 import { verify } from '../audit/entries.ts';
+import { newFolder } from '../support/folder.ts';
 import { ACME, code, enable, startPlane } from './running-plane.ts';
 
 const TOGGLE: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
 const UNKNOWN: ControlRequest = { action: 'enable', categories: ['NOPE'] };
 
 /** A plane on a SQLite file. Retries after a conflict follow at once. */
-async function planeOnFile(t: TestContext, file = join(folder(t), 'state.db'), wrap = (store: StateStore) => store) {
+async function planeOnFile(t: TestContext, file = join(newFolder(t), 'state.db'), wrap = (store: StateStore) => store) {
   const inner = createSqliteStore(file);
   t.after(() => inner.close());
   const delay: Delay = (_milliseconds, task) => {
@@ -23,12 +22,6 @@ async function planeOnFile(t: TestContext, file = join(folder(t), 'state.db'), w
     return () => undefined;
   };
   return { ...(await startPlane({ store: wrap(inner), options: { delay } })), file };
-}
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-concurrent-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
 }
 
 const times = (count: number, request: ControlRequest) => Array.from({ length: count }, () => request);
@@ -80,7 +73,7 @@ test('a command that cannot be carried out is refused alone, and is in the trail
 });
 
 test('commands that another process overtook are computed again, and no change is lost or doubled', async (t) => {
-  const file = join(folder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const planes = await Promise.all([planeOnFile(t, file), planeOnFile(t, file), planeOnFile(t, file)]);
   for (let round = 0; round < 10; round += 1) {
     await Promise.all(planes.flatMap(({ control }) => times(7, TOGGLE).map((request) => control(request))));
@@ -96,7 +89,7 @@ test('commands that another process overtook are computed again, and no change i
 });
 
 test('a request id that another process used meanwhile gets its answer, and other commands go on', async (t) => {
-  const file = join(folder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const [one, two] = [await planeOnFile(t, file), await planeOnFile(t, file)];
   const replay = { key: 'ops r-1', fingerprint: 'f' };
   const [first, again, , reused] = await Promise.all([

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { LEVEL } from '../../src/gate/levels.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Level } from '../../src/wire/constants.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, GLOBAL, startPlane } from './running-plane.ts';
@@ -25,12 +24,6 @@ function leastWritten({ gate }: { readonly gate: Awaited<ReturnType<typeof start
       .filter(([, level]) => category.wanted && category.passes(1, () => undefined, undefined, level))
       .map(([name]) => name)[0] ?? '-';
   return tenant === undefined ? ask() : gate.runWithTenant(tenant, ask);
-}
-
-function file(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-levels-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  return join(directory, 'state.db');
 }
 
 describe('the level of a control', () => {
@@ -106,7 +99,7 @@ describe('the level of a control', () => {
   });
 
   it('outlives a restart, temporary and permanent', async (t) => {
-    const path = file(t);
+    const path = join(newFolder(t), 'state.db');
     const time = virtualTime();
     const first = await startPlane({ store: createSqliteStore(path), time });
     await first.control(from('info'));
@@ -122,7 +115,7 @@ describe('the level of a control', () => {
   });
 
   it('is in force in every process that shares the store', async (t) => {
-    const path = file(t);
+    const path = join(newFolder(t), 'state.db');
     const time = virtualTime();
     const planes = await Promise.all([1, 2].map(() => startPlane({ store: createSqliteStore(path), time })));
     t.after(async () => {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { createPostgresStore } from '../../src/store/postgres/store.ts';
@@ -13,6 +11,7 @@ import { systemClock, unrefInterval, unrefTimeout } from '../../src/wire/time/cl
 import { verify } from '../audit/entries.ts';
 import { startProxy } from '../store/proxy.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import type { virtualTime } from '../support/virtual-time.ts';
@@ -144,9 +143,7 @@ for (const { name, skip, start, open } of SERVERS) {
 }
 
 test('a process that is cut off from a SQLite file keeps what was set there when an older control ends meanwhile', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-outage-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const way = breakableStore(createSqliteStore(file));
   const there = await planeOn(t, createSqliteStore(file));
   const here = await planeOn(t, way.store);

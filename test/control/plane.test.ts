@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import type { ControlRequest } from '../../src/wire/control-request.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
-import { ACME, code, enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
+import { ACME, code, enable, GLOBAL, HOUR, startPlane } from './running-plane.ts';
 
 test('a change is in the store and the trail before the gate follows', async () => {
   const store = createMemoryStore();
@@ -66,39 +65,6 @@ test('a temporary control ends on time, once, with an entry, and the layer below
     effectiveAt: entries[0]?.timestamp,
   });
   assert.equal(time.pending, 2, 'only the timers of the trail are left');
-});
-
-for (const [name, shift] of [
-  ['an hour', -HOUR],
-  ['a year', -YEAR],
-] as const) {
-  test(`a temporary control ends although the clock was set back ${name}`, async () => {
-    const { control, database, time, plane } = await startPlane();
-    await control(enable(60));
-    time.setWall(time.clock.now() + shift);
-    await time.pass(60_000);
-    assert.equal(database.enabled, false);
-    assert.equal(plane.temporaryControls(), 0);
-  });
-
-  test(`a temporary control ends at once when the clock is set forth ${name}`, async () => {
-    const { control, database, time } = await startPlane();
-    await control(enable(60));
-    time.setWall(time.clock.now() - shift);
-    await time.pass(1000);
-    assert.equal(database.enabled, false);
-  });
-}
-
-test('after a suspension a temporary control that is over is not shown, even before a timer fires', async () => {
-  const { control, database, time, plane } = await startPlane();
-  await control(enable(60));
-  time.suspend(HOUR);
-  assert.equal(plane.view(GLOBAL).find(({ name }) => name === 'DATABASE')?.enabled, false);
-  assert.equal(database.enabled, false);
-  assert.equal(plane.temporaryControls(), 0);
-  const { response } = await control({ action: 'status', categories: ['DATABASE'] });
-  assert.equal(response.changes[0]?.newState, false);
 });
 
 test('a temporary control ends in the gate while the store is down, and in the trail when it is back', async () => {
@@ -179,37 +145,6 @@ test('the trail names twenty at most of the categories that a refused command na
   assert.deepEqual(entry?.categories, names.slice(0, 20));
 });
 
-test('an expiry is recorded once, however many processes share the store', async () => {
-  const store = createMemoryStore();
-  const time = virtualTime();
-  const planes = [
-    await startPlane({ store, time }),
-    await startPlane({ store, time }),
-    await startPlane({ store, time }),
-  ];
-  for (const { control } of planes) await control({ action: 'status', categories: ['DATABASE'] });
-  await planes[0]?.control(enable(60));
-  // Makes the others see it: this store tells nobody.
-  for (const { control } of planes.slice(1)) await control({ action: 'enable', categories: ['CACHE'] });
-  await time.pass(61_000);
-  const entries = await planes[0]?.trail();
-  assert.equal(entries?.filter(({ action }) => action === 'expire').length, 1);
-  for (const { database } of planes) assert.equal(database.enabled, false);
-});
-
-test('the same request id gets the first answer again, without a second effect', async () => {
-  const { control, database, trail } = await startPlane();
-  const replay = { key: 'k', fingerprint: 'f' };
-  const toggle: ControlRequest = { action: 'toggle', categories: ['DATABASE'] };
-  const first = await control(toggle, { replay });
-  const second = await control(toggle, { replay });
-  assert.deepEqual([first.replayed, second.replayed], [false, true]);
-  assert.equal(JSON.stringify(second.response), JSON.stringify(first.response));
-  assert.equal(database.enabled, true);
-  assert.equal((await trail()).length, 1);
-  assert.equal(await code(control(toggle, { replay: { key: 'k', fingerprint: 'g' } })), 'RDCP_REQUEST_ID_REUSED');
-});
-
 test('a request id is free again after five minutes', async () => {
   const { control, database, time } = await startPlane();
   const replay = { key: 'k', fingerprint: 'f' };
@@ -244,18 +179,6 @@ test('a repeat of a request that is still running is refused as in progress', as
     code(control(enable(), { replay: { key: 'k', fingerprint: 'g' } })),
   ]);
   assert.deepEqual([first, second, third], ['none', 'RDCP_REQUEST_IN_PROGRESS', 'RDCP_REQUEST_ID_REUSED']);
-});
-
-test("a tenant's setting decides for that tenant alone, whatever the global one becomes", async () => {
-  const { control, gate, database } = await startPlane();
-  const inAcme = () => gate.runWithTenant('acme', () => database.enabled);
-  await control(enable(), { scope: ACME });
-  assert.deepEqual([database.enabled, inAcme()], [false, true]);
-  await control({ action: 'disable', categories: ['DATABASE'] });
-  assert.deepEqual([database.enabled, inAcme()], [false, true]);
-  await control({ action: 'reset', categories: ['DATABASE'] }, { scope: ACME });
-  await control(enable());
-  assert.deepEqual([database.enabled, inAcme()], [true, true]);
 });
 
 test('a category that appears later gets what was stored for it', async () => {

@@ -1,15 +1,13 @@
 // In a process of its own: it records calls of the process.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { runWork } from '../../src/api.ts';
 import { NO_END } from '../../src/store/state-store.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
+import { newStore } from '../support/folder.ts';
 import type { TestRequest } from '../support/server.ts';
 import { startCollected } from './collected.ts';
 import { HOUR, startPlane } from './running-plane.ts';
@@ -109,9 +107,7 @@ describe('an enable that records', () => {
   });
 
   it('without an end survives a restart of the service', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const store = `sqlite:${join(folder, 'state.db')}`;
+    const store = newStore(t);
     const before = await start(t, { store });
     await before.control('enable', FOREVER);
     await before.rdcp.close();

@@ -71,13 +71,6 @@ test('naming a duration means temporary; temporary without one lasts the default
   assert.equal(unnamed.settings.get('A')?.temporary?.expiresAt, NOW + 900_000);
 });
 
-test('toggle flips what the addressed scope sees, inherited or not', () => {
-  const inherited = transition(situation({ A: { permanent: true } }, {}), { action: 'toggle', categories: ['A'] }, NOW);
-  assert.deepEqual(settingsOf(inherited.settings), { A: { permanent: false } });
-  const byDefault = transition(situation(), { action: 'toggle', categories: ['B'] }, NOW);
-  assert.equal(byDefault.changes[0]?.newState, false);
-});
-
 test('the 64 newest permanent settings of a scope say who made them', () => {
   const names = Array.from({ length: 66 }, (_, index) => `C${index}`);
   const defaults = new Map(names.map((name) => [name, false]));
@@ -123,11 +116,6 @@ test('status changes nothing and shows the end of a temporary control, also of a
       [false, false, false, undefined],
     ],
   );
-});
-
-test('enabling what is on is a change record with the same state twice', () => {
-  const { changes } = transition(situation(), { action: 'enable', categories: ['B'] }, NOW);
-  assert.deepEqual([changes[0]?.previousState, changes[0]?.newState], [true, true]);
 });
 
 test('an unknown name among known ones refuses all of them', () => {

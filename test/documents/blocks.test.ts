@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseAst } from 'rolldown/parseAst';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { attributesOf, referencesOf, registry, semconvModule, withTables } from '../../docs/semconv.ts';
 import { parseConfig } from '../../src/options/config.ts';
+import * as semconv from '../../src/otel/semconv.ts';
 import { controlRequestSchema } from '../../src/wire/control-request.ts';
 import { ROOT } from '../support/built.ts';
 import { BLOCKS, blocksOf } from './blocks.ts';
@@ -14,7 +16,7 @@ import { BLOCKS, blocksOf } from './blocks.ts';
 const LANGUAGES = {
   sh: 'commands.test.ts; test/cli/document.test.ts',
   ts: 'test/package/documents.test.ts; recipes.full.ts',
-  js: 'test/package/documents.test.ts; test/notify/grafana.test.ts',
+  js: 'test/package/documents.test.ts; test/notify/event.test.ts',
   json: 'this file',
   yaml: 'this file; recipes.test.ts; test/examples/alerts.full.ts; test/proxies/kubernetes.test.ts',
   nginx: 'test/proxies/nginx.test.ts',
@@ -85,5 +87,53 @@ describe('shell code in the documents', () => {
     );
     assert.ok(named.length > 5);
     for (const { document, script } of named) assert.ok(script in scripts, `${document}: npm run ${script}`);
+  });
+});
+
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const constants: Readonly<Record<string, string>> = { ...semconv };
+const groups = registry();
+const own = attributesOf(groups).map(({ id }) => id);
+
+describe('the registry of semantic conventions', () => {
+  it('is what the constants and the tables are made from', () => {
+    assert.equal(read('src/otel/semconv.ts'), semconvModule(groups), 'run `npm run document`');
+    const telemetry = read('docs/telemetry.md');
+    assert.equal(telemetry, withTables(telemetry, groups), 'run `npm run document`');
+  });
+
+  it('defines each name once, and every name of ours that a group has', () => {
+    const ids = [...groups.map(({ id }) => id), ...own];
+    assert.equal(new Set(ids).size, ids.length);
+    const used = groups.flatMap(referencesOf).map(({ ref }) => ref);
+    for (const name of used) assert.equal(own.includes(name), name.startsWith('rdcp.'), name);
+    for (const name of own) assert.ok(used.includes(name), `${name} is on something`);
+  });
+
+  it('has a brief for everything, types of Weaver, and OpenTelemetry as its one dependency', () => {
+    for (const { id, brief } of [...groups, ...attributesOf(groups)]) assert.match(brief, /\.$/, id);
+    for (const { id, type } of attributesOf(groups)) {
+      if (typeof type === 'string') assert.match(type, /^(?:(?:string|int|double|boolean)(?:\[\])?|any)$/, id);
+      else assert.ok(type.members.length > 1, id);
+    }
+    for (const { ref, brief } of groups.flatMap(referencesOf).filter(({ ref }) => !own.includes(ref))) {
+      assert.ok(brief, `${ref} says what it is here`);
+    }
+    const manifest = parse(read('docs/semconv/registry_manifest.yaml'));
+    assert.equal(manifest.name, JSON.parse(read('package.json')).name);
+    assert.equal(manifest.dependencies.length, 1);
+  });
+
+  it('has the attributes of audit records and checkpoints', () => {
+    const [, audit = '', checkpoint = ''] = read('src/trail/log-record.ts').split(/^export function /m);
+    for (const [event, source] of [
+      [semconv.EVENT_AUDIT, audit],
+      [semconv.EVENT_AUDIT_CHECKPOINT, checkpoint],
+    ] as const) {
+      const made = [...source.matchAll(/semconv\.(ATTR_\w+)/g)].map(([, name = '']) => constants[name]);
+      const group = groups.find(({ name }) => name === event) ?? assert.fail(event);
+      const had = referencesOf(group).map(({ ref }) => ref);
+      assert.deepEqual(had.sort(), made.sort(), event);
+    }
   });
 });

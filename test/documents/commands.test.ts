@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { metrics } from '@opentelemetry/api';
@@ -13,6 +12,7 @@ import { runWithAttributes } from '../../src/api.ts';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { blocksOf } from './blocks.ts';
 
@@ -118,7 +118,7 @@ const lasts = (statement: string) =>
 
 describe('shell code of the documents, page by page and in the order of the page', () => {
   const operator = makeKey({ scopes: ['admin'] });
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-pages-'));
+  const folder = newFolder();
   let provider: MeterProvider;
   let service: ReturnType<typeof createRdcp>;
   let emitting: NodeJS.Timeout;
@@ -169,7 +169,6 @@ describe('shell code of the documents, page by page and in the order of the page
     await service.close();
     await provider.shutdown();
     metrics.disable();
-    rmSync(folder, { recursive: true });
   });
 
   /** The folder of a service with its development key, which is the operator's; on a laptop there is none. */
@@ -199,7 +198,8 @@ describe('shell code of the documents, page by page and in the order of the page
       .replace(/--url \S+/, `--url http://127.0.0.1:${port}`)
       .replace('"10s"', '"1s"')
       .replace(/(rdcp forecast \w+)(?: --for 10s)?/, '$1 --for 1s')
-      .replace('--forecast', '--forecast --yes')
+      // A measurement of ten seconds; test/package/installed/commands.ts has one.
+      .replace('--forecast', '--yes')
       .replace(/ ID$/, ' "$(rdcp keys list --file keys.json -o json | grep -o "key-[0-9a-f]*" | head -1)"');
 
   const pages = Map.groupBy(

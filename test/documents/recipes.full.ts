@@ -1,17 +1,17 @@
 // Every night: five minutes of installs, for the recipes of the documents.
+
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import { type Child, start } from '../examples/child.ts';
 import { type Consumer, finish, installInto, packInto } from '../package/consumer.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
+import { portOf } from '../support/listening.ts';
 import { until } from '../support/until.ts';
 import { blocksOf } from './blocks.ts';
 
@@ -28,12 +28,11 @@ function recipeWith(text: string): string {
 }
 
 describe('the recipes, with the packages that they are about', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-recipes-'));
+  const directory = newFolder();
   let tarball = '';
   before(async () => {
     tarball = await packInto(directory);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   async function project(
     name: string,
@@ -227,8 +226,6 @@ describe('the recipes, with the packages that they are about', () => {
       request.setEncoding('utf8').on('data', (text) => received.push(text));
       request.on('end', () => response.end('{}'));
     });
-    await once(ingest.listen(0, '127.0.0.1'), 'listening');
-    t.after(() => void ingest.close().closeAllConnections());
     const program = `${recipeFor('@sentry/node')}
 import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
 import { category, runWork } from 'opentelemetry-instrumentation-rdcp/api';
@@ -246,8 +243,8 @@ runWork('order', () => {
 await Sentry.flush(5000);
 `;
     const consumer = await project('sentry', { '@sentry/node': '11' }, { 'main.ts': program });
-    const { port } = ingest.address() as AddressInfo;
-    const child = await running(t, consumer, ['main.ts'], { SENTRY_DSN: `http://key@127.0.0.1:${port}/1` });
+    const SENTRY_DSN = `http://key@127.0.0.1:${await portOf(t, ingest)}/1`;
+    const child = await running(t, consumer, ['main.ts'], { SENTRY_DSN });
     await until('the error has arrived', () => received.join('').includes('ORDERS over the credit limit'));
     assert.match(received.join(''), /"debug":\["ORDERS over the credit limit"\]/);
     await child.end('SIGKILL');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { KNOWN } from '../../src/assembly/register/environment.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { withProgram } from '../examples/required-program.ts';
+import { newFolder } from '../support/folder.ts';
 import { blocksOf } from './blocks.ts';
 
 const RECIPES = 'docs/recipes.md';
@@ -99,8 +99,7 @@ it("the collector's exporter in docs/audit.md writes a file", () => {
 it('the scrape configuration in docs/telemetry.md is one of Prometheus', (t) =>
   withProgram(t, 'promtool', async () => {
     const [block] = blocksOf('yaml').filter(({ document }) => document === 'docs/telemetry.md');
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-scrape-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     writeFileSync(join(folder, 'prometheus.yml'), block?.code ?? '');
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', join(folder, 'prometheus.yml')], {
       encoding: 'utf8',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -11,6 +10,7 @@ import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { type Child, start } from './child.ts';
@@ -29,8 +29,7 @@ const documented = (language: string) => blocksOf(language).filter(({ document }
 test('a shop whose orders begin to fail writes its debug lines without a person, until they succeed again', async (t) => {
   await withProgram(t, 'prometheus', () =>
     withProgram(t, 'prometheus-alertmanager', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'rdcp-alerts-'));
-      t.after(() => rmSync(folder, { recursive: true }));
+      const folder = newFolder(t);
       const shop = await startFailingShop(t, folder);
       const alertmanager = await startAlertmanager(t, folder, shop.control);
       const [, rule] = documented('yaml');

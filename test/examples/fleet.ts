@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
+import { takenPort } from '../register/running.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { binary } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Child, start } from './child.ts';
@@ -50,20 +49,10 @@ export function fleetWithoutPort(): void {
   test('where no shop can listen, the example says so and ends', (t) =>
     withProgram(t, 'redis-server', async () => {
       assertBuilt();
-      const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
-      const taken = createServer().listen(0);
-      await once(taken, 'listening');
-      const env = {
-        ...(await shopEnvironment()),
-        SHOP_PORT: String((taken.address() as AddressInfo).port),
-        FLEET_SIZE: '2',
-      };
-      const child = await start(process.execPath, [MAIN], { cwd, env });
-      t.after(async () => {
-        await child.end('SIGKILL');
-        taken.close();
-        rmSync(cwd, { recursive: true });
-      });
+      const SHOP_PORT = String(await takenPort(t, '::'));
+      const env = { ...(await shopEnvironment()), SHOP_PORT, FLEET_SIZE: '2' };
+      const child = await start(process.execPath, [MAIN], { cwd: newFolder(t), env });
+      t.after(() => child.end('SIGKILL'));
       assert.equal(await child.ended, 1);
       assert.match(
         child.output.stderr,
@@ -76,12 +65,9 @@ export function fleetWithoutPort(): void {
 export function fleetExample(processes: number, store: Store): void {
   test(`${processes} shops behind one port follow a change made through any of them, and the answers name who is missing (${store})`, (t) =>
     withProgram(t, binary(PROGRAMS[store]), async () => {
-      const cwd = mkdtempSync(join(tmpdir(), 'rdcp-fleet-'));
+      const cwd = newFolder(t);
       const { child, client } = await startFleet(cwd, processes, store);
-      t.after(async () => {
-        await child.end();
-        rmSync(cwd, { recursive: true });
-      });
+      t.after(() => child.end());
 
       await t.test('a change is acknowledged by all, and seen in what they print', async () => {
         const { status, otelrdcp_fleet } = await client.enable('DATABASE', { duration: '5m' });

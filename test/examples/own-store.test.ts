@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { createRdcp, type StateStore } from 'opentelemetry-instrumentation-rdcp';
 import { openJournalStore } from '../../examples/own-store/journal-store.ts';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { change, NOW } from '../store/contract/samples.ts';
+import { newFolder } from '../support/folder.ts';
 
 const KEY = 'a-key-of-this-test-alone-and-no-other';
 
@@ -25,14 +26,8 @@ async function create() {
 
 stateStoreContract('the example of a store of your own', false, create, { records: false });
 
-function journalIn(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-own-store-'));
-  t.after(() => rmSync(directory, { recursive: true }));
-  return join(directory, 'journal');
-}
-
 test('its state survives a restart, a half-written line and a prune', async (t) => {
-  const path = journalIn(t);
+  const path = join(newFolder(t), 'journal');
   const first = await openJournalStore(path);
   await first.commit(change('acme', 0, { A: { permanent: true } }));
   await first.close();
@@ -52,7 +47,7 @@ test('its state survives a restart, a half-written line and a prune', async (t) 
 });
 
 test('a service keeps in it what is switched', async (t) => {
-  const path = journalIn(t);
+  const path = join(newFolder(t), 'journal');
   const serve = async (store: StateStore) => {
     const apiKeys = [{ id: 'k', hash: hashApiKey(KEY), clientId: 'k', scopes: ['status', 'control'] as const }];
     const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, announce: false, store });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dashboard } from '../../examples/observability/dashboard.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
+import { newFolder } from '../support/folder.ts';
 
 import { until } from '../support/until.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
@@ -14,8 +14,7 @@ import { type RunningShop, startShop } from './running-shop.ts';
 
 test('a real Prometheus scrapes what discovery answers, and every query of the dashboard and every recording rule has data', async (t) => {
   await withProgram(t, 'prometheus', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'rdcp-scraped-'));
-    t.after(() => rmSync(directory, { recursive: true }));
+    const directory = newFolder(t);
     const config = join(directory, 'rdcp.json');
     writeFileSync(config, JSON.stringify({ tenancy: { isolation: 'organization' } }));
     const shop = await startShop({ RDCP_CONFIG: config });

@@ -7,7 +7,8 @@ import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { startFleet } from '../tail/fleet.ts';
 
 const MEMBERS = 4;
-const SECONDS = 20;
+/** Several beats of each process. */
+const SECONDS = 10;
 const MAX_PER_SECOND = 5;
 
 /** The calls of each command, those within scripts included. */

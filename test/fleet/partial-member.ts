@@ -1,10 +1,16 @@
 // One process of a fleet whose processes have different categories. Its argument is its configuration with the names of
 // its categories; each is called all the time. Its parent sends further names, and gets the state of each. With a prefix it
 // makes its Redis store itself.
-import { type Category, createRdcp } from 'opentelemetry-instrumentation-rdcp';
+import { type Category, createRdcp, type RdcpConfig } from 'opentelemetry-instrumentation-rdcp';
 import { createRedisStore } from 'opentelemetry-instrumentation-rdcp/redis';
 import { createClient } from 'redis';
-import type { PartialConfig } from './categories.ts';
+
+/** The configuration of a process, and the names of its categories. */
+export interface PartialConfig extends RdcpConfig {
+  readonly has: readonly string[];
+  /** Of its keys in Redis. @default that of the store's URL */
+  readonly prefix?: string;
+}
 
 const { has, prefix, ...config } = JSON.parse(process.argv[2] as string) as PartialConfig;
 const rdcp = createRdcp(prefix === undefined ? config : { ...config, store: await storeWith(prefix) });

@@ -1,17 +1,15 @@
 // Measures, so nothing runs beside it: listen() waits two seconds at most for the state of a store.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { category } from '../../src/api.ts';
-import { createRdcp } from '../../src/index.ts';
 import { createRedisStore } from '../../src/store/redis/store.ts';
-import { makeKey } from '../auth/records.ts';
 import { change } from '../store/contract/samples.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { portOf } from '../support/listening.ts';
+import { startService } from '../support/service.ts';
 
-const { record } = makeKey({ scopes: ['admin'] });
 const orders = category('ORDERS');
 
 /** A way to a server that takes its time. */
@@ -22,10 +20,8 @@ async function slowly(t: TestContext, target: number, milliseconds: number): Pro
       end.on('error', () => {}).on('close', () => socket.destroy() && onward.destroy());
     socket.pipe(onward);
     onward.on('data', (data) => setTimeout(() => socket.write(data), milliseconds));
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+  });
+  return portOf(t, server);
 }
 
 test('when listen() resolves, each category is as a Redis store has it', { skip: whyNoRedis() }, async (t) => {
@@ -36,14 +32,7 @@ test('when listen() resolves, each category is as a Redis store has it', { skip:
   await store.commit(change('*', 0, { ORDERS: { permanent: true } }, { now: Date.now() }));
   await store.close();
   const port = await slowly(t, redis.port, 60);
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    store: redis.url.replace(/\d+$/, String(port)),
-    security: { apiKeys: [record] },
-    announce: false,
-  });
-  t.after(() => rdcp.close());
-  await rdcp.listen();
+  await startService(t, { store: redis.url.replace(/\d+$/, String(port)) });
   assert.equal(orders.enabled, true);
 });
 
@@ -52,16 +41,8 @@ test('a Redis that does not answer delays listen() for two seconds at most', { s
   t.after(() => redis.close());
   redis.freeze();
   t.after(() => redis.thaw());
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    store: redis.url,
-    security: { apiKeys: [record] },
-    announce: false,
-    logger: { info() {}, warn() {}, error() {} },
-  });
-  t.after(() => rdcp.close());
   const began = performance.now();
-  await rdcp.listen();
+  await startService(t, { store: redis.url });
   const took = performance.now() - began;
   assert.ok(took < 4000, `${took} ms`);
 });

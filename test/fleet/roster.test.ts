@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { describeInstance } from '../../src/control/fleet/instance.ts';
 import { Roster } from '../../src/control/fleet/roster.ts';
+import { resourceAttribute } from '../../src/otel/resource.ts';
 import { type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';
 import type { Position } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -150,4 +152,42 @@ test('after the store lost its list with its history, who was on it counts as be
   await time.pass(5 * MINUTE_MS + GONE_MS);
   await saw(emptied);
   assert.deepEqual(roster.summary(at(0, 'two')).instances, 2);
+});
+
+const facts = { id: 'i', host: 'h', pid: 7, startedAt: 1, packageName: () => undefined };
+const name = (env: Record<string, string>) => {
+  const { service, version } = describeInstance({
+    ...facts,
+    env,
+    resource: (attribute) => resourceAttribute(attribute, env),
+  });
+  return [service, version];
+};
+
+test('OpenTelemetry’s variables name the service and its version', () => {
+  const attributes = { OTEL_RESOURCE_ATTRIBUTES: 'a=b, service.name=cart%20east ,service.version=1.4,=,x,broken=%' };
+  assert.deepEqual(name({}), ['unknown_service', undefined]);
+  assert.deepEqual(name(attributes), ['cart east', '1.4']);
+  assert.deepEqual(name({ ...attributes, OTEL_SERVICE_NAME: 'cart' }), ['cart', '1.4']);
+  assert.deepEqual(name({ ...attributes, OTEL_SERVICE_NAME: '' }), ['cart east', '1.4']);
+});
+
+test('a service that nothing names has the name of its package', () => {
+  const named = (service: string | undefined) =>
+    describeInstance({
+      ...facts,
+      env: {},
+      resource: (name) => (name === 'service.name' ? service : undefined),
+      packageName: () => 'shop-app',
+    }).service;
+  assert.equal(named(undefined), 'shop-app');
+  assert.equal(named('unknown_service:node'), 'shop-app', "the SDK's own name for it");
+  assert.equal(named('shop'), 'shop');
+});
+
+test('a member of the fleet keeps its own id beside that of its resource, which others may share', () => {
+  const env = { OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=pod-1' };
+  const resource = (name: string) => resourceAttribute(name, env);
+  const { id, serviceInstanceId } = describeInstance({ ...facts, env, resource });
+  assert.deepEqual([id, serviceInstanceId], ['i', 'pod-1']);
 });

@@ -6,7 +6,7 @@ import { commandWith } from '../cli/many-services.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { until } from '../support/until.ts';
 import { configOf, KEY, type Member, startMember } from '../tail/fleet.ts';
-import type { PartialConfig } from './categories.ts';
+import type { PartialConfig } from './partial-member.ts';
 
 describe('two services on one Redis', { skip: whyNoRedis() }, () => {
   let redis: RedisServer;

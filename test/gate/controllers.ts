@@ -1,3 +1,4 @@
+import { GateCore } from '../../src/gate/core.ts';
 import type { Attachment, Attributes, Controller, Gate, Sink, Span } from '../../src/gate/types.ts';
 
 export interface Emitted {
@@ -48,4 +49,22 @@ export function attachOn(gate: Gate, controller: Controller): Attachment {
   const attachment = gate.attach(controller);
   attachment.setBase(0, true);
   return attachment;
+}
+
+/** A gate whose category `A` follows a control plane, with what that knows of tenants. */
+export function attached(sink: Partial<Sink> = {}, tenants: Pick<Controller, 'countsTenants' | 'currentTenant'> = {}) {
+  const gate = new GateCore();
+  const category = gate.category('A');
+  const controller = Object.assign(new RecordingController(4096, sink), tenants);
+  const attachment = gate.attach(controller);
+  /** How often `A` was called, and how many of these calls were dropped. */
+  const counts = () => [gate.callsTotal(0), gate.droppedTotal(0)];
+  return { gate, category, controller, attachment, counts };
+}
+
+/** The same, and `A` is on for everybody. */
+export function emitting(...how: Parameters<typeof attached>) {
+  const made = attached(...how);
+  made.attachment.setBase(0, true);
+  return made;
 }

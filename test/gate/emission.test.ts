@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GateCore } from '../../src/gate/core.ts';
 import type { Attributes } from '../../src/gate/types.ts';
-import { attachOn, RecordingController, span } from './controllers.ts';
+import { attached, emitting, RecordingController, span } from './controllers.ts';
 
 describe('emitting a debug call', () => {
   test('goes to the sink with its attributes, and is counted', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    const { gate, category, controller } = emitting();
     category.debug('plain');
     category.debug('object', { a: 1 });
     category.debug('function', () => ({ b: 2 }));
@@ -28,7 +25,7 @@ describe('emitting a debug call', () => {
     const never = (): Attributes => assert.fail('ran while off');
     category.debug('nobody attached', never);
     const controller = new RecordingController();
-    const attachment = attachOn(gate, controller);
+    const attachment = gate.attach(controller);
     attachment.setBase(0, false);
     category.debug('off', never);
     attachment.setTenant('acme', 0, true);
@@ -39,29 +36,24 @@ describe('emitting a debug call', () => {
   });
 
   test('asking whether it is on is not a call', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    attachOn(gate, new RecordingController());
+    const { gate, category } = emitting();
     assert.equal(category.enabled, true);
     assert.equal(gate.callsTotal(0), 0);
   });
 
   test('what went wrong with the attributes is reported once, and the call counts as emitted', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
     const error = new Error('no attributes');
     const messages: string[] = [];
-    const controller = new RecordingController(4096, {
+    const { category, controller, counts } = emitting({
       emit: (_category, message) => {
         messages.push(message);
         return message === 'fine' ? undefined : { error };
       },
     });
-    attachOn(gate, controller);
     for (const message of ['one', 'two', 'fine']) category.debug(message);
     assert.deepEqual(controller.failures, [{ category: 'A', error }]);
     assert.deepEqual(messages, ['one', 'two', 'fine']);
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [3, 0]);
+    assert.deepEqual(counts(), [3, 0]);
   });
 
   test('a throwing sink is reported once per category, and its calls are calls that were dropped', () => {
@@ -82,24 +74,19 @@ describe('emitting a debug call', () => {
   });
 
   test('a reporter that throws as well does not reach the application', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
+    const { category, controller, counts } = emitting();
     controller.failed = () => {
       throw new Error('no reporter');
     };
-    attachOn(gate, controller);
     category.debug('m', () => {
       throw new Error('no attributes');
     });
     category.debug('n');
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [2, 1]);
+    assert.deepEqual(counts(), [2, 1]);
   });
 
   test('a sink, an attribute function or a reporter that debugs is cut, not followed for ever', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController(4096, {
+    const { category, controller, counts } = emitting({
       emit: (_category, _message, given) => {
         category.debug('from the sink');
         try {
@@ -111,23 +98,19 @@ describe('emitting a debug call', () => {
       },
     });
     controller.failed = () => category.debug('from the reporter');
-    attachOn(gate, controller);
     category.debug('m');
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [2, 1]);
+    assert.deepEqual(counts(), [2, 1]);
     category.debug('m', () => {
       category.debug('from the attributes');
       throw new Error('reported');
     });
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [6, 4]);
+    assert.deepEqual(counts(), [6, 4]);
     category.debug('m');
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [8, 5]);
+    assert.deepEqual(counts(), [8, 5]);
   });
 
   test('a span asked for inside an emission runs bare', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    const { gate, category, controller } = emitting();
     category.debug('m', () => ({ result: category.span('inner', (given) => given === undefined) }));
     assert.deepEqual(controller.emitted[0]?.attributes, { result: true });
     assert.deepEqual(controller.spans, []);
@@ -135,15 +118,12 @@ describe('emitting a debug call', () => {
   });
 
   test('detaching while emitting harms nothing', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController(4096, {
+    const { gate, category, attachment } = emitting({
       emit: () => {
         attachment.detach();
         return undefined;
       },
     });
-    const attachment = attachOn(gate, controller);
     category.debug('last');
     category.debug('after');
     assert.equal(gate.callsTotal(0), 1);
@@ -169,23 +149,17 @@ describe('a traced function', () => {
   });
 
   test('runs in a span of the sink while on, and is counted', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    const { category, controller, counts } = emitting();
     assert.equal(
       category.span('s', (given) => given),
       span,
     );
     assert.deepEqual(controller.spans, ['A s']);
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [1, 0]);
+    assert.deepEqual(counts(), [1, 0]);
   });
 
   test('may debug and trace itself', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    const { category, controller, counts } = emitting();
     category.span('outer', () => {
       category.debug('in outer');
       category.span('inner', () => category.debug('in inner'));
@@ -194,12 +168,11 @@ describe('a traced function', () => {
     category.debug('after');
     assert.deepEqual(controller.spans, ['A outer', 'A inner']);
     assert.equal(controller.emitted.length, 4);
-    assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], [6, 0]);
+    assert.deepEqual(counts(), [6, 0]);
   });
 
   test('that calls itself gets nearly as deep as while off, and its innermost calls have no span', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
+    const { category, controller, attachment } = attached();
     const deepest = () => {
       let depth = 0;
       const descend = (): void => {
@@ -211,8 +184,7 @@ describe('a traced function', () => {
     };
     deepest();
     const off = deepest();
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    attachment.setBase(0, true);
     const on = deepest();
     assert.ok(on > 0.8 * off, `${on} calls deep, ${off} while off`);
     assert.equal(controller.spans.length, 64);
@@ -221,10 +193,7 @@ describe('a traced function', () => {
   });
 
   test('gives its promise back as the sink returned it, and its later debug calls are emitted', async () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    attachOn(gate, controller);
+    const { category, controller } = emitting();
     const result = await category.span('s', async () => {
       await Promise.resolve();
       category.debug('later');
@@ -254,9 +223,7 @@ describe('a traced function', () => {
       },
     ];
     for (const sink of sinks) {
-      const gate = new GateCore();
-      const category = gate.category('A');
-      attachOn(gate, new RecordingController(4096, { span: (_category, _name, fn) => sink(fn) as never }));
+      const { category } = emitting({ span: (_category, _name, fn) => sink(fn) as never });
       let runs = 0;
       assert.throws(
         () =>
@@ -294,10 +261,7 @@ describe('a traced function', () => {
       ],
     ];
     for (const [when, sink, counted, reported] of cases) {
-      const gate = new GateCore();
-      const category = gate.category('A');
-      const controller = new RecordingController(4096, { span: (_category, _name, fn) => sink(fn) });
-      attachOn(gate, controller);
+      const { category, controller, counts } = emitting({ span: (_category, _name, fn) => sink(fn) });
       let runs = 0;
       assert.equal(
         category.span('s', () => ++runs),
@@ -305,7 +269,7 @@ describe('a traced function', () => {
         when,
       );
       assert.equal(runs, 1, when);
-      assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0)], counted, when);
+      assert.deepEqual(counts(), counted, when);
       assert.equal(controller.failures.length, reported, when);
       category.debug('the gate is not stuck');
       assert.equal(controller.emitted.length, 1, when);
@@ -313,16 +277,13 @@ describe('a traced function', () => {
   });
 
   test('a sink that comes back to the function later does not run it again', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
     let later: (() => unknown) | undefined;
-    const controller = new RecordingController(4096, {
+    const { category, controller } = emitting({
       span: (_category, _name, fn) => {
         later = fn;
         return broken();
       },
     });
-    attachOn(gate, controller);
     let runs = 0;
     category.span('s', () => ++runs);
     later?.();

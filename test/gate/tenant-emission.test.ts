@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { GateCore } from '../../src/gate/core.ts';
-import type { Controller, Sink } from '../../src/gate/types.ts';
-import { attachOn, RecordingController } from './controllers.ts';
-
-/** A controller that knows tenants of its own. */
-function controllerOf(fields: Partial<Controller> & { readonly sink?: Sink } = {}) {
-  return Object.assign(new RecordingController(), fields);
-}
+import type { GateCore } from '../../src/gate/core.ts';
+import { TenantCallCounts } from '../../src/gate/tallies.ts';
+import fc from '../support/fast-check.ts';
+import { attached, attachOn, emitting, RecordingController } from './controllers.ts';
 
 describe('a call emitted in a tenant’s context', () => {
   const emitAll = (gate: GateCore) => {
@@ -21,9 +17,7 @@ describe('a call emitted in a tenant’s context', () => {
   };
 
   test('is the tenant’s and everybody’s, where tenants are counted', () => {
-    const gate = new GateCore();
-    gate.category('A');
-    attachOn(gate, controllerOf({ countsTenants: true }));
+    const { gate } = emitting({}, { countsTenants: true });
     emitAll(gate);
     assert.equal(gate.callsTotal(0), 5);
     assert.deepEqual(
@@ -33,19 +27,14 @@ describe('a call emitted in a tenant’s context', () => {
   });
 
   test('is everybody’s alone where they are not', () => {
-    const gate = new GateCore();
-    gate.category('A');
-    attachOn(gate, controllerOf());
+    const { gate } = emitting();
     emitAll(gate);
     assert.equal(gate.callsTotal(0), 5);
     assert.deepEqual([...gate.tenantCalls.entries()], []);
   });
 
   test('is counted also when its sink threw or when it was cut, not when it was off', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = controllerOf({ countsTenants: true });
-    const attachment = attachOn(gate, controller);
+    const { gate, category, attachment } = emitting({}, { countsTenants: true });
     gate.runWithTenant('acme', () => {
       category.debug('recursive', () => {
         category.debug('cut');
@@ -61,17 +50,14 @@ describe('a call emitted in a tenant’s context', () => {
   });
 
   test('is passed to the sink', () => {
-    const gate = new GateCore();
-    gate.category('A');
     const told: (string | undefined)[] = [];
-    const sink: Sink = {
+    const { gate } = emitting({
       emit: (_category, _message, _attributes, tenantId) => void told.push(tenantId),
       span: (_category, _name, fn, tenantId) => {
         told.push(tenantId);
         return fn();
       },
-    };
-    attachOn(gate, controllerOf({ sink }));
+    });
     emitAll(gate);
     assert.deepEqual(told, [undefined, 'acme', 'acme', 'acme', 'beta']);
   });
@@ -79,17 +65,12 @@ describe('a call emitted in a tenant’s context', () => {
 
 describe('a tenant that only the controller knows', () => {
   function setUp(currentTenant: () => string | undefined) {
-    const gate = new GateCore();
-    const category = gate.category('A');
     let asked = 0;
-    const controller = controllerOf({
-      countsTenants: true,
-      currentTenant: () => {
-        asked += 1;
-        return currentTenant();
-      },
-    });
-    return { gate, category, controller, attachment: gate.attach(controller), asked: () => asked };
+    const hook = () => {
+      asked += 1;
+      return currentTenant();
+    };
+    return { ...attached({}, { countsTenants: true, currentTenant: hook }), asked: () => asked };
   }
 
   test('decides where no runWithTenant does', () => {
@@ -135,5 +116,90 @@ describe('a tenant that only the controller knows', () => {
     assert.equal(category.enabled, true);
     attachment.detach();
     assert.equal(category.enabled, true);
+  });
+});
+
+type Step =
+  | { readonly kind: 'call'; readonly tenant: string; readonly category: number }
+  | { readonly kind: 'mark'; readonly keep: number };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('call' as const),
+        tenant: fc.constantFrom('a', 'b', 'c'),
+        category: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 40 })),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('mark' as const), keep: fc.nat({ max: 3 }) }) },
+  ),
+  { maxLength: 200 },
+);
+
+describe('calls counted by tenant', () => {
+  test('are at each mark what they were when it was made, whatever was called since', () => {
+    fc.assert(
+      fc.property(steps, (sequence) => {
+        const counts = new TenantCallCounts();
+        const model = new Map<string, number>();
+        const marked = [new Map<string, number>()];
+        let oldest = 0;
+        for (const step of sequence) {
+          if (step.kind === 'call') {
+            counts.count(step.tenant, step.category);
+            const key = `${step.tenant} ${step.category}`;
+            model.set(key, (model.get(key) ?? 0) + 1);
+          } else {
+            oldest = Math.max(oldest, marked.length - 1 - step.keep);
+            assert.equal(counts.mark(oldest), marked.length);
+            marked.push(new Map(model));
+          }
+        }
+        for (const tenant of ['a', 'b', 'c', 'never seen']) {
+          for (let category = 0; category <= 40; category++) {
+            const key = `${tenant} ${category}`;
+            assert.equal(counts.total(tenant, category), model.get(key) ?? 0);
+            for (let mark = oldest; mark < marked.length; mark++) {
+              assert.equal(counts.totalAt(tenant, category, mark), marked[mark]?.get(key) ?? 0, `${key} at ${mark}`);
+            }
+          }
+        }
+        const entries = [...counts.entries()].map(([tenant, category, total]) => [`${tenant} ${category}`, total]);
+        assert.deepEqual(new Map(entries as [string, number][]), model);
+      }),
+    );
+  });
+
+  test('are bounded in tenants: the one that emitted longest ago is evicted and starts at zero', () => {
+    const counts = new TenantCallCounts(2);
+    counts.count('a', 0);
+    counts.count('b', 0);
+    counts.mark(0);
+    counts.count('a', 0);
+    counts.count('c', 0);
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((tenant) => counts.total(tenant, 0)),
+      [2, 0, 1],
+    );
+    counts.count('b', 0);
+    assert.deepEqual([...counts.entries()].length, 2);
+    assert.equal(counts.total('b', 0), 1);
+    assert.equal(counts.totalAt('b', 0, 1), 0);
+  });
+
+  test('of a tenant with many categories keep their own totals, at each mark too', () => {
+    const counts = new TenantCallCounts();
+    for (let round = 1; round <= 2; round++) {
+      for (let category = 0; category < 60; category++) counts.count('a', category, category + 1);
+      counts.mark(0);
+    }
+    for (let category = 0; category < 60; category++) {
+      assert.equal(counts.total('a', category), 2 * (category + 1));
+      assert.equal(counts.totalAt('a', category, 1), category + 1);
+    }
+    assert.equal(counts.total('a', 60), 0);
+    assert.deepEqual([...counts.entries()].slice(-1), [['a', 59, 120]]);
   });
 });

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { GateCore } from '../../src/gate/core.ts';
-import { RecordingController } from './controllers.ts';
+import { attached, RecordingController } from './controllers.ts';
 
 describe('tenants', () => {
   test('a category that is on for one tenant is off for everybody else', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const attachment = gate.attach(new RecordingController());
+    const { gate, category, attachment } = attached();
     attachment.setTenant('acme', 0, true);
     assert.equal(category.enabled, false);
     assert.equal(
@@ -22,10 +20,7 @@ describe('tenants', () => {
   });
 
   test('a category that is off for one tenant is on for everybody else', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controller = new RecordingController();
-    const attachment = gate.attach(controller);
+    const { gate, category, controller, attachment } = attached();
     attachment.setBase(0, true);
     attachment.setTenant('acme', 0, false);
     category.debug('nobody');
@@ -38,9 +33,8 @@ describe('tenants', () => {
   });
 
   test('the tenant follows asynchronous work, and the inner of two counts', async () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    gate.attach(new RecordingController()).setTenant('acme', 0, true);
+    const { gate, category, attachment } = attached();
+    attachment.setTenant('acme', 0, true);
     const seen = await gate.runWithTenant('acme', async () => {
       await setImmediate();
       const inner = gate.runWithTenant('other', () => category.enabled);
@@ -71,9 +65,7 @@ describe('tenants', () => {
   });
 
   test('removing an override that is not there changes nothing', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const attachment = gate.attach(new RecordingController());
+    const { gate, category, attachment } = attached();
     attachment.setTenant('acme', 0, undefined);
     attachment.setTenant('acme', 0, true);
     attachment.setTenant('acme', 0, true);
@@ -90,9 +82,7 @@ describe('tenants', () => {
   });
 
   test('more tenants served than are kept unpacked are all decided rightly, also after a change', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const attachment = gate.attach(new RecordingController());
+    const { gate, category, attachment } = attached();
     const tenants = Array.from({ length: 1000 }, (_, index) => `t${index}`);
     for (const [index, tenant] of tenants.entries()) attachment.setTenant(tenant, 0, index % 3 === 0);
     const on = () => tenants.filter((tenant) => gate.runWithTenant(tenant, () => category.enabled)).length;
@@ -121,9 +111,7 @@ describe('tenants', () => {
 
 describe('control planes one after the other', () => {
   test('the last one attached decides, and the one before it when it is gone, in any order', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const lower = gate.attach(new RecordingController());
+    const { gate, category, attachment: lower } = attached();
     lower.setBase(0, true);
     const upper = gate.attach(new RecordingController());
     assert.equal(category.enabled, false);
@@ -143,9 +131,7 @@ describe('control planes one after the other', () => {
   });
 
   test('a request that runs already follows the one that decides', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const lower = gate.attach(new RecordingController());
+    const { gate, category, attachment: lower } = attached();
     lower.setTenant('acme', 0, true);
     lower.setTenant('other', 0, true);
     gate.runWithTenant('acme', () => {
@@ -179,10 +165,8 @@ describe('control planes one after the other', () => {
   });
 
   test('suspending switches everything off, for tenants too, and keeps what was set', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
+    const { gate, category, attachment } = attached();
     const second = gate.category('B');
-    const attachment = gate.attach(new RecordingController());
     attachment.setBase(0, true);
     attachment.setTenant('acme', 1, true);
     const acme = () => gate.runWithTenant('acme', () => [category.enabled, second.enabled]);
@@ -194,4 +178,23 @@ describe('control planes one after the other', () => {
     attachment.suspend(false);
     assert.deepEqual(acme(), [false, true]);
   });
+});
+
+test('tenants are remembered within bounds: beyond them every id may have been named', () => {
+  const gate = new GateCore();
+  const name = (tenantId: string) => gate.runWithTenant(tenantId, () => undefined);
+  name('acme');
+  for (const length of [255, 256]) name('x'.repeat(length));
+  assert.deepEqual(
+    ['acme', 'acmee', 'x'.repeat(255), 'x'.repeat(256)].map((tenantId) => gate.hasNamed(tenantId)),
+    [true, false, true, false],
+  );
+  for (let index = 0; index < 10_000; index += 1) name(`tenant-${index}`);
+  assert.equal(gate.hasNamed('never named'), true);
+});
+
+test('a tenant id that is not a string is ignored, and throws nothing', () => {
+  const gate = new GateCore();
+  for (const id of [undefined, null, 5]) gate.runWithTenant(id as never, () => undefined);
+  assert.equal(gate.hasNamed('undefined'), false);
 });

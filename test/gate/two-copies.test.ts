@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import * as api from '../../src/api.ts';
 import { gate } from '../../src/gate/gate.ts';
+import { newFolder } from '../support/folder.ts';
 import { RecordingController } from './controllers.ts';
 
 test('a second copy of the package in the process uses the gate of the first', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-second-copy-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   const source = join(import.meta.dirname, '..', '..', 'src');
   cpSync(join(source, 'api.ts'), join(directory, 'api.ts'));
   cpSync(join(source, 'gate'), join(directory, 'gate'), { recursive: true });

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
-import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority } from '../support/certificate.ts';
+import { portOf } from '../support/listening.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const authority = createAuthority();
@@ -32,28 +30,19 @@ describe('a receiver with a certificate', { concurrency: true }, () => {
       const receiver = createServer({ cert, key }, (_request, response) => {
         requests += 1;
         response.writeHead(204).end();
-      }).listen(0, host);
+      });
       receiver.on('connection', () => {
         connections += 1;
       });
-      t.after(() => {
-        receiver.closeAllConnections();
-        receiver.close();
-      });
-      await once(receiver, 'listening');
       const admin = makeKey({ scopes: ['admin'] });
-      const address = `${host}:${(receiver.address() as AddressInfo).port}`;
-      const warnings: string[] = [];
-      const service = createRdcp({
-        server: { port: 0 },
+      const address = `${host}:${await portOf(t, receiver, host)}`;
+      const { lines: warnings, clientOf } = await startService(t, {
         security: { apiKeys: [admin.record] },
         categories: { NOTIFIED: {} },
         notify: { webhook: { url: `https://${address}/hooks/a-secret-of-its-own`, format: 'slack' } },
         announce: false,
-        logger: { info: () => {}, warn: (line) => void warnings.push(line), error: (line) => void warnings.push(line) },
       });
-      t.after(() => service.close());
-      const client = createRdcpClient({ baseUrl: (await service.listen()).url, apiKey: admin.key });
+      const client = clientOf(admin.key);
       await client.enable('NOTIFIED', { duration: '5m' });
       if (code === undefined) {
         await until('the first request', async () => (requests > 0 ? true : undefined));

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
-import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { slackBody } from '../../src/trail/notify/chat.ts';
 import { type FailureReport, FailureReports } from '../../src/trail/notify/failures.ts';
 import { makeKey } from '../auth/records.ts';
+import { startService } from '../support/service.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { serve } from '../work/following.ts';
 import { openReceiver } from './receiver.ts';
@@ -75,11 +74,8 @@ test('a service tells its receivers when lines of failed work were written, and 
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   const admin = makeKey({ scopes: ['admin'] });
   const [receiver, other] = [await openReceiver(t), await openReceiver(t)];
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    announce: false,
+  const { clientOf } = await startService(t, {
     security: { apiKeys: [admin.record] },
-    emit: { to: () => undefined },
     notify: {
       webhook: [
         { url: receiver.url, secret, events: ['failure.recorded'] },
@@ -87,10 +83,8 @@ test('a service tells its receivers when lines of failed work were written, and 
       ],
     },
   });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
   const orders = category('ORDERS');
-  await createRdcpClient({ baseUrl: url, apiKey: admin.key }).enable('ORDERS', {
+  await clientOf(admin.key).enable('ORDERS', {
     duration: '5m',
     otelrdcp_when: { failed: true, slowerThan: '1ms' },
   });

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { context, trace } from '@opentelemetry/api';
@@ -11,13 +10,13 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { built } from '../support/built.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newStore } from '../support/folder.ts';
 import { assertClean, marked, secret } from '../support/secrets.ts';
+import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { openReceiver, type Received } from './receiver.ts';
@@ -56,19 +55,13 @@ function verified({ body, headers }: Received, key: string = SECRET): Notificati
 }
 
 async function service(t: TestContext, webhook: object | readonly object[], config: RdcpConfig = {}) {
-  const lines: string[] = [];
-  const say = (line: string) => void lines.push(line);
   const { telemetry, scrape } = createMeasuredTelemetry();
   const options: RdcpConfig = {
-    server: { port: 0 },
     security: { apiKeys: [admin.record, reader.record] },
-    logger: { info: say, warn: say, error: say },
     notify: { webhook: webhook as NonNullable<RdcpConfig['notify']>['webhook'] },
     ...config,
   };
-  const rdcp = createRdcp(options, { telemetry });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
+  const { url, lines } = await startService(t, options, { telemetry });
   const control = (body: object, key = admin.key) =>
     fetch(`${url}/rdcp/v1/control`, {
       method: 'POST',
@@ -85,8 +78,7 @@ async function service(t: TestContext, webhook: object | readonly object[], conf
 test('in a fleet a change, its end, a spent budget and a refusal arrive once, signed, as the audit trail has them', async (t) => {
   const receiver = await openReceiver(t);
   const webhook = { url: `${receiver.url}/hook`, secret: SECRET };
-  const directory = temporaryFolder(t);
-  const config = { store: `sqlite:${join(directory, 'state.sqlite')}` };
+  const config = { store: newStore(t) };
   const { control, get } = await service(t, webhook, config);
   // Another process sees the same ends, and sends none of them again.
   await service(t, webhook, config);

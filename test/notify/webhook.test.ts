@@ -248,30 +248,6 @@ test('the close sends what waits at once, also in a pause', async () => {
   assert.deepEqual([ids(), warnings], [['a', 'a', 'b'], []]);
 });
 
-test('what the close cannot send is counted and reported, without a further attempt', async () => {
-  const { webhook, pass, sent, dropped, warnings } = bench(() => ({ status: 500 }));
-  webhook.add('a', '{}', 'change');
-  webhook.add('b', '{}', 'change');
-  await pass(0);
-  await webhook.close();
-  webhook.add('c', '{}', 'change');
-  await pass(600 * SECOND);
-  assert.equal(sent.length, 2);
-  assert.deepEqual(dropped, ['closed', 'closed', 'closed']);
-  assert.deepEqual(warnings, ['2 notifications to hooks.example were not delivered before the close']);
-});
-
-test('the close gives up a receiver that hangs', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { webhook, pass, dropped } = bench(hanging);
-  webhook.add('a', '{}', 'change');
-  await pass(0);
-  const closed = webhook.close();
-  t.mock.timers.tick(3000);
-  await closed;
-  assert.deepEqual(dropped, ['closed']);
-});
-
 test('a long pause that the receiver asks for is reported at once, and so is a full queue; the loss is sent as a count', async () => {
   const answers: Reply[] = [{ status: 503, retryAfter: '3600' }];
   const bodies: string[] = [];

@@ -5,7 +5,6 @@ import { type TestContext, test } from 'node:test';
 import express from 'express';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'openid-client';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS, SCOPES, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { WellKnownDocument } from '../../src/wire/messages.ts';
@@ -14,6 +13,7 @@ import { startTokenServer, TOKEN_EXCHANGE, tokenSettings } from '../server/token
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { serve } from '../support/serve.ts';
 import { assembleApp, KEYS, send, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
 
@@ -154,16 +154,12 @@ test('an issuer that is no address has no metadata, and the start says so once',
     ['http://localhost:9465', true, undefined],
     ['http://[::1]:9465/orders', true, undefined],
   ] as const) {
-    const lines: string[] = [];
-    const logger = { info: () => {}, warn: (line: string) => void lines.push(line), error: () => {} };
     const security: RdcpConfig['security'] = {
       level: 'standard',
       apiKeys: [],
       tokens: { ...tokenSettings, issuer },
     };
-    const rdcp = createRdcp({ server: { port: 0 }, security, logger });
-    t.after(() => rdcp.close());
-    const { url } = await rdcp.listen();
+    const { url, lines } = await startService(t, { security });
     const { status } = await send(url + TOKEN_PATHS.metadata);
     assert.equal(status, served ? 200 : 404, issuer);
     const { body } = await send<WellKnownDocument>(url + PATHS.wellKnown);

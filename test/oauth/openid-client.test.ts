@@ -83,21 +83,6 @@ for (const scheme of ['http', 'https'] as const satisfies Scheme[]) {
   }
 }
 
-test('of two concurrent refreshes with one token one wins, the other gets invalid_grant, and the session ends', async (t) => {
-  const server = await startAuthorizationServer(t);
-  const config = await discover(server);
-  const { refresh_token: token = '' } = await exchange(config);
-  const race = await Promise.allSettled([0, 1].map(() => oauth.refreshTokenGrant(config, token)));
-  const [won] = race.filter((outcome) => outcome.status === 'fulfilled');
-  const [lost] = race.filter((outcome) => outcome.status === 'rejected');
-  assert.ok(won !== undefined && lost !== undefined);
-  assert.ok(lost.reason instanceof oauth.ResponseBodyError);
-  assert.deepEqual([lost.reason.error, lost.reason.status], ['invalid_grant', 400]);
-  const { access_token: access, refresh_token: next = '' } = won.value;
-  await assert.rejects(oauth.refreshTokenGrant(config, next), { name: 'ResponseBodyError', error: 'invalid_grant' });
-  await assert.rejects(status(config, server, access), isChallenge('bearer', 'invalid_token'));
-});
-
 test('a client that exchanges a token of another client may refresh and revoke the new one', async (t) => {
   const server = await startAuthorizationServer(t);
   const owner = await discover(server);
@@ -184,23 +169,6 @@ test('a token without the scope gets insufficient_scope', async (t) => {
     oauth.fetchProtectedResource(config, token, url, 'GET'),
     isChallenge('bearer', 'insufficient_scope'),
   );
-});
-
-test('limits and a shutdown are distinguished from a wrong request', async (t) => {
-  const server = await startAuthorizationServer(t, { config: { limits: { controlPerMinute: 1 } } });
-  const config = await discover(server);
-  await oauth.clientCredentialsGrant(config, {});
-  const limited = await oauth.clientCredentialsGrant(config, {}).catch((error: unknown) => error);
-  assert.ok(limited instanceof oauth.ResponseBodyError);
-  assert.deepEqual([limited.error, limited.status], ['temporarily_unavailable', 429]);
-  assert.match(limited.response.headers.get('retry-after') ?? '', /^\d+$/);
-
-  server.startClosing();
-  // Of a status of 5xx the library shows the answer, and reads none of it.
-  const closing = await oauth.clientCredentialsGrant(config, {}).catch((error: unknown) => error);
-  assert.ok(closing instanceof oauth.ClientError && closing.cause instanceof Response);
-  assert.deepEqual([closing.code, closing.cause.status], ['OAUTH_RESPONSE_IS_NOT_CONFORM', 503]);
-  assert.equal((await closing.cause.json()).error, 'temporarily_unavailable');
 });
 
 test('the library takes the metadata from the address of the issuer alone, and plain HTTP only when it is allowed', async (t) => {

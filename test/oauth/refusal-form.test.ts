@@ -57,6 +57,9 @@ const WRONG: readonly Wrong[] = [
 
 const WRONG_POSTS: readonly Wrong[] = [
   { what: 'JSON', type: 'application/json', body: '{"grant_type":"client_credentials"}', status: 415 },
+  { what: 'a text', type: 'text/plain', status: 415 },
+  { what: 'a form in parts', type: 'multipart/form-data; boundary=x', status: 415 },
+  { what: 'a form that is not UTF-8', body: 'a=\xff', status: 400 },
   { what: 'a form in another encoding', type: `${FORM}; charset=utf-16`, status: 415 },
   { what: 'a compressed form', headers: [['Content-Encoding', 'gzip']], status: 415 },
   { what: 'a form that is too large', body: `grant_type=${'x'.repeat(70_000)}`, status: 413 },
@@ -99,7 +102,7 @@ test('what goes wrong before an endpoint of OAuth is reached is refused in its f
     const text =
       method === 'GET' ? requestText(method, path, sent) : requestText(method, path, [...sent, ...typed], body);
     assertRefused(
-      parseAnswer(await exchange(server.url, text)),
+      parseAnswer(await exchange(server.url, Buffer.from(text, 'latin1'))),
       status,
       'invalid_request',
       `${method} ${path}: ${what}`,

@@ -77,22 +77,3 @@ test('a session is refreshed and revoked', async (t) => {
   assert.equal(await status(next.token.access_token), 401);
   await assert.rejects(next.refresh(), isRefused('invalid_grant', 400));
 });
-
-test('every refusal is understood by its code', async (t) => {
-  const server = await startAuthorizationServer(t);
-  const client = connect(server, OPERATOR);
-  const { body: session } = await exchangeKey(server, 'operator');
-  const others = connect(server, { id: 'status-client', secret: KEYS.status }).createToken({ ...session });
-  const refusals: [error: string, status: number, request: () => Promise<unknown>][] = [
-    ['invalid_client', 401, () => connect(server, { ...OPERATOR, secret: 'wrong' }).getToken({})],
-    ['invalid_client', 401, () => connect(server, { ...OPERATOR, id: 'admin-client' }).getToken({})],
-    ['invalid_scope', 400, () => client.getToken({ scope: 'admin' })],
-    ['unsupported_grant_type', 400, () => client.getToken({ grant_type: 'password' } as never)],
-    ['invalid_grant', 400, () => client.createToken({ refresh_token: 'nonsense' }).refresh()],
-    ['invalid_grant', 400, () => others.refresh()],
-    ['unauthorized_client', 400, () => others.revoke('access_token')],
-    ['invalid_request', 415, () => connect(server, OPERATOR, { bodyFormat: 'json' }).getToken({})],
-    ['invalid_request', 413, () => client.getToken({ scope: 'x'.repeat(70_000) })],
-  ];
-  for (const [error, status, request] of refusals) await assert.rejects(request, isRefused(error, status));
-});

@@ -1,11 +1,13 @@
+// Every night: it installs three bundlers, and the shape of the package is checked by each change (package.full.ts).
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { build } from 'rolldown';
+import { newFolder } from '../support/folder.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from './consumer.ts';
 import { BUNDLED } from './scripts.ts';
 
@@ -29,7 +31,7 @@ const SCRIPTS = {
 };
 
 describe('an application with conditions, made into one file', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-bundlers-'));
+  const directory = newFolder();
   /** Has no node_modules. */
   const alone = join(directory, 'alone');
   let tarball = '';
@@ -40,7 +42,6 @@ describe('an application with conditions, made into one file', () => {
     consumer = await installInto(join(directory, 'application'), tarball, { ...LINES['3.x'], ...TOOLS });
     writeFileSync(join(consumer.directory, 'main.mjs'), BUNDLED);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   async function runs(file: string): Promise<void> {
     const { code, stdout, stderr } = await finish(process.execPath, [file], alone);

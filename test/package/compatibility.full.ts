@@ -1,22 +1,22 @@
 // Every night: installs each version of redis, Jest and Vitest.
+
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { REFUSED_REDIS, TEST_FILES, TYPED_REDIS, WITH_REDIS } from './compatibility-scripts.ts';
 import { configured } from './configurations.ts';
 import { type Consumer, finish, installInto, packInto } from './consumer.ts';
 
 describe('an application that has installed the package', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-compatibility-'));
+  const directory = newFolder();
   let tarball = '';
 
   before(async () => {
     tarball = await packInto(directory);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   /** One with the given packages, into which the package alone is installed afterwards. */
   const project = (name: string, packages: Readonly<Record<string, string>>) =>

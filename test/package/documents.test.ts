@@ -61,7 +61,6 @@ console.log('ready ' + JSON.stringify(urls));
 /** Definitions that the blocks of the documents leave to their reader, by name. */
 const LEFT_OUT = `
 import type { CategoryHandle } from 'opentelemetry-instrumentation-rdcp/api';
-import { inFull } from '../support/tiers.ts';
 declare global {
   const database: CategoryHandle;
   const statement: string, baseUrl: string, apiKey: string, key: string;
@@ -94,7 +93,7 @@ function isInstalled(name: string): boolean {
   }
 }
 
-/** A block as a module. Options without what they belong to are those of \`createRdcp\`. */
+/** A block as a module. Options without what they belong to are those of `createRdcp`. */
 function moduleOf(code: string): string {
   return `${/^\w+: [{[]/.test(code) ? `createRdcp({ ${code} });` : code}\nexport {};\n`;
 }

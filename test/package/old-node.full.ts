@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { findOldNode } from './old-node.ts';
 
 const directory = dirname(findOldNode() ?? '');
@@ -12,8 +12,7 @@ const directory = dirname(findOldNode() ?? '');
 it('a clone is installed by an older Node without warnings', {
   skip: !existsSync(join(directory, 'npm')) && 'no older Node with npm on this machine',
 }, (t) => {
-  const clone = mkdtempSync(join(tmpdir(), 'rdcp-clone-'));
-  t.after(() => rmSync(clone, { recursive: true }));
+  const clone = newFolder(t);
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(ROOT, file), join(clone, file));
   const args = ['ci', '--dry-run', '--no-audit', '--no-fund'];
   const env = { PATH: `${directory}:/bin`, HOME: clone, npm_config_update_notifier: 'false' };

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, test } from 'node:test';
 import { documentedOptions, flat } from '../../docs/document.ts';
 import { parseDuration } from '../../src/wire/time.ts';
+import { ROOT } from '../support/built.ts';
+import { CONFIGURATIONS } from './configurations.ts';
 import { type SchemaOption, schemaOptions } from './options.ts';
 
 // What an editor shows of an option is its comment in the types; public-names.test.ts finds these in the declarations.
@@ -32,3 +36,14 @@ function assertDefault({ optional, default: value }: SchemaOption, text: string 
   const duration = typeof documented === 'string' && typeof value === 'number';
   assert.deepEqual(duration ? parseDuration(documented) : documented, value);
 }
+
+test('the table of the documentation says what is run', () => {
+  const rows = readFileSync(join(ROOT, 'docs/compatibility.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1);
+  assert.deepEqual(
+    rows,
+    CONFIGURATIONS.map(({ name, tried }) => `| ${name} | ${tried} |`),
+  );
+});

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
 import { followDemo } from './demo.ts';
-import { behavesAsInstalled } from './packed.ts';
+import { behavesAsInstalled, behavesAsItsFiles } from './packed.ts';
 import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
 
 /** Nothing but what the package cannot do without, in the oldest release that it allows. */
@@ -15,7 +15,7 @@ const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation
 const REGISTER = 'opentelemetry-instrumentation-rdcp/register';
 
 describe('the packed package', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-package-'));
+  const directory = newFolder();
   let tarball = '';
   const consumers: Partial<Record<'3.x' | '2.x' | 'minimum', Consumer>> = {};
 
@@ -37,11 +37,10 @@ describe('the packed package', () => {
     ]);
   });
 
-  after(() => rmSync(directory, { recursive: true, force: true }));
-
   for (const line of ['3.x', '2.x'] as const) {
     describe(`installed beside OpenTelemetry ${line}`, () => behavesAsInstalled(() => consumer(line)));
   }
+  describe('wherever it is installed', () => behavesAsItsFiles(() => consumer('3.x')));
 
   it('works in an application without an SDK, and writes what is debugged on stderr', async () => {
     const { code, stdout, stderr } = await consumer('minimum').node(WITHOUT_SDK);
@@ -74,7 +73,7 @@ describe('the packed package', () => {
   it('starts the shop by npx in an empty folder', async () => {
     const cwd = join(directory, 'empty');
     mkdirSync(cwd);
-    const npx = ['--yes', `--package=${tarball}`, 'opentelemetry-instrumentation-rdcp'];
+    const npx = ['--yes', '--prefer-offline', `--package=${tarball}`, 'opentelemetry-instrumentation-rdcp'];
     const inherited = Object.entries(process.env).filter(([name]) => !/^(?:OTEL|RDCP|SHOP)_|^NODE_OPTIONS$/.test(name));
     const env = {
       ...(Object.fromEntries(inherited) as Record<string, string>),
@@ -82,7 +81,10 @@ describe('the packed package', () => {
       RDCP_PORT: String(await freePort()),
       npm_config_cache: join(directory, 'cache'),
     };
-    // An empty cache, as on a machine that has never seen the package.
+    // npx has run nothing on this machine; the packages of others are those that the installations before have fetched.
+    const { stdout: cache } = await finish('npm', ['config', 'get', 'cache'], cwd);
+    mkdirSync(env.npm_config_cache);
+    symlinkSync(join(cache.trim(), '_cacache'), join(env.npm_config_cache, '_cacache'));
     const demo = await finish('npx', [...npx, 'demo', '--once'], cwd, env);
     assert.equal(demo.code, 0, demo.stderr);
     assert.match(demo.stdout, /^\d+ requests, [1-9]\d* orders accepted$/m);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { openReceiver } from '../register/otlp-receiver.ts';
 import { freePort } from '../support/free-port.ts';
-import { inFull } from '../support/tiers.ts';
 import { type Consumer, SUBPATHS } from './consumer.ts';
 import { followDemo } from './demo.ts';
 import { EVERY_ENTRY, FLOOD, loadedBy, MAIN_PATH, MISTAKE, SDK_AFTERWARDS, TYPED_CONSUMER } from './scripts.ts';
@@ -30,21 +29,15 @@ export function behavesAsPacked(consumer: () => Consumer): void {
     const { stdout, stderr } = await consumer().node(EVERY_ENTRY, { env: QUIET });
     assert.deepEqual({ stdout, stderr }, { stdout: 'all\n', stderr: '' });
   });
-
-  inFull('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
-    const { stdout, stderr, metrics } = await followDemo(t, consumer());
-    assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
-    assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
-  });
-
-  inFull('has types that compile, those of its dependencies included', async () => {
-    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
-  });
 }
 
 /** The same in more processes, for what is installed. */
 export function behavesAsInstalled(consumer: () => Consumer): void {
   behavesAsPacked(consumer);
+
+  it('has types that compile, those of its dependencies included', async () => {
+    assert.deepEqual(await consumer().compile(TYPED_CONSUMER), { code: 0, stdout: '', stderr: '' });
+  });
 
   it('finds an SDK that is registered after it, by another copy of the API', async () => {
     const { code, stdout, stderr } = await consumer().node(SDK_AFTERWARDS);
@@ -55,38 +48,6 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
     const { stdout, stderr } = await consumer().node(loadedBy(NAME));
     assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
     assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
-  });
-
-  it('names its functions and their lines in stack traces', async () => {
-    const { stdout } = await consumer().node(MISTAKE);
-    assert.match(
-      stdout,
-      /^RdcpError: .*\n +at (?:Object\.)?parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/,
-    );
-  });
-
-  it('shows its TypeScript in stack traces with --enable-source-maps', async () => {
-    const { stdout } = await consumer().node(MISTAKE, { args: ['--enable-source-maps'] });
-    assert.match(stdout, /^ +at (?:Object\.)?parseConfig .*\/src\/options\/config\.ts:\d+:\d+\)$/m);
-  });
-
-  it('shows a short line of an uncaught error', async () => {
-    const { code, stderr } = await consumer().node(`
-      import { createRdcp } from '${NAME}';
-      createRdcp({ server: { port: 'none' } });`);
-    assert.equal(code, 1);
-    assert.match(stderr, /RdcpError: configuration: server\.port/);
-    assert.ok(stderr.length < 4000, stderr);
-  });
-
-  it('can be required first', async () => {
-    for (const entry of SUBPATHS) {
-      const script = `
-        import { createRequire } from 'node:module';
-        createRequire(import.meta.url)('${entry}');`;
-      const { code, stderr } = await consumer().node(script, { env: QUIET });
-      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, entry);
-    }
   });
 
   for (const flags of [[], ['--no-experimental-require-module']]) {
@@ -151,6 +112,47 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
       assert.equal(receiver.ofSeverity(17) - before, 1, args[0]);
     }
     assert.ok(receiver.ofSeverity(5) >= 2 * 512, 'debug records arrive as well');
+  });
+}
+
+/** What is the same beside every line of OpenTelemetry. */
+export function behavesAsItsFiles(consumer: () => Consumer): void {
+  it('starts the shop by its demo, metrics included, and each command that it shows works', async (t) => {
+    const { stdout, stderr, metrics } = await followDemo(t, consumer());
+    assert.ok(stdout.includes(`http://localhost:${metrics}/metrics`), stdout);
+    assert.match(stderr, / DEBUG DATABASE query .*trace_id=/);
+  });
+
+  it('names its functions and their lines in stack traces', async () => {
+    const { stdout } = await consumer().node(MISTAKE);
+    assert.match(
+      stdout,
+      /^RdcpError: .*\n +at (?:Object\.)?parseConfig .*\/dist\/chunks\/[\w-]+\.js:(?!1:)\d+:\d+\)\n/,
+    );
+  });
+
+  it('shows its TypeScript in stack traces with --enable-source-maps', async () => {
+    const { stdout } = await consumer().node(MISTAKE, { args: ['--enable-source-maps'] });
+    assert.match(stdout, /^ +at (?:Object\.)?parseConfig .*\/src\/options\/config\.ts:\d+:\d+\)$/m);
+  });
+
+  it('shows a short line of an uncaught error', async () => {
+    const { code, stderr } = await consumer().node(`
+      import { createRdcp } from '${NAME}';
+      createRdcp({ server: { port: 'none' } });`);
+    assert.equal(code, 1);
+    assert.match(stderr, /RdcpError: configuration: server\.port/);
+    assert.ok(stderr.length < 4000, stderr);
+  });
+
+  it('can be required first', async () => {
+    for (const entry of SUBPATHS) {
+      const script = `
+        import { createRequire } from 'node:module';
+        createRequire(import.meta.url)('${entry}');`;
+      const { code, stderr } = await consumer().node(script, { env: QUIET });
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, entry);
+    }
   });
 
   it('is read from few files by every entry', async () => {

@@ -1,9 +1,10 @@
 // Every night: installs each runtime; the workflow `ci` has the versions of Node.js in a matrix.
+
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { API_ALONE } from './compatibility-scripts.ts';
 import { configured } from './configurations.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from './consumer.ts';
@@ -12,7 +13,7 @@ import { EVERY_ENTRY, MAIN_PATH } from './scripts.ts';
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 describe('the packed package', { skip: PLATFORM === 'linux-x64' ? false : `not tried on ${PLATFORM}` }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-runtimes-'));
+  const directory = newFolder();
   let tarball = '';
   let runtimes: Consumer;
 
@@ -25,7 +26,6 @@ describe('the packed package', { skip: PLATFORM === 'linux-x64' ? false : `not t
     ]);
     runtimes = await installInto(join(directory, 'runtimes'), tarball, packages);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   const binary = (path: string) => join(runtimes.directory, 'node_modules', path);
 

@@ -2,21 +2,20 @@
 // The declarations of every dependency are checked too.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { TYPED_ENTRIES } from './compatibility-scripts.ts';
 import { configured } from './configurations.ts';
 import { type Consumer, finish, installInto, MANIFEST, packInto } from './consumer.ts';
 
 describe('an application compiled with', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-typescript-'));
+  const directory = newFolder();
   let tarball = '';
   before(async () => {
     tarball = await packInto(directory);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   const versions = Object.groupBy(configured('typescript'), ({ version }) => version);
   for (const [version, configurations = []] of Object.entries(versions)) {

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { start } from '../examples/child.ts';
 import { writeCertificate } from '../support/certificate.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
-import { adapted, blockOf, listening, temporaryFolder } from './recipe.ts';
+import { adapted, blockOf, listening } from './recipe.ts';
 
 export interface Haproxy {
   readonly port: number;
@@ -25,7 +26,7 @@ export async function startHaproxy(
   ports: readonly [number, number],
   every = '500ms',
 ): Promise<Haproxy> {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const port = await freePort();
   const { cert, keyFile } = writeCertificate();
   const pem = join(folder, 'both.pem');

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { start } from '../examples/child.ts';
 import { writeCertificate } from '../support/certificate.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
-import { adapted, blockOf, listening, type Service, temporaryFolder } from './recipe.ts';
+import { adapted, blockOf, listening, type Service } from './recipe.ts';
 
 /** The recipe's server block in an nginx of its own. */
 export async function startNginx(
   t: TestContext,
   { port: servicePort }: Pick<Service, 'port'>,
 ): Promise<{ port: number; cert: string }> {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const port = await freePort();
   const { cert, certFile, keyFile } = writeCertificate();
   const server = adapted(blockOf('nginx', 'nginx'), [

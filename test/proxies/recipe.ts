@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 
@@ -38,12 +38,6 @@ export function adapted(text: string, replacements: readonly (readonly [string, 
   }, text);
 }
 
-export function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-proxy-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** With all scopes. */
 export const KEY = 'k'.repeat(40);
 export const ADMIN = { 'X-RDCP-API-Key': KEY };
@@ -65,7 +59,7 @@ export async function startService(
   changes: Pick<RdcpConfig, 'limits' | 'health' | 'store' | 'console' | 'categories'> = {},
 ): Promise<Service> {
   const port = await freePort();
-  const keys = join(temporaryFolder(t), 'keys.json');
+  const keys = join(newFolder(t), 'keys.json');
   writeFileSync(
     keys,
     JSON.stringify({ keys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] }),

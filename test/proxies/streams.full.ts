@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { get } from 'node:http';
+import { createServer, get } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -14,10 +13,12 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import { category } from '../../src/api.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { withProgram } from '../examples/required-program.ts';
+import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
 import { until } from '../support/until.ts';
 import { ADDRESSES, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
-import { ADMIN, HOST, type Service, startService, temporaryFolder } from './recipe.ts';
+import { ADMIN, HOST, type Service, startService } from './recipe.ts';
 
 const LINES = 6;
 
@@ -94,7 +95,7 @@ test('behind nginx an abandoned tail ends within seconds and frees its place', (
   }));
 
 test("Express's compression passes each line of a tail on when it comes", async (t) => {
-  const cwd = temporaryFolder(t);
+  const cwd = newFolder(t);
   await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', 'compression@1.8'], {
     cwd,
   });
@@ -106,9 +107,6 @@ test("Express's compression passes each line of a tail on when it comes", async 
     security: { apiKeys: [{ id: 'ops', hash, clientId: 'ops', scopes: ['admin'] }] },
   });
   t.after(() => rdcp.close());
-  const server = express().use(compression()).use(rdcp.callback()).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(t, createServer(express().use(compression()).use(rdcp.callback())));
   await readTail(t, get, { port, headers: { ...ADMIN, 'Accept-Encoding': 'gzip' } });
 });

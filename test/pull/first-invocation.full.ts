@@ -8,7 +8,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertBuilt } from '../support/built.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { AUDIENCE, ISSUER, pairs, pemOf } from '../tickets/tickets.ts';
 import { document } from './documents.ts';
 
@@ -37,7 +37,7 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[v
 
 test(`the first invocation of a function is at most ${MAX_SLOWER_MS} ms slower with a document, and has its lines`, async (t) => {
   assertBuilt();
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const [file, other] = [join(folder, 'controls.jwt'), join(folder, 'other.jwt')];
   writeFileSync(file, document(Date.now()));
   // The lines of a category that is on take their time, with and without a document.

@@ -6,7 +6,7 @@ import { DocumentFollower } from '../../src/control/pull/follower.ts';
 import { Newest } from '../../src/control/pull/newest.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
 import { RdcpError, SettingFault, unavailable } from '../../src/wire/errors.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { ISSUER, service } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 
@@ -95,7 +95,7 @@ test('a newer document takes the place of the one before, and an older one is st
 });
 
 test('after a restart an older document is stale too, where the folder of the file can be written', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const now = service().now();
   const [older, newer] = [document(now - 5000, { id: 'older' }), document(now, { id: 'newer' })];
   const file = join(folder, 'controls.jwt.newest');

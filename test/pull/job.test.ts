@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -7,9 +6,9 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { rdcp as command } from '../cli/run.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt } from '../support/built.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { serve } from '../support/serve.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
+import { serve } from '../work/following.ts';
 import { ISSUERS, signingService } from './signing-service.ts';
 
 const JOB = join(import.meta.dirname, 'job.ts');
@@ -39,7 +38,7 @@ async function trailOf(file: string) {
 }
 
 test('a job without a port follows a file: what it says is on until its end, and ends when the file is removed', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const file = join(folder, 'controls.jwt');
   const state = join(folder, 'state.db');
   const { job, sign, written, lines } = await start(t, { file }, `sqlite:${state}`);
@@ -85,10 +84,11 @@ test('a job without a port follows a file: what it says is on until its end, and
 
 test('a job follows an address, and goes on where that does not answer', async (t) => {
   let answer: { status: number; text: string } | undefined = { status: 500, text: 'out of order' };
-  const { url } = await serve(t, (_, response) => {
+  const address = await serve(t, (_, response) => {
     if (answer !== undefined) response.writeHead(answer.status).end(answer.text);
   });
-  const { job, sign, lines } = await start(t, { url: `${url}/controls` }, 'memory:');
+  const url = `${address}/controls`;
+  const { job, sign, lines } = await start(t, { url }, 'memory:');
   await until('what is wrong', () => /pull\.url answers with status 500; nothing new/.test(job.output.stderr));
   answer = { status: 200, text: await sign() };
   await until('lines', () => lines().includes('row of 43'));
@@ -100,12 +100,12 @@ test('a job follows an address, and goes on where that does not answer', async (
 });
 
 test('a job that ends by itself does not wait for an address that is silent', async (t) => {
-  const { server, url } = await serve(t);
-  const asked = once(server, 'request');
+  const asked = Promise.withResolvers<void>();
+  const url = await serve(t, () => asked.resolve());
   assertBuilt();
   const config = { pull: { url }, security: { tickets: { issuers: ISSUERS } } };
   const job = run(t, JOB, { args: [JSON.stringify(config), 'short'] });
-  await asked;
+  await asked.promise;
   job.child.send('end');
   assert.equal(await job.ended, 0, job.output.stderr);
   assert.doesNotMatch(job.output.stderr, /does not answer in time/);

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig, TicketIssuerOptions } from '../../src/options/options.ts';
 import { makeKey } from '../auth/records.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { send, type TestRequest } from '../support/server.ts';
 import { pemOf } from '../tickets/tickets.ts';
 
@@ -18,7 +18,7 @@ export const ISSUERS: readonly TicketIssuerOptions[] = [
 
 /** A service that signs documents, and a key for it. Its own category is OWN. */
 export async function signingService(t: TestContext, record: Partial<ApiKeyRecord> = {}, config: RdcpConfig = {}) {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   const signingKeyFile = join(folder, 'signing.pem');
   writeFileSync(signingKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['control', 'discovery'], ...record });

@@ -7,15 +7,15 @@ import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
 import { fileSource } from '../../src/control/pull/file.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { serve } from '../support/serve.ts';
+import { newFolder } from '../support/folder.ts';
+import { serve } from '../work/following.ts';
 
 const LARGEST = 'x'.repeat(65_536);
 
 const fault = (message: RegExp) => (error: unknown) => error instanceof SettingFault && message.test(error.message);
 
 test('a file is read as it is now, through links, and one that is not there is no document', async (t) => {
-  const path = temporaryFolder(t);
+  const path = newFolder(t);
   const { read } = fileSource(join(path, 'current', 'controls.jwt'));
   assert.equal(await read(), undefined);
   // As a ConfigMap is updated.
@@ -33,7 +33,7 @@ test('a file is read as it is now, through links, and one that is not there is n
 });
 
 test('a file that is none, or is too large, is a fault, and holds nothing up', async (t) => {
-  const path = temporaryFolder(t);
+  const path = newFolder(t);
   writeFileSync(join(path, 'largest'), LARGEST);
   writeFileSync(join(path, 'larger'), `${LARGEST}x`);
   assert.equal(spawnSync('mkfifo', [join(path, 'pipe')]).status, 0);
@@ -50,8 +50,7 @@ test('a file that is none, or is too large, is a fault, and holds nothing up', a
 });
 
 async function address(t: TestContext, answer: RequestListener) {
-  const { url } = await serve(t, answer);
-  return addressSource(`${url}/controls.jwt`);
+  return addressSource(`${await serve(t, answer)}/controls.jwt`);
 }
 
 test('an address is asked with the tag of the document before, and an unchanged one is not sent again', async (t) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { runsApplication } from '../../src/assembly/register/application.ts';
 import { start } from '../examples/child.ts';
 import { built, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { inFull } from '../support/tiers.ts';
@@ -15,8 +15,7 @@ const INHERITED = { NODE_OPTIONS: `--import ${REGISTER}` };
 const NAMED = ['--import', REGISTER];
 
 function directory(t: TestContext, files: Record<string, string>): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'rdcp-application-')));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const path = realpathSync(newFolder(t));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(path, name)), { recursive: true });
     writeFileSync(join(path, name), text);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { built, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 
 export interface Program {
@@ -33,8 +33,7 @@ const UNDER_REGISTER = ['--import', built('register.js')];
 
 /** Runs a program in a folder of its own, with the packages of this project. */
 export function runToEnd(t: TestContext, program: Program, register: boolean): Promise<Ended> {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-compared-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  const cwd = newFolder(t);
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
   const file = program.commonJs ? 'app.cjs' : 'app.mjs';
   writeFileSync(join(cwd, file), program.app);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { REGISTER, until, WAIT } from './running.ts';
@@ -19,8 +19,7 @@ const skip = process.getuid?.() === 0 ? false : 'only root may start a process a
 describe('a user without a name and a home, in a folder of root', { skip }, () => {
   /** @param temporaryMode of the temporary folder: 0o1777 as usual, or one that cannot be written */
   async function setUp(t: TestContext, temporaryMode: number) {
-    const base = mkdtempSync(join(tmpdir(), 'rdcp-nameless-'));
-    t.after(() => rmSync(base, { recursive: true }));
+    const base = newFolder(t);
     chmodSync(base, 0o755);
     const [cwd, temporary] = [join(base, 'app'), join(base, 'tmp')];
     for (const folder of [cwd, temporary]) mkdirSync(folder);

@@ -1,10 +1,10 @@
 // Every night: installs the oldest SDK.
+
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { installInto, packInto } from '../package/consumer.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 
 /** The oldest release that the package accepts, whose SDK takes a single metric reader, in an application that has it. */
@@ -26,8 +26,7 @@ console.log(text);
 process.exit();`;
 
 test('the package, added to a service with the oldest supported SDK, has metrics that can be scraped', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-oldest-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = newFolder(t);
   const consumer = await installInto(join(directory, 'service'), await packInto(directory), OLDEST, { alone: true });
   const [metrics, port] = [await freePort(), await freePort()];
   const { stdout } = await consumer.node(APP, {

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { portOf } from '../support/listening.ts';
 
 /** The parts of OTLP/JSON that tests look at. */
 interface ExportedLogs {
@@ -57,12 +56,8 @@ export async function openReceiver(t: TestContext, { delayMs = 0 } = {}) {
     if (request.url === '/v1/traces') spans.push(...spanNamesOf(JSON.parse(body) as ExportedSpans));
     if (delayMs > 0) await sleep(delayMs);
     response.setHeader('Content-Type', 'application/json').end('{}');
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const address = server.address();
-  assert.ok(typeof address === 'object' && address !== null);
-  const url = `http://127.0.0.1:${address.port}`;
+  });
+  const url = `http://127.0.0.1:${await portOf(t, server)}`;
   return {
     /** Every path that something was sent to. */
     paths,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { takePm2Variables } from '../../src/assembly/register/environment.ts';
 import { applicationPackage } from '../../src/otel/loading/package.ts';
+import { newFolder } from '../support/folder.ts';
 
 it("takes what it needs from the variables that PM2's cluster mode unpacks later, and no others", () => {
   const pm2_env = JSON.stringify({
@@ -35,8 +35,7 @@ it('leaves a variable of that name alone that is not from PM2', () => {
 });
 
 it('names the application that PM2 runs, and not PM2', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-pm2-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const program = (name: string) => {
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name }));

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
+import { portOf } from '../support/listening.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 
 export const KEY = 'a-secret-of-thirty-two-characters';
@@ -31,7 +31,7 @@ export const REGISTER = built('register.js');
 
 /** Runs an application in an empty directory, under `--import register` if nothing else is said. */
 export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER], files = {} }: Run) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-register-'));
+  const cwd = newFolder(t);
   const metricsPort = await freePort();
   const file = join(cwd, 'app.mjs');
   writeFileSync(file, `import { category } from '${built('api.js')}';\n${app}`);
@@ -46,7 +46,6 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
   });
   t.after(() => {
     child.kill('SIGKILL');
-    rmSync(cwd, { recursive: true, force: true });
   });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
@@ -59,12 +58,12 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
 }
 
 /** A port that another server has, which answers whatever it is asked. */
-export async function takenPort(t: TestContext, host: string): Promise<number> {
-  const server = createServer((_req, res) => res.end('{}')).listen(0, host);
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+export const takenPort = (t: TestContext, host: string) =>
+  portOf(
+    t,
+    createServer((_req, res) => res.end('{}')),
+    host,
+  );
 
 export async function until(condition: () => boolean, child: ChildProcess, output: { stderr: string }): Promise<void> {
   for (const end = Date.now() + 60_000; !condition(); ) {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { finish } from '../package/consumer.ts';
 import { ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 
 const RELEASE = join(ROOT, '.github/release.ts');
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-01\n\n- The first.\n';
@@ -14,8 +14,7 @@ const TOOL = '{ "name": "rdcp-conformance", "version": "0.1.0" }';
 
 /** A repository with what a release changes, at 0.1.0. */
 function repository(t: TestContext) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-release-'));
-  t.after(() => rmSync(cwd, { recursive: true }));
+  const cwd = newFolder(t);
   const git = (...args: string[]) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim();
   const files = {
     'package.json': '{ "name": "released", "version": "0.1.0", "workspaces": ["test/conformance"] }\n',

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import { knownAdvisories } from '../../.github/advisories.ts';
 import { notesOf, withAbsoluteLinks, withRelease } from '../../.github/release.ts';
 import { ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 
 const CHANGELOG = '# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-01\n\n- The first.\n';
 
@@ -43,5 +46,55 @@ describe('the README of a published package', () => {
     );
     assert.ok(links.length > 10);
     for (const link of links) assert.match(link, /^(?:https:|#)/);
+  });
+});
+
+const ZOD = [{ name: 'zod', version: '4.0.0' }];
+
+/** A command that answers `npm audit` with this text and status. */
+function npm(t: TestContext, { stdout = '', stderr = '', status = 1 }): string {
+  const folder = newFolder(t);
+  const command = join(folder, 'npm');
+  const lines = [`#!${process.execPath}`];
+  for (const [stream, text] of Object.entries({ stdout, stderr })) {
+    lines.push(`process.${stream}.write(${JSON.stringify(text)});`);
+  }
+  writeFileSync(command, `${lines.join('\n')}\nprocess.exitCode = ${status};\n`, { mode: 0o755 });
+  return command;
+}
+
+describe('advisories of bundled packages', () => {
+  it('are named with their severity', (t) => {
+    const stdout = JSON.stringify({ vulnerabilities: { zod: { severity: 'high', range: '<4.0.1' } } });
+    assert.deepEqual(knownAdvisories(ZOD, npm(t, { stdout })), ['zod 4.0.0 has a known advisory (high, <4.0.1)']);
+  });
+
+  it('are none where the registry says so', (t) => {
+    assert.deepEqual(knownAdvisories(ZOD, npm(t, { stdout: '{"vulnerabilities":{}}', status: 0 })), []);
+  });
+
+  const refusal = 'POST https://user:hunter2@registry.example/-/npm/v1/security/audits/quick - Method Not Allowed';
+  for (const [name, answer] of [
+    ['answers no audits', { stdout: JSON.stringify({ statusCode: 405, message: `405 ${refusal}`, body: {} }) }],
+    ['answers no audits, on stderr', { stderr: `npm error 405 ${refusal}` }],
+    ['answers no audits, but npm ends with 0', { stdout: JSON.stringify({ message: `405 ${refusal}` }), status: 0 }],
+    ['answers with something else than JSON', { stdout: '<html>405 Method Not Allowed</html>', status: 0 }],
+    ['answers nothing', { status: 0 }],
+    ['answers null', { stdout: 'null', status: 0 }],
+  ] as const) {
+    it(`are not known where the registry ${name}: the check fails and says so, without its address`, (t) => {
+      assert.throws(
+        () => knownAdvisories(ZOD, npm(t, answer)),
+        ({ message }: Error) => {
+          assert.match(message, /^not known, because npm audit gives no report: ./);
+          assert.doesNotMatch(message, /hunter2|registry\.example/);
+          return true;
+        },
+      );
+    });
+  }
+
+  it('are not known without npm', () => {
+    assert.throws(() => knownAdvisories(ZOD, join(tmpdir(), 'no-such-npm')), /npm could not be started/);
   });
 });

@@ -7,11 +7,12 @@ import type { ErrorResponse, MetricsResponse } from '../../src/wire/messages.ts'
 import { HOSTILE } from '../server/hostile-requests.ts';
 import { CATEGORIES } from '../support/categories.ts';
 import fc from '../support/fast-check.ts';
+import { newFolder } from '../support/folder.ts';
 import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { KEYS } from '../support/server.ts';
 import { type BadRequest, badRequest, badRequestOfEachKind, FAULT_COUNT } from './bad-requests/bad-request.ts';
 import { CANARY } from './bad-requests/text.ts';
-import { startService, temporaryDirectory, trailOf } from './service.ts';
+import { startService, trailOf } from './service.ts';
 
 /** Sent at the same time. */
 const AT_ONCE = 20;
@@ -50,7 +51,7 @@ function assertRefused(name: string, text: string, codes: readonly string[], exa
 
 export function refusesBadRequests(count: number): void {
   test(`${count} bad requests are each refused in the envelope, and leave no trace but in the trail`, async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = newFolder(t);
     const file = join(directory, 'state.db');
     const service = await startService(t, { config: { store: `sqlite:${file}` }, logsRecords: true });
 

@@ -1,10 +1,9 @@
 // Measures, so nothing runs beside it: how fast a process ends.
 
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newStore } from '../support/folder.ts';
 import { assertEndsWithStore } from './exit.ts';
-import { temporaryDirectory } from './service.ts';
 
 describe('an application ends by itself when its work is done, although clients are connected and a temporary control lives', {
   concurrency: 2,
@@ -17,7 +16,7 @@ describe('an application ends by itself when its work is done, although clients 
     await assertEndsWithStore(t, redis.url, async () => redis.freeze());
   });
 
-  it('with a SQLite file', (t) => assertEndsWithStore(t, `sqlite:${join(temporaryDirectory(t), 'state.db')}`));
+  it('with a SQLite file', (t) => assertEndsWithStore(t, newStore(t)));
 
   it('with Redis', { skip: whyNoRedis() }, async (t) => {
     const redis = await startRedis();

@@ -3,9 +3,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { PATHS } from '../../src/wire/constants.ts';
+import { newFolder } from '../support/folder.ts';
 import { requestText } from '../support/raw-http.ts';
 import { type Program, run } from './program.ts';
-import { serviceOf, temporaryDirectory, testConfig } from './service.ts';
+import { serviceOf, testConfig } from './service.ts';
 
 /** On a machine with much else to do. A request that was begun holds a server up for longer. */
 const PATIENCE_MS = 8000;
@@ -40,7 +41,7 @@ export async function assertEndsByItself(t: TestContext, program: Program, url: 
 }
 
 export async function assertEndsWithStore(t: TestContext, store: string, before?: () => Promise<void>) {
-  const program = run(t, APP, { args: [JSON.stringify(testConfig({ store }))], cwd: temporaryDirectory(t) });
+  const program = run(t, APP, { args: [JSON.stringify(testConfig({ store }))], cwd: newFolder(t) });
   const [, url = ''] = await program.found(/^ready (\S+)$/m);
   await assertEndsByItself(t, program, url, before);
 }

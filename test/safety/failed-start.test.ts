@@ -7,10 +7,12 @@ import { type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
+import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
 import { inFull } from '../support/tiers.ts';
 import type { LeftBehind } from './failing-app.ts';
 import { run } from './program.ts';
-import { API_KEYS, temporaryDirectory } from './service.ts';
+import { API_KEYS } from './service.ts';
 
 const APP = join(import.meta.dirname, 'failing-app.ts');
 const CATEGORIES = { LEFT_ON: { enabled: true }, LEFT_ON_TOO: { enabled: true } };
@@ -24,7 +26,7 @@ async function assertNothingLeft(
     name,
     config: { security: { apiKeys: API_KEYS }, categories: CATEGORIES, ...common, ...config },
   }));
-  const program = run(t, APP, { args: [JSON.stringify(args)], cwd: temporaryDirectory(t) });
+  const program = run(t, APP, { args: [JSON.stringify(args)], cwd: newFolder(t) });
   const told = once(program.child, 'message') as Promise<[LeftBehind[]]>;
   const [left] = await Promise.race([told, program.ended.then(() => assert.fail(program.output.stderr))]);
   for (const [index, [name, , error]] of attempts.entries()) {
@@ -40,14 +42,11 @@ const skip = existsSync('/proc/self/fd') ? false : 'open files are looked up in 
 test('what cannot be started leaves no file, timer, connection or category behind, and the process ends by itself', {
   skip,
 }, async (t) => {
-  const directory = temporaryDirectory(t);
+  const directory = newFolder(t);
   const { cert: _, ...tls } = writeCertificate();
   const broken = join(directory, 'broken.pem');
   writeFileSync(broken, 'no key');
-  const taken = createServer().listen(0, '127.0.0.1');
-  t.after(() => taken.close());
-  await once(taken, 'listening');
-  const { port } = taken.address() as { port: number };
+  const port = await portOf(t, createServer());
   const tokens = { issuer: 'i', audience: 'a' };
   await assertNothingLeft(
     t,

@@ -10,11 +10,12 @@ import { type Checkpoint, createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
 import { CATEGORIES } from '../support/categories.ts';
+import { newStore } from '../support/folder.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import type { TestAnswer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run } from './program.ts';
-import { type Service, startService, temporaryDirectory, testConfig, trailIn } from './service.ts';
+import { type Service, startService, testConfig, trailIn } from './service.ts';
 
 const SEED = Number(process.env.RDCP_KILL_SEED ?? Date.now() % 1_000_000);
 /** Clients that send at the same time. */
@@ -142,7 +143,7 @@ async function killAtStart(t: TestContext, store: string): Promise<void> {
 
 const STORES = {
   SQLite: async (t: TestContext) => ({
-    store: `sqlite:${join(temporaryDirectory(t), 'state.db')}`,
+    store: newStore(t),
     killed: async () => {},
   }),
   async PostgreSQL(t: TestContext) {

@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
@@ -91,13 +89,6 @@ export function serviceOf(program: Program, url: string): Service {
   };
 }
 
-/** A directory that goes with the test. */
-export function temporaryDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-safety-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 /** Every entry of the trail in a file, newest first, down to the one with that id. */
 export function trailOf(file: string, knownId?: string): Promise<AuditEntry[]> {
   return trailIn(createSqliteStore(file), knownId);
@@ -120,3 +111,5 @@ export async function trailIn(store: StateStore, knownId?: string): Promise<Audi
     await store.close();
   }
 }
+
+export { newFolder as temporaryDirectory } from '../support/folder.ts';

@@ -7,10 +7,11 @@ import { verify } from '../audit/entries.ts';
 import { shopEnvironment } from '../examples/running-shop.ts';
 import { assertBuilt, built, ROOT } from '../support/built.ts';
 import { CATEGORIES } from '../support/categories.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { startLoad } from './load.ts';
 import { type Program, run } from './program.ts';
-import { startService, temporaryDirectory, testConfig, trailOf } from './service.ts';
+import { startService, testConfig, trailOf } from './service.ts';
 
 const CLIENTS = 16;
 const HERE = import.meta.dirname;
@@ -83,7 +84,7 @@ export function drains(ways: readonly (keyof typeof WAYS)[]): void {
     for (const name of ways) {
       const { start, end }: Way = WAYS[name];
       it(`${name} answers what it accepted, keeps its trail and ends with ${end}`, async (t) => {
-        const cwd = temporaryDirectory(t);
+        const cwd = newFolder(t);
         const file = join(cwd, 'state.db');
         const accepted = join(cwd, 'accepted');
         writeFileSync(accepted, '');

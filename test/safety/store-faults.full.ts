@@ -11,9 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { startLoad } from './load.ts';
-import { type Service, startService, temporaryDirectory } from './service.ts';
+import { type Service, startService } from './service.ts';
 
 /** How long each fault lasts under load, in milliseconds. */
 const FAULT_MS = Number(process.env.RDCP_FAULT_MS ?? 1500);
@@ -94,7 +95,7 @@ describe('a SQLite file that fails under load holds up nothing, and health says 
   };
   for (const [name, fault] of Object.entries(faults)) {
     test(name, async (t) => {
-      const file = join(temporaryDirectory(t), 'state.db');
+      const file = join(newFolder(t), 'state.db');
       const service = await startService(t, { config: { store: `sqlite:${file}` } });
       await holds(t, service, name, fault(file));
     });
@@ -154,7 +155,7 @@ function smallDisk(t: TestContext): string {
   let disk = '';
   // Before its directory is removed.
   t.after(() => spawnSync('umount', ['-l', disk]));
-  disk = join(temporaryDirectory(t), 'disk');
+  disk = join(newFolder(t), 'disk');
   mkdirSync(disk);
   assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', disk]).status, 0);
   return disk;

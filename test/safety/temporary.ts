@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
+import { newStore } from '../support/folder.ts';
 
 import { until } from '../support/until.ts';
 import { hostClock } from './host-clock.ts';
-import { type Service, startService, temporaryDirectory } from './service.ts';
+import { type Service, startService } from './service.ts';
 
 const HOUR = 3_600_000;
 const YEAR = 365 * 24 * HOUR;
@@ -24,7 +25,7 @@ interface Host {
 }
 
 /** @param store a SQLite file of its own where none is given */
-export function host(t: TestContext, store = `sqlite:${join(temporaryDirectory(t), 'state.db')}`): Host {
+export function host(t: TestContext, store = newStore(t)): Host {
   let slowest = 0;
   return {
     async start(clockOffset = 0) {

@@ -6,13 +6,14 @@ import { pathToFileURL } from 'node:url';
 import { category } from '../../src/api.ts';
 import * as first from '../../src/index.ts';
 import { PATHS } from '../../src/wire/constants.ts';
+import { newFolder } from '../support/folder.ts';
 import { send } from '../support/server.ts';
-import { temporaryDirectory, testConfig } from './service.ts';
+import { testConfig } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
 test('two copies of the package in a process share one gate: the last control decides, and the first again after it', async (t) => {
-  const directory = temporaryDirectory(t);
+  const directory = newFolder(t);
   mkdirSync(join(directory, 'copy'));
   cpSync(join(ROOT, 'src'), join(directory, 'copy', 'src'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(directory, 'copy', 'package.json'));

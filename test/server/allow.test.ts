@@ -11,6 +11,7 @@ import type { ControlResponse, ErrorResponse, SessionResponse } from '../../src/
 import type { TailLine } from '../../src/wire/streams.ts';
 import { makeKey } from '../auth/records.ts';
 import { send, type TestRequest } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { ACCESS_TOKEN, bearer, TOKEN_EXCHANGE, tokenSettings } from './tokens.ts';
 
 const NAMES = ['DB_POOL', 'DB_QUERY', 'HTTP'] as const;
@@ -20,19 +21,13 @@ const AGENT_SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts'] as con
 async function start(t: TestContext, allow: Allow, record: Partial<ApiKeyRecord> = {}, config: RdcpConfig = {}) {
   const agent = makeKey({ id: 'agent', clientId: 'agent', scopes: AGENT_SCOPES, allow, ...record });
   const owner = makeKey({ id: 'owner', clientId: 'owner', scopes: ['admin'] });
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    announce: false,
-    logger: { info: () => {}, warn: () => {}, error: () => {} },
-    emit: { to: () => {} },
+  const { rdcp, url } = await startService(t, {
     console: true,
     limits: { controlPerMinute: 10_000, readPerMinute: 10_000 },
     security: { apiKeys: [agent.record, owner.record], tokens: tokenSettings },
     ...config,
   });
-  t.after(() => rdcp.close());
   for (const name of NAMES) rdcp.category(name);
-  const { url } = await rdcp.listen();
   const as =
     (key: string) =>
     <T = ErrorResponse>(path: string, { headers, ...request }: TestRequest = {}) =>

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ApprovalsResponse, ControlResponse, ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
+import { newFolder, newStore } from '../support/folder.ts';
 import { send, startServer, type TestRequest } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { LEVELS } from '../support/tenants.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -44,17 +44,8 @@ const enableHttp = { action: 'enable', categories: 'HTTP', options: { duration: 
 const idOf = ({ error }: ErrorResponse) => ((error.details?.approval ?? {}) as { readonly id: string }).id;
 
 async function start(t: TestContext, config: RdcpConfig = {}) {
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    announce: false,
-    logger: { info: () => {}, warn: () => {}, error: () => {} },
-    emit: { to: () => {} },
-    security: { apiKeys: RECORDS },
-    ...config,
-  });
-  t.after(() => rdcp.close());
+  const { rdcp, url } = await startService(t, { security: { apiKeys: RECORDS }, ...config });
   for (const name of ['DB_POOL', 'HTTP']) rdcp.category(name);
-  const { url } = await rdcp.listen();
   return { rdcp, ask: asking(url) };
 }
 
@@ -211,8 +202,7 @@ test('after ten minutes a change waits no more', async (t) => {
 });
 
 test('what a key or token asked for is not made once it was revoked or changed', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-approvals-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const file = join(folder, 'keys.json');
   const { agent, owner } = KEYS;
   const write = (...asker: ApiKeyRecord[]) => writeFileSync(file, JSON.stringify({ keys: [owner.record, ...asker] }));
@@ -277,9 +267,7 @@ test('a change waits no longer than the token that asked for it', async (t) => {
 });
 
 test('another process that shares the store approves it, also after a restart', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-approvals-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const store = newStore(t);
   const first = await start(t, { store });
   const ids = [];
   for (const categories of [['HTTP'], ['HTTP', 'DB_POOL']]) {

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { SCOPES } from '../../src/wire/constants.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newStore } from '../support/folder.ts';
+import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -25,8 +23,7 @@ const CREDENTIALS: Credentials = {
 
 /** The endpoint's address, with a store. */
 async function serve(t: TestContext, store?: string): Promise<URL> {
-  const rdcp = createRdcp({
-    server: { port: 0 },
+  const { url } = await startService(t, {
     ...(store !== undefined && { store }),
     categories: {
       CONFORMANCE_ON: { description: 'On from the start', enabled: true },
@@ -44,8 +41,7 @@ async function serve(t: TestContext, store?: string): Promise<URL> {
     limits: { controlPerMinute: 100_000, readPerMinute: 100_000, anonymousPerMinute: 100_000 },
     announce: false,
   });
-  t.after(() => rdcp.close());
-  return new URL((await rdcp.listen()).url);
+  return new URL(url);
 }
 
 const quiet = () => undefined;
@@ -73,9 +69,7 @@ async function assertLevel1(url: URL): Promise<void> {
 test('the endpoint conforms to level 1 of the specification', async (t) => assertLevel1(await serve(t)));
 
 test('with a SQLite store it conforms to level 1', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-conformance-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  await assertLevel1(await serve(t, `sqlite:${join(folder, 'state.sqlite')}`));
+  await assertLevel1(await serve(t, newStore(t)));
 });
 
 inFull('with a Redis store it conforms to level 1', { skip: whyNoRedis() }, async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Connections } from '../../src/endpoint/connections/connections.ts';
@@ -10,7 +10,7 @@ import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts
 import { PATHS } from '../../src/wire/constants.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
-import { listen } from '../support/listening.ts';
+import { listen, portOf } from '../support/listening.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
@@ -90,12 +90,6 @@ test('timeouts free the places of idle connections and of half requests, which a
   assert.equal(await (await fetch(url)).text(), 'hello');
 });
 
-test('an operator with a key is served while another address holds all connections that it can have', async (t) => {
-  const server = await startServer(t);
-  await hold(t, server.url, 300, HALF, '127.0.0.2');
-  assert.equal((await server.request(PATHS.status, { key: 'operator' })).status, 200);
-});
-
 test('a connection beyond the limit of its address, or of all, is closed; the place of one that ends is free', async (t) => {
   const { handler, arrived, untilArrived } = waiting();
   const url = await listening(t, { places: { total: 3, perAddress: 2 } }, {}, handler);
@@ -120,15 +114,6 @@ test('the connections of a trusted proxy do not count against its address', asyn
   const clients = await hold(t, url, 10, '', '127.0.0.2');
   assert.equal(await open(clients, 2), 2);
   assert.equal(await open(proxy, 10), 10);
-});
-
-test('the default serves a sidecar proxy of this host with dozens of requests at once', async (t) => {
-  const { handler, arrived, untilArrived } = waiting();
-  const url = await listening(t, {}, {}, handler);
-  const requests = Array.from({ length: SHARE }, () => exchange(url, requestText('GET', '/', [['Host', 'localhost']])));
-  await untilArrived(SHARE);
-  for (const res of arrived) res.end('hello');
-  for (const text of requests) assert.equal(parseAnswer(await text)?.body, 'hello');
 });
 
 test('over TLS unfinished handshakes count, and so does each connection of HTTP/1.1 and HTTP/2', async (t) => {
@@ -181,10 +166,8 @@ test('too many connections are reported, with their address, until the limit hol
   });
   const server = createServer();
   connections.guard(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
   t.after(() => connections.destroy());
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(t, server);
   const held = await hold(t, `http://127.0.0.1:${port}`, 4, '', '127.0.0.2');
   assert.equal(await open(held, 2), 2);
   now = 60_000;

@@ -12,6 +12,8 @@ import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse, SessionResponse, WellKnownDocument } from '../../src/wire/messages.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { type Certificate, createAuthority, writePems } from '../support/certificate.ts';
+import { portOf } from '../support/listening.ts';
+import { startService } from '../support/service.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, type TokenAnswer, tokenSettings } from './tokens.ts';
 
@@ -32,9 +34,7 @@ const security: RdcpConfig['security'] = {
 
 /** A whole service at level enterprise. */
 async function start(t: TestContext): Promise<string> {
-  const rdcp = createRdcp({ server: { port: 0, tls: files() }, security });
-  t.after(() => rdcp.close());
-  return (await rdcp.listen()).url;
+  return (await startService(t, { server: { port: 0, tls: files() }, security })).url;
 }
 
 interface Request {
@@ -155,13 +155,11 @@ test('a mapped certificate and a token allow what both allow', async (t) => {
 
 test('an identity has one budget, whether by its key, a token made from it, a certificate or both', async (t) => {
   const identity = { subject: 'CN=robot', userId: 'ann', clientId: 'ops', scopes: ['status', 'control'] as const };
-  const rdcp = createRdcp({
+  const { url } = await startService(t, {
     server: { port: 0, tls: files() },
     security: { ...security, level: 'standard', mtls: { identities: [{ ...identity, scopes: [...identity.scopes] }] } },
     limits: { readPerMinute: 4 },
   });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
   const [robotRequest, request] = [await connectAs(t, url, robot), await connectAs(t, url, stranger)];
   const { body: own } = await request<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
   const { body: robots } = await robotRequest<TokenAnswer>(TOKEN_PATHS.token, { form: exchange });
@@ -194,9 +192,7 @@ test('the same service mounted in an application believes the socket of the appl
     { cert: server.cert, key: server.key, ca: authority.cert, requestCert: true, rejectUnauthorized: false },
     rdcp.callback(),
   );
-  await new Promise<void>((resolve) => outer.listen(0, '127.0.0.1', resolve));
-  t.after(() => outer.close());
-  const { port } = outer.address() as { port: number };
+  const port = await portOf(t, outer);
   const get = async (client?: Certificate) => {
     const tls = { ca: authority.cert, ...(client && { cert: client.cert, key: client.key }) };
     const { status, text } = await getOverTls(`https://127.0.0.1:${port}${PATHS.session}`, tls);

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ROUTES } from '../../src/endpoint/routes.ts';
@@ -14,6 +13,7 @@ import { ERROR_STATUS, RdcpError, unavailable } from '../../src/wire/errors.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { codeIn, tableOf } from '../documents/tables.ts';
+import { newFolder } from '../support/folder.ts';
 import { KeptConnection } from '../support/kept-connection.ts';
 import type { RawAnswer } from '../support/raw-http.ts';
 import {
@@ -85,6 +85,7 @@ function judged(route: Route, answer: RawAnswer, what: string): string | undefin
   assert.ok(headers.has('x-rdcp-request-id'), what);
   assert.equal(headers.get('x-content-type-options'), 'nosniff', what);
   if (status < 400) return undefined;
+  assert.deepEqual([headers.get('vary'), headers.has('strict-transport-security')], ['Accept', false], what);
   assert.match(headers.get('cache-control') ?? '', /^no-store/, what);
   assert.match(headers.get('content-type') ?? '', /^application\/json; charset=utf-8$/, what);
   const comesBack = status === 429 || status === 503 || body.includes('"RDCP_REQUEST_IN_PROGRESS"');
@@ -114,8 +115,7 @@ function judged(route: Route, answer: RawAnswer, what: string): string | undefin
 
 /** A configuration with every feature. */
 function everything(t: TestContext): NonNullable<TestServerOptions['config']> {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-errors-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const signingKeyFile = join(folder, 'signing.pem');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileSync(signingKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants, createSecureServer, type Http2ServerResponse } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
@@ -9,7 +8,7 @@ import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Http2Sessions } from '../../src/endpoint/connections/http2-sessions.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
-import { listen, listenerFor } from '../support/listening.ts';
+import { listen, listenerFor, portOf } from '../support/listening.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 
@@ -117,9 +116,7 @@ test('a connection that is idle ends, before its first request and after its las
     else res.end('hello');
   });
   sessions.follow(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => server.close());
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `https://127.0.0.1:${await portOf(t, server)}`;
   const [busy, never, used] = [
     await http2Session(t, url, ca),
     await http2Session(t, url, ca),

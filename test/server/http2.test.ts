@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { createSecureServer, type OutgoingHttpHeaders } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { portOf } from '../support/listening.ts';
 import { assembleApp, KEYS, startServer } from '../support/server.ts';
 import { inFull } from '../support/tiers.ts';
 import { getOverTls, http2Request, http2Session, type TlsAnswer } from '../support/tls-client.ts';
@@ -49,6 +49,7 @@ test('the same listener serves HTTP/2 and HTTP/1.1, with Strict-Transport-Securi
     assert.match(text, /^\{"protocol":"rdcp\/1\.0"/);
     assert.equal(headers['strict-transport-security'], 'max-age=31536000');
     assert.equal(headers['x-rdcp-protocol'], 'rdcp/1.0');
+    assert.deepEqual([headers.vary, headers['cache-control']], ['Accept', 'no-store']);
   }
 });
 
@@ -186,9 +187,7 @@ test('mounted in an HTTP/2 server of the application it serves our paths and pas
   const server = createSecureServer({ cert, key, allowHTTP1: true }, (req, res) => {
     app.handler(req as never, res as never, () => res.end('own'));
   });
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  t.after(() => server.close());
-  const session = await http2Session(t, `https://localhost:${(server.address() as AddressInfo).port}`, ca);
+  const session = await http2Session(t, `https://localhost:${await portOf(t, server)}`, ca);
   assert.equal((await http2Request(session, POST, ENABLE)).status, 200);
   assert.equal(app.gate.category('HTTP').enabled, true);
   assert.equal((await http2Request(session, { ':path': '/' })).text, 'own');

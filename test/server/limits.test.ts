@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { createRateLimiter } from '../../src/endpoint/middleware/access.ts';
+import { addressKey } from '../../src/endpoint/request.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { type Clock, systemClock } from '../../src/wire/time/clock.ts';
+import fc from '../support/fast-check.ts';
 import { startServer, type TestRequest } from '../support/server.ts';
+import { inBoth, runs } from '../support/tiers.ts';
 
 const CHANGE: TestRequest = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'HTTP' } };
 
@@ -140,4 +144,161 @@ test('what was switched can be ended after the limit on controls, up to 600 a mi
   let ended = 0;
   while ((await statusOf('reset')) === 200) ended += 1;
   assert.ok(ended > 580 && ended < 600, `${ended}`);
+});
+
+test('without a credential a challenge says what is needed; with a wrong one, why it was refused', async (t) => {
+  const server = await startServer(t);
+  const none = await server.request(PATHS.status);
+  assert.equal(none.body.error.code, 'RDCP_AUTH_REQUIRED');
+  const wrong = await server.request(PATHS.status, { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } });
+  assert.equal(wrong.body.error.code, 'RDCP_AUTH_FAILED');
+  assert.equal(wrong.body.error.method, 'api-key');
+  assert.equal(wrong.body.error.details?.reason, 'invalid_key');
+  assert.deepEqual(server.authFailures, [
+    ['none', 'no_credential'],
+    ['api-key', 'invalid_key'],
+  ]);
+});
+
+test('a wrong credential learns nothing about the server: every endpoint refuses it with the same words', async (t) => {
+  const server = await startServer(t);
+  const refusals = [];
+  for (const path of [PATHS.status, PATHS.discovery, PATHS.health, PATHS.audit, PATHS.session]) {
+    const { status, body } = await server.request(path, { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } });
+    assert.equal(status, 401, path);
+    refusals.push(JSON.stringify(body.error));
+  }
+  assert.equal(new Set(refusals).size, 1, refusals.join('\n'));
+});
+
+test('a client id in a header grants and changes nothing', async (t) => {
+  const server = await startServer(t);
+  const headers = { 'X-RDCP-Client-ID': 'admin-client' };
+  assert.equal((await server.request(PATHS.audit, { key: 'status', headers })).status, 403);
+  await server.request(PATHS.control, {
+    method: 'POST',
+    key: 'control',
+    headers,
+    body: { action: 'enable', categories: 'HTTP' },
+  });
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?action=enable`, { key: 'admin' });
+  assert.equal(body.entries[0]?.identity.clientId, 'control-client');
+});
+
+test('every refusal of an identity is an entry of the trail', async (t) => {
+  const server = await startServer(t);
+  await server.request(PATHS.control, {
+    method: 'POST',
+    key: 'status',
+    headers: { 'X-RDCP-Request-ID': 'refused-1', 'User-Agent': `test\x9b31m${'x'.repeat(300)}` },
+    body: { action: 'enable', categories: 'HTTP' },
+  });
+  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
+  const [entry] = body.entries;
+  assert.equal(entry?.action, 'authorize');
+  assert.equal(entry?.error, 'RDCP_FORBIDDEN');
+  assert.equal(entry?.requestId, 'refused-1');
+  assert.equal(entry?.identity.clientId, 'status-client');
+  assert.equal(entry?.source?.address, '127.0.0.1');
+  assert.equal(entry?.source?.userAgent, `test\\u009b31m${'x'.repeat(248)}`);
+});
+
+function limiterAt(limit: number) {
+  let now = 0;
+  const limiter = createRateLimiter({ name: 'test', limit, clock: { monotonic: () => now } });
+  return {
+    limiter,
+    at: (time: number) => {
+      now = time;
+    },
+  };
+}
+
+inBoth('no rolling window holds more allowed requests than the limit, and none is refused without need', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 40 }),
+      fc.array(fc.oneof(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 70_000 })), { maxLength: 300 }),
+      (limit, gaps) => {
+        const { limiter, at } = limiterAt(limit);
+        const allowed: number[] = [];
+        let now = 0;
+        for (const gap of gaps) {
+          now += gap;
+          at(now);
+          const inWindow = allowed.filter((time) => time > now - 60_000).length;
+          const verdict = limiter.take('client');
+          assert.equal(verdict.allowed, inWindow < limit);
+          if (verdict.allowed) allowed.push(now);
+          assert.equal(verdict.remaining, limit - inWindow - (verdict.allowed ? 1 : 0));
+        }
+        for (const start of allowed) {
+          assert.ok(allowed.filter((time) => time >= start && time < start + 60_000).length <= limit);
+        }
+      },
+    ),
+    { numRuns: runs(500) },
+  );
+});
+
+test('a client that waits until the stated reset is allowed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 59_000, noNaN: true }), { minLength: 5, maxLength: 5 }), (times) => {
+      const { limiter, at } = limiterAt(5);
+      for (const time of times.sort((a, b) => a - b)) {
+        at(time);
+        limiter.take('client');
+      }
+      at(59_500);
+      const { allowed, resetSeconds } = limiter.take('client');
+      if (allowed) return;
+      assert.ok(Number.isInteger(resetSeconds) && resetSeconds >= 1);
+      at(59_500 + resetSeconds * 1000);
+      assert.equal(limiter.take('client').allowed, true);
+    }),
+  );
+});
+
+test('only the first refusal after an allowed request is a new one', () => {
+  const { limiter, at } = limiterAt(1);
+  limiter.take('client');
+  assert.deepEqual(
+    [limiter.take('client'), limiter.take('client')].map(({ repeated }) => repeated),
+    [false, true],
+  );
+  at(60_000);
+  assert.equal(limiter.take('client').allowed, true);
+  assert.equal(limiter.take('client').repeated, false);
+});
+
+test('counters are bounded, and having one forgotten takes far more than 10,000 other clients', () => {
+  const { limiter } = limiterAt(1);
+  limiter.take('first');
+  for (let index = 0; index < 19_999; index += 1) limiter.take(`other-${index}`);
+  assert.equal(limiter.take('first').allowed, false);
+  for (let index = 0; index < 20_000; index += 1) limiter.take(`another-${index}`);
+  assert.equal(limiter.take('first').allowed, true, 'the quietest is forgotten');
+  assert.equal(limiter.take('another-19999').allowed, false);
+});
+
+test('whether a quota is spent is known without spending any of it', () => {
+  const { limiter, at } = limiterAt(2);
+  for (const spent of [false, false, true, true]) {
+    assert.equal(limiter.isSpent('client'), spent);
+    assert.equal(limiter.isSpent('client'), spent);
+    limiter.take('client');
+  }
+  at(59_999);
+  assert.equal(limiter.isSpent('client'), true);
+  at(60_000);
+  assert.equal(limiter.isSpent('client'), false);
+});
+
+test('an IPv6 subscriber counts as one address, an IPv4 address as itself', () => {
+  assert.equal(addressKey('192.0.2.1'), '192.0.2.1');
+  assert.equal(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:2:ffff:ffff:ffff:ffff'));
+  assert.equal(addressKey('2001:0db8:0001:0002::1'), addressKey('2001:db8:1:2::2'));
+  assert.notEqual(addressKey('2001:db8:1:2::1'), addressKey('2001:db8:1:3::1'));
+  assert.equal(addressKey('::1'), '0:0:0:0');
+  assert.equal(addressKey('fe80::1%eth0'), addressKey('fe80::2'));
 });

@@ -194,10 +194,13 @@ function isInBrief({ path, method, person, claim }: Cell): boolean {
   return ANYBODY.includes(person) && ['nothing', 'malformed'].includes(claim);
 }
 
-/** @param extent `brief`: see {@link isInBrief} */
-export function checkMatrix(level: 'none' | IsolationLevel, extent: 'whole' | 'brief' = 'whole'): void {
+/** @param options `extent`: `brief`: see {@link isInBrief}; `declare`: the tiers of the test */
+export function checkMatrix(
+  level: 'none' | IsolationLevel,
+  { extent, declare = test }: { readonly extent: 'whole' | 'brief'; readonly declare?: typeof test.only },
+): void {
   const first = extent === 'whole' ? 'every method, path, credential, scope and tenant' : 'every path and credential';
-  test(`${first} is answered as written down, isolation ${level}`, async (t) => {
+  declare(`${first} is answered as written down, isolation ${level}`, async (t) => {
     const { authenticator, headers: credentials } = await credentialsOf(PEOPLE);
     const server = await startServer(t, {
       config: {

@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
 import Fastify from 'fastify';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
+import { hashApiKey } from '../../src/access/api-key.ts';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { HEADERS, MAX_BODY_BYTES, PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
+import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
+import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
 import { assembleApp, KEYS, send, type TestApp, type TestRequest } from '../support/server.ts';
 import { ACCESS_TOKEN, askToken, TOKEN_EXCHANGE } from './tokens.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  t.after(() => server.closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await portOf(t, server)}`;
 }
 
 const ENABLE: TestRequest = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'HTTP' } };
@@ -217,7 +222,8 @@ test('a form that the application parsed is read too', async (t) => {
     const request: Parameters<typeof askToken>[0]['request'] = (path, sent) => send(url + path, sent);
     assert.equal((await askToken({ request }, EXCHANGE)).status, 200);
     const twice = [...Object.entries(EXCHANGE), ['scope', 'status'], ['scope', 'control']] as const;
-    assert.equal((await askToken({ request }, twice)).status, 400);
+    const { status, body } = await askToken<OAuthErrorResponse>({ request }, twice);
+    assert.deepEqual([status, body.error_description], [400, 'scope was sent more than once']);
     assert.equal((await askToken({ request }, { ...EXCHANGE, 'scope[a]': 'status' })).status, 400);
   }
 });
@@ -240,4 +246,58 @@ test('a forbidden field is refused also in a body that the application parsed', 
   const url = await serve(t, express().use(express.json()).use(app.handler));
   const body = '{"action":"enable","categories":"HTTP","__proto__":{"polluted":1}}';
   assert.equal((await send(url + PATHS.control, { ...ENABLE, body })).status, 400);
+});
+
+const KEY = 'k'.repeat(40);
+
+const BEYOND = Object.values(networkInterfaces())
+  .flatMap((each) => each ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+
+/** Mounted in a server of the application that listens everywhere. */
+async function mountedEverywhere(t: TestContext, config: RdcpConfig): Promise<number> {
+  const rdcp = createRdcp({ server: false, ...config });
+  t.after(() => rdcp.close());
+  const handle = rdcp.callback();
+  const server = createServer((req, res) => handle(req, res, () => void res.end('the application')));
+  return await portOf(t, server, '0.0.0.0');
+}
+
+function inFolder(t: TestContext): string {
+  const before = process.cwd();
+  const folder = newFolder(t);
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  return folder;
+}
+
+test('mounted without a credential, only loopback is served; the application itself is untouched', async (t) => {
+  assert.ok(BEYOND !== undefined, 'this machine has an address beside loopback');
+  const folder = inFolder(t);
+  const port = await mountedEverywhere(t, {});
+  const key = readFileSync(join(folder, '.rdcp/dev-key'), 'utf8').trim();
+  const headers = { 'X-RDCP-API-Key': key };
+  assert.equal((await send(`http://127.0.0.1:${port}${PATHS.status}`, { headers })).status, 200);
+
+  const beyond = `http://${BEYOND}:${port}`;
+  for (const path of [PATHS.status, PATHS.health, PATHS.wellKnown, PATHS.control]) {
+    for (const sent of [
+      headers,
+      { ...headers, 'X-Forwarded-For': '127.0.0.1', Forwarded: 'for=127.0.0.1', Host: 'localhost' },
+    ]) {
+      const { status, body } = await send(beyond + path, { headers: sent });
+      assert.equal(status, 403);
+      assert.equal(body.error.code, 'RDCP_FORBIDDEN');
+      assert.match(body.error.message, /loopback/);
+      assert.deepEqual(body.error.details, { option: 'security.apiKeys' });
+    }
+  }
+  assert.equal(await (await fetch(beyond)).text(), 'the application');
+});
+
+test('mounted with a credential, every address is served', async (t) => {
+  const apiKeys = [{ id: 'key', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }];
+  const port = await mountedEverywhere(t, { security: { apiKeys } });
+  const { status } = await send(`http://${BEYOND}:${port}${PATHS.status}`, { headers: { 'X-RDCP-API-Key': KEY } });
+  assert.equal(status, 200);
 });

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { Views } from '../../src/control/views.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { CONDITIONS } from '../../src/otel/report/conditions.ts';
@@ -24,6 +21,10 @@ import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { newFolder } from '../support/folder.ts';
+import { freePort } from '../support/free-port.ts';
+import { portOf } from '../support/listening.ts';
+import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
@@ -41,15 +42,8 @@ const UNSIGNED = `${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'them', aud:
 
 /** A whole service, with what its operator sees: lines, health, metrics, trail. */
 async function start(t: TestContext, config: RdcpConfig) {
-  const lines: string[] = [];
-  const say = (line: string) => void lines.push(line);
   const { telemetry, scrape } = createMeasuredTelemetry();
-  const rdcp = createRdcp(
-    { server: { port: 0 }, logger: { info: say, warn: say, error: say }, ...config },
-    { telemetry },
-  );
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
+  const { url, lines } = await startService(t, config, { telemetry });
   const get = (path: string, headers: Record<string, string> = { 'x-rdcp-api-key': KEY }) =>
     fetch(`${url}${path}`, { headers });
   return {
@@ -77,8 +71,7 @@ function reasonOf({ checks }: HealthResponse, name: string): string | undefined 
 }
 
 test('a key that was removed from a file which is no JSON any more still works, and is reported until the file is mended', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-keys-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   const file = join(directory, 'keys.json');
   const both = JSON.stringify({ keys: [record('ops', KEY), record('removed', REMOVED)] }, undefined, 1);
   writeFileSync(file, both);
@@ -192,6 +185,19 @@ test('an introspection endpoint that refuses our secret is reported with the fir
   assert.equal(service.lines.at(-1), `rdcp: ${CONDITIONS.introspection.over}`);
 });
 
+/** A service that trusts an issuer, whose key set is answered with. */
+async function trusting(t: TestContext, answer: RequestListener | undefined) {
+  const port = answer === undefined ? await freePort() : await portOf(t, createServer(answer));
+  const jwksUri = `http://127.0.0.1:${port}/keys`;
+  const service = await start(t, {
+    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
+  });
+  const ask = async () => (await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status;
+  return { ...service, ask };
+}
+
+const OTHER_KEYS = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
+
 for (const [what, answer, problem] of [
   ['does not answer', undefined, /^rdcp: security\.jwt\.jwksUri cannot be reached \(ECONNREFUSED\);/],
   ['answers 503', [503, ''], /^rdcp: security\.jwt\.jwksUri answers with status 503;/],
@@ -199,19 +205,8 @@ for (const [what, answer, problem] of [
   ['has no keys', [200, '{"keys":[]}'], /^rdcp: security\.jwt\.jwksUri answers with an empty key set;/],
 ] as const) {
   test(`a token issuer whose key set ${what} is reported, and degrades health`, async (t) => {
-    const issuer = createServer((_req, res) => res.writeHead(answer?.[0] ?? 200).end(answer?.[1]));
-    await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
-    const { port } = issuer.address() as AddressInfo;
-    t.after(() => issuer.close());
-    if (answer === undefined) await new Promise((resolve) => issuer.close(resolve));
-    const service = await start(t, {
-      security: {
-        apiKeys,
-        jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri: `http://127.0.0.1:${port}/keys` },
-      },
-    });
-    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
-    await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` });
+    const service = await trusting(t, answer && ((_req, res) => res.writeHead(answer[0]).end(answer[1])));
+    for (let times = 0; times < 2; times++) await service.ask();
     assert.equal(service.lines.length, 1);
     assert.match(service.lines[0] ?? '', problem);
     await untilHealth(service, 'degraded');
@@ -219,34 +214,19 @@ for (const [what, answer, problem] of [
 }
 
 test('an issuer whose keys cannot be fetched at the start is reported before any token, and the first token asks again', async (t) => {
-  const keys = '{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}';
   let status = 503;
-  const issuer = createServer((_req, res) => res.writeHead(status).end(keys));
-  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
-  t.after(() => issuer.close());
-  const jwksUri = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`;
-  const service = await start(t, {
-    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
-  });
+  const service = await trusting(t, (_req, res) => res.writeHead(status).end(OTHER_KEYS));
   await until('the line', () => service.lines.length > 0);
   assert.match(service.lines[0] ?? '', /^rdcp: security\.jwt\.jwksUri answers with status 503;/);
   assert.match(reasonOf(await service.health(), 'credentials') ?? '', /answers with status 503$/);
   status = 200;
-  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
+  assert.equal(await service.ask(), 401);
   assert.deepEqual(service.lines.slice(1), [`rdcp: ${CONDITIONS.jwks.over}`]);
 });
 
 test('a token that is bad says nothing of its issuer', async (t) => {
-  const issuer = createServer((_req, res) =>
-    res.end('{"keys":[{"kty":"EC","crv":"P-256","kid":"other","x":"a","y":"b"}]}'),
-  );
-  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
-  t.after(() => issuer.close());
-  const jwksUri = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`;
-  const service = await start(t, {
-    security: { apiKeys, jwt: { issuer: 'them', audience: 'us', algorithms: ['ES256'], jwksUri } },
-  });
-  assert.equal((await service.get(PATHS.status, { authorization: `Bearer ${UNSIGNED}` })).status, 401);
+  const service = await trusting(t, (_req, res) => res.end(OTHER_KEYS));
+  assert.equal(await service.ask(), 401);
   assert.deepEqual(service.lines, []);
   assert.equal((await service.health()).status, 'healthy');
 });

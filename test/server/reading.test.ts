@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS, PROTOCOL, STANDARD_SCOPES } from '../../src/wire/constants.ts';
 import type {
@@ -14,7 +15,9 @@ import type {
 } from '../../src/wire/messages.ts';
 import { parseTimestamp } from '../../src/wire/time.ts';
 import { CATEGORIES } from '../support/categories.ts';
-import { startServer } from '../support/server.ts';
+import { newStore } from '../support/folder.ts';
+import { KEYS, send, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 const ENABLE = { method: 'POST', key: 'operator', body: { action: 'enable', categories: 'DATABASE' } } as const;
 
@@ -283,4 +286,27 @@ test('an application check that fails makes health 503 with the same body; a sto
   assert.equal(answer.status, 200);
   assert.equal(answer.body.status, 'degraded');
   assert.equal(answer.body.checks?.find(({ name }) => name === 'store')?.status, 'warn');
+});
+
+test('otelrdcp_endpoints names the list of processes exactly where it answers', async (t) => {
+  const tenancies: readonly RdcpConfig['tenancy'][] = [
+    false,
+    { isolation: 'global' },
+    { isolation: 'process' },
+    { isolation: 'namespace', namespace: 'shop' },
+    { isolation: 'organization' },
+  ];
+  const named = [];
+  for (const store of ['memory:', newStore(t)]) {
+    for (const tenancy of tenancies) {
+      const { url, rdcp } = await startService(t, { store, tenancy });
+      const { body } = await send<WellKnownDocument>(url + PATHS.wellKnown);
+      const { status } = await send(url + PATHS.fleet, { headers: { 'X-RDCP-API-Key': KEYS.status } });
+      const { fleet } = body.otelrdcp_endpoints ?? {};
+      assert.equal(fleet, status === 200 ? '/rdcp/v1/fleet' : undefined, `${store} ${JSON.stringify(tenancy)}`);
+      named.push(fleet);
+      await rdcp.close();
+    }
+  }
+  assert.equal(named.filter(Boolean).length, 4);
 });

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import type { RdcpConfig } from '../../src/options/options.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import { TOKEN_PATHS } from '../../src/wire/constants.ts';
+import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
+import { serveIntrospection } from '../auth/introspection-server.ts';
+import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { KEYS, withMembers } from '../support/server.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import {
   ACCESS_TOKEN,
   askToken,
@@ -128,4 +133,58 @@ test('a token that is good can be revoked although its client has spent its quot
   }
   const unknown = await post(server, TOKEN_PATHS.revoke, { token: 'x', ...operator });
   assert.equal(unknown.status, 429, 'which a client that asks about unknown tokens does not get round');
+});
+
+/** Sends a bearer token to a service whose clients have one request without a valid credential in a minute. */
+async function service(t: TestContext, security: RdcpConfig['security']) {
+  const limits = { anonymousPerMinute: 1 };
+  const { url } = await startService(t, { limits, security: { level: 'standard', ...security } });
+  return async (token: string) => {
+    const answer = await fetch(url + PATHS.status, { headers: { Authorization: `Bearer ${token}` } });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+}
+
+test('junk JWTs of any kind keep no new valid one of their address out', async (t) => {
+  const jwt = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256' as const], secret: SECRET };
+  const status = await service(t, { jwt });
+  const now = Math.floor(Date.now() / 1000);
+  const token = (changes: object) =>
+    sign(secretBytes(), { alg: 'HS256' }, claims({ exp: now + 300, iat: now, ...changes }));
+  const valid = (jti: number) => token({ jti: String(jti) });
+  const good = await valid(-1);
+  const [head, body] = good.split('.');
+  const foreign = await token({ iss: 'https://other.example' });
+  const expired = await token({ exp: now - 3600 });
+  for (let round = 0; round < 20; round++) {
+    const junk = [`a.b.c${round}`, 'x'.repeat(4000 + round), `${head}.${body}.${'A'.repeat(43)}`, foreign, expired];
+    const refused = await Promise.all(junk.map(status));
+    if (round > 0) assert.deepEqual(refused, [429, 429, 429, 429, 429]);
+    assert.equal(await status(await valid(round)), 200, `a new token in round ${round}`);
+  }
+});
+
+test('a valid opaque token that found no place in a flood of its address is accepted when it comes again', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const issuer = await serveIntrospection(t, async (token) => {
+    if (token === 'junk-0') return { active: false };
+    if (token.startsWith('junk')) await release.promise;
+    return token.startsWith('junk') ? { active: false } : { active: true, sub: 'ann', scope: 'status' };
+  });
+  const { endpoint } = issuer;
+  const status = await service(t, { introspection: { endpoint, clientId: 'rdcp', clientSecret: 'secret' } });
+  assert.equal(await status('junk-0'), 401);
+  let answered = 0;
+  const junk = Array.from({ length: 50 }, async (_, index) => {
+    const refused = await status(`junk-${index + 1}`);
+    answered += 1;
+    return refused;
+  });
+  // One is asked about, and 28 wait for it.
+  await until('the line is full', () => answered === 50 - 29);
+  assert.equal(await status('good'), 429);
+  assert.equal(await status('good'), 200);
+  release.resolve();
+  assert.deepEqual(new Set(await Promise.all(junk)), new Set([429]));
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { virtualTimers } from '../support/virtual-time.ts';
@@ -67,8 +67,7 @@ test('a client that says who it is revokes its own tokens alone', async (t) => {
 
 /** Keys in a file, as a service has them that revokes one. */
 function keysFile(t: TestContext, ...names: ('operator' | 'status')[]) {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-token-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = newFolder(t);
   const file = join(directory, 'keys.json');
   const write = (...kept: string[]) => {
     const keys = kept.map((id) => ({

@@ -7,7 +7,7 @@ import { createRedisStore } from '../../src/store/redis/store.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import fc from '../support/fast-check.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { startFleet } from '../tail/fleet.ts';
 import { auditEntry, change, NOW, replayRecord } from './contract/samples.ts';
@@ -88,7 +88,7 @@ async function seed(store: StateStore): Promise<void> {
 }
 
 function temporaryFile(t: TestContext): string {
-  const folder = temporaryFolder(t);
+  const folder = newFolder(t);
   return join(folder, 'state.sqlite');
 }
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { everyEntry, NOW, until } from './contract/samples.ts';
 
 const CHILD = join(import.meta.dirname, 'sqlite-child.ts');
@@ -22,7 +22,7 @@ export function startChild(...args: string[]): { child: ChildProcess; lines: str
 
 export function killedWriters(rounds: number): void {
   test(`a writer killed ${rounds} times loses nothing it acknowledged and leaves nothing half done`, async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = newFolder(t);
     const file = join(folder, 'state.db');
     let acknowledged = 0;
     for (let round = 0; round < rounds; round += 1) {

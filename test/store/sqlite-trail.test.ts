@@ -8,7 +8,7 @@ import type { AuditQuery } from '../../src/store/state-store.ts';
 import { hashOf } from '../../src/trail/chain.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { chain } from '../audit/entries.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { appendAudit, auditEntry, NOW } from './contract/samples.ts';
 
@@ -20,7 +20,7 @@ function tamper(file: string, sql: string): void {
 }
 
 inFull('filters that find nothing in a long trail leave the event loop to others, however many ask', async (t) => {
-  const file = join(temporaryFolder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const store = createSqliteStore(file);
   t.after(() => store.close());
   await appendAudit(store, [auditEntry()]);
@@ -80,7 +80,7 @@ function set(path: string, value: string): string {
 }
 for (const [what, sql] of Object.entries(changes)) {
   test(`an entry is not what was sealed any more when ${what}`, async (t) => {
-    const file = join(temporaryFolder(t), 'state.db');
+    const file = join(newFolder(t), 'state.db');
     const store = createSqliteStore(file);
     t.after(() => store.close());
     const [entry] = chain('a', 1) as [AuditEntry];
@@ -95,7 +95,7 @@ for (const [what, sql] of Object.entries(changes)) {
 
 for (const json of ['', 'nothing', 'null', '5', '[]', '{}', '{"id":"a-2","compliance":null}']) {
   test(`an entry that was overwritten with ${json || 'nothing at all'} hides no other`, async (t) => {
-    const file = join(temporaryFolder(t), 'state.db');
+    const file = join(newFolder(t), 'state.db');
     const store = createSqliteStore(file);
     t.after(() => store.close());
     const entries = chain('a', 3);
@@ -113,7 +113,7 @@ for (const json of ['', 'nothing', 'null', '5', '[]', '{}', '{"id":"a-2","compli
 
 /** Prunes while another process writes; returns for how many milliseconds that held the event loop. */
 async function pruneBesideWriter(t: TestContext): Promise<number> {
-  const file = join(temporaryFolder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const store = createSqliteStore(file);
   t.after(() => store.close());
   await appendAudit(store, [
@@ -149,7 +149,7 @@ test('a prune does not wait for another process that writes: it goes on when tha
 });
 
 test('a prune ends when its store is closed', async (t) => {
-  const store = createSqliteStore(join(temporaryFolder(t), 'state.db'));
+  const store = createSqliteStore(join(newFolder(t), 'state.db'));
   await appendAudit(
     store,
     Array.from({ length: 700 }, () => auditEntry({ retainUntil: NOW })),

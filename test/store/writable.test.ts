@@ -8,7 +8,7 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
@@ -86,7 +86,7 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
 });
 
 test('health on a SQLite file that another program keeps locked is degraded until the lock is gone', async (t) => {
-  const file = join(temporaryFolder(t), 'state.sqlite');
+  const file = join(newFolder(t), 'state.sqlite');
   const look = await serviceOn(t, `sqlite:${file}`);
   await becomes('200 healthy pass', look);
   const holder = new DatabaseSync(file);
@@ -97,7 +97,7 @@ test('health on a SQLite file that another program keeps locked is degraded unti
 });
 
 test('a SQLite file is checked by a write that changes nothing, and one lock that it meets is no failure', async (t) => {
-  const file = join(temporaryFolder(t), 'state.sqlite');
+  const file = join(newFolder(t), 'state.sqlite');
   const store = createSqliteStore(file);
   t.after(() => store.close());
   const log = () => statSync(`${file}-wal`).size;
@@ -127,14 +127,7 @@ test('the check of a SQLite file fails on a full disk', (t) => {
       process.exit();
     });
   `;
-  const program = [
-    '--no-warnings',
-    '--input-type=module',
-    '-e',
-    script,
-    '--',
-    join(temporaryFolder(t), 'state.sqlite'),
-  ];
+  const program = ['--no-warnings', '--input-type=module', '-e', script, '--', join(newFolder(t), 'state.sqlite')];
   const { status, stdout, stderr } = spawnSync(
     'sh',
     ['-c', 'trap "" XFSZ; ulimit -f 800; exec "$@"', 'sh', process.execPath, ...program],

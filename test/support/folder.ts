@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after } from 'node:test';
 
-/** A folder that is removed after the test, with what is in it. */
-export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-test-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
+/** A store in a new file. */
+export const newStore = (t: { after(task: () => void): void }) => `sqlite:${join(newFolder(t), 'state.sqlite')}`;
+
+/** @returns a new folder, which is removed after the test; without one, after the suite or file that asks for it */
+export function newFolder(t: { after(task: () => void): void } = { after }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
 }

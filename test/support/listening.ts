@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo, Server } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
@@ -23,4 +25,18 @@ export async function listen(
   const listener = listenerFor(server, handler, options);
   t.after(() => listener.close());
   return (await listener.listen()).url;
+}
+
+/** Lets a server of a test's own listen until the test is over. @returns its port */
+export async function portOf(
+  t: TestContext,
+  server: Server & { closeAllConnections?(): void },
+  host = '127.0.0.1',
+): Promise<number> {
+  await once(server.listen(0, host), 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections?.();
+  });
+  return (server.address() as AddressInfo).port;
 }

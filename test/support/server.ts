@@ -24,6 +24,7 @@ import { UNWATCHED } from '../../src/otel/report/conditions.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { createAuditTrail } from '../../src/trail/trail.ts';
 import { NO_LINES } from '../../src/wire/member-calls.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
@@ -228,7 +229,9 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     streams,
     record(category) {
       gate.category(category);
-      sink.setRecorded(gate.categories().find(({ name }) => name === category)!, true);
+      const recorded = gate.categories().find(({ name }) => name === category)!;
+      sink.setRecorded(recorded, true);
+      t.after(() => sink.setRecorded(recorded, false));
     },
     startClosing: () => {
       closing.abort();
@@ -284,6 +287,13 @@ export async function send<T = ErrorResponse>(url: string, request: TestRequest 
     body: (text === '' ? undefined : JSON.parse(text)) as T,
   };
 }
+
+/** The client of a server, with one of its keys. */
+export const clientOf = (
+  { url: baseUrl }: { readonly url: string },
+  key: KeyName = 'admin',
+  options: Omit<Parameters<typeof createRdcpClient>[0], 'baseUrl'> = {},
+) => createRdcpClient({ baseUrl, apiKey: KEYS[key], ...options });
 
 export interface TestServer extends TestApp {
   readonly url: string;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runWithTenant } from '../../src/api.ts';
-import { createRdcp } from '../../src/index.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import { forecastRequestSchema } from '../../src/wire/stream-requests.ts';
 import { makeKey } from '../auth/records.ts';
-import { startServer } from '../support/server.ts';
+import { clientOf, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 
 const A_DURATION = 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d';
@@ -122,8 +122,13 @@ test('every field of a forecast is taken up to its bounds, and not beyond', asyn
     assert.equal(message, `${field} ${problem}`, given);
     assert.equal(details?.maximum, problem === 'must be at most 60s' ? '1m' : undefined, given);
   }
-  const { status, body } = await ask({ categories: 'HTTP', protocol: 'rdcp/2.0' });
-  assert.deepEqual([status, body.error.code], [400, 'RDCP_VERSION_UNSUPPORTED']);
+  for (const [body, expected] of [
+    [{ categories: 'HTTP', protocol: 'rdcp/2.0' }, [400, 'RDCP_VERSION_UNSUPPORTED']],
+    [{ categories: 'NOWHERE' }, [404, 'RDCP_CATEGORY_NOT_FOUND']],
+  ] as const) {
+    const answer = await ask(body);
+    assert.deepEqual([answer.status, answer.body.error.code], expected);
+  }
 });
 
 test('a forecast of a tenant that the service does not know says so to an operator, and to no tenant', async (t) => {
@@ -138,18 +143,14 @@ test('a forecast of a tenant that the service does not know says so to an operat
 
 test('a forecast counts the calls of a tenant for whom the category is off, by the budget that is its own', async (t) => {
   const acme = makeKey({ id: 'acme', scopes: ['admin'], tenantId: 'acme' });
-  const service = createRdcp({
-    server: { port: 0 },
+  const { rdcp, clientOf } = await startService(t, {
     security: { apiKeys: [acme.record] },
     tenancy: { isolation: 'organization' },
     categories: { FORECAST: { enabled: true } },
     controls: { budget: { categories: { FORECAST: { callsPerSecond: 10, burst: 10 } } } },
-    emit: { to: () => {} },
-    announce: false,
   });
-  t.after(() => service.close());
-  const category = service.category('FORECAST');
-  const client = createRdcpClient({ baseUrl: (await service.listen()).url, apiKey: acme.key });
+  const category = rdcp.category('FORECAST');
+  const client = clientOf(acme.key);
   await client.disable('FORECAST');
   const calls = setInterval(() => {
     for (const tenant of ['acme', 'beta']) runWithTenant(tenant, () => category.debug('m'));
@@ -167,4 +168,28 @@ test('a forecast is answered also where the longest time for a request is config
   const body = { categories: 'HTTP', duration: 1 };
   const { status } = await server.request(PATHS.forecast, { key: 'control', method: 'POST', body });
   assert.equal(status, 200);
+});
+
+test('a forecast says what a category that is off would emit, and emits nothing', async (t) => {
+  const server = await startServer(t);
+  const database = server.gate.category('DATABASE');
+  const timer = setInterval(() => {
+    for (let call = 0; call < 5; call++) database.debug('query', { rows: 3 });
+  }, 10);
+  t.after(() => clearInterval(timer));
+  const client = clientOf(server, 'control');
+  const { duration, instances, categories } = await client.forecast(['DATABASE', 'HTTP'], { duration: 1 });
+  assert.deepEqual([duration, instances], ['1s', { asked: 1, answered: 1 }]);
+  const { DATABASE, HTTP } = categories;
+  const line = '2026-01-01T00:00:00.000Z DEBUG DATABASE query {"rows":3}\n'.length;
+  assert.ok(DATABASE);
+  const isAbout = (value: number | undefined, to: number) =>
+    assert.ok(Math.abs((value ?? Number.NaN) - to) <= to / 1000, `${value} is about ${to}`);
+  isAbout(DATABASE.bytesPerCall?.value, line);
+  assert.ok(DATABASE.callsPerSecond.value > 50 && DATABASE.callsPerSecond.value < 600, JSON.stringify(DATABASE));
+  isAbout(DATABASE.bytesPerSecond.value, DATABASE.callsPerSecond.value * line);
+  isAbout(DATABASE.gigabytesPerDay.value, (DATABASE.bytesPerSecond.value * 86_400) / 1e9);
+  assert.deepEqual([DATABASE.callsPerSecond.measured, DATABASE.callsPerSecond.unit], [true, 'per_second']);
+  assert.deepEqual([HTTP?.callsPerSecond.value, HTTP?.bytesPerCall], [0, undefined]);
+  assert.equal(database.enabled, false);
 });

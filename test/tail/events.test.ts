@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { openStore } from '../../src/store/open.ts';
-import { createRdcpClient } from '../../src/tools/client/client.ts';
-import { PATHS } from '../../src/wire/constants.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
-import { KEYS, type KeyName, startServer, type TestServer } from '../support/server.ts';
+import { newStore } from '../support/folder.ts';
+import { clientOf, KEYS, startServer, type TestServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
-
-function clientOf(server: TestServer, key: KeyName = 'admin') {
-  return createRdcpClient({ baseUrl: server.url, apiKey: KEYS[key] });
-}
 
 /** Reads events of some kinds until there are so many. */
 async function read(
@@ -146,25 +137,6 @@ test('audit entries of the first second are not lost, and a later reader gets no
   await other.return();
 });
 
-test('a stream of events needs the scope discovery, and is one of eight of a client', async (t) => {
-  const server = await startServer(t);
-  await assert.rejects(read(clientOf(server, 'control').events(), ['snapshot'], 1), { code: 'RDCP_FORBIDDEN' });
-  const controller = new AbortController();
-  const options = { signal: controller.signal };
-  const client = clientOf(server, 'discovery');
-  const open = Array.from({ length: 8 }, () => client.events(options));
-  for (const events of open) await events.next();
-  await assert.rejects(client.events().next(), { code: 'RDCP_RATE_LIMITED' });
-  controller.abort(new Error('enough'));
-  for (const events of open) {
-    await assert.rejects(async () => {
-      for (;;) if ((await events.next()).done === true) throw new Error('ended');
-    }, /enough/);
-  }
-  const head = await server.request(PATHS.events, { method: 'HEAD', key: 'discovery' });
-  assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
-});
-
 test('a temporary control and its event have who made it, when and why', async (t) => {
   const server = await startServer(t);
   const client = clientOf(server, 'operator');
@@ -188,9 +160,7 @@ test('a temporary control and its event have who made it, when and why', async (
 });
 
 test('a permanent control has who made it and why, beneath a temporary one and after it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const store = newStore(t);
   const server = await startServer(t, { store: await openStore(store) });
   const [operator, admin] = [clientOf(server, 'operator'), clientOf(server)];
   const madeBy = async (client = operator) =>
@@ -220,7 +190,7 @@ test('the same control made again by another person is an event, although the ca
 test('a tenant learns who made a control of its own, and not who made one for everybody', async (t) => {
   const server = await startServer(t, { config: { tenancy: { isolation: 'organization' } } });
   const admin = clientOf(server);
-  const acme = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.admin, tenantId: 'acme' });
+  const acme = clientOf(server, 'admin', { tenantId: 'acme' });
   await admin.enable(['DATABASE', 'HTTP'], { duration: '5m', reason: 'for everybody' });
   await acme.enable('HTTP', { duration: '5m', reason: 'for acme' });
   const { categories } = await acme.discovery();
@@ -233,26 +203,9 @@ test('a tenant learns who made a control of its own, and not who made one for ev
   );
 });
 
-test('who made a control is known to every process, and after a restart', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const open = () => openStore(`sqlite:${join(folder, 'state.sqlite')}`);
-  const first = await startServer(t, { store: await open() });
-  await clientOf(first, 'operator').enable('DATABASE', { duration: '5m', reason: 'slow checkout' });
-  const second = await startServer(t, { store: await open() });
-  const { categories } = await clientOf(second, 'discovery').discovery();
-  const control = categories.find(({ name }) => name === 'DATABASE')?.otelrdcp_control;
-  assert.equal(control?.reason, 'slow checkout');
-  assert.equal(control?.userId, 'operator-client');
-});
-
 test('rates say what is left of budgets that are in use, and a category what its budget is', async (t) => {
-  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
-  const emit = { to: () => undefined };
-  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, emit, announce: false });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
-  const client = createRdcpClient({ baseUrl: url, apiKey: KEYS.admin });
+  const { rdcp, clientOf: clientWith } = await startService(t);
+  const client = clientWith(KEYS.admin);
   const spent = rdcp.category('SPENT');
   rdcp.category('UNUSED');
   const events = await read(client.events(), ['snapshot', 'category', 'rates'], 5, async (_event, count) => {
@@ -289,15 +242,8 @@ test('a stream that was left costs nothing: no timer, no place, no look at the s
 });
 
 test('a watcher that returns and missed nothing hears of the processes at once', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  const apiKeys = [{ id: 'ops', hash: hashApiKey(KEYS.admin), clientId: 'ops', scopes: ['admin' as const] }];
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
-  const rdcp = createRdcp({ server: { port: 0 }, security: { apiKeys }, store, announce: false });
-  t.after(async () => {
-    await rdcp.close();
-    rmSync(folder, { recursive: true });
-  });
-  const client = createRdcpClient({ baseUrl: (await rdcp.listen()).url, apiKey: KEYS.admin });
+  const store = newStore(t);
+  const client = (await startService(t, { store })).clientOf(KEYS.admin);
   const all = ['snapshot', 'category', 'fleet', 'rates'] as const;
   const [snapshot] = await read(client.events(), ['snapshot'], 1);
   const [first] = await read(client.events({ lastEventId: snapshot?.id ?? '' }), all, 1);
@@ -305,9 +251,8 @@ test('a watcher that returns and missed nothing hears of the processes at once',
 });
 
 test('a change made in one process is in the streams of the others, with who made it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-events-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const open = async () => startServer(t, { store: await openStore(`sqlite:${join(folder, 'state.sqlite')}`) });
+  const store = newStore(t);
+  const open = async () => startServer(t, { store: await openStore(store) });
   const [first, ...others] = [await open(), await open(), await open()];
   const streams = others.map((server) => clientOf(server).events());
   for (const stream of streams) await stream.next();

@@ -1,30 +1,11 @@
 // Measures, so nothing runs beside it: how fast a line arrives.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { checkKill, checkOutage, checkTail } from './fleet.ts';
-
-function file(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-tail-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return `sqlite:${join(folder, 'state.db')}`;
-}
-
-test('an operator sees one tenant’s lines of three processes that share a file', (t) => checkTail(t, file(t)));
+import { checkKill } from './fleet.ts';
 
 test('no process is tapped 5 s after the serving one was killed: Redis', { skip: whyNoRedis() }, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
   await checkKill(t, redis.url);
-});
-
-test('no process is tapped 5 s after the serving one was killed: SQLite', (t) => checkKill(t, file(t)));
-
-test('a tail outlives an outage of Redis', { skip: whyNoRedis() }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  await checkOutage(t, redis);
 });

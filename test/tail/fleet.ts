@@ -9,7 +9,6 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
-import type { RedisServer } from '../store/redis-server.ts';
 import { atMost } from '../support/at-most.ts';
 import { until } from '../support/until.ts';
 
@@ -174,31 +173,4 @@ export async function off(fleet: readonly Member[], milliseconds: number): Promi
     await sleep(50);
   }
   return performance.now() - began;
-}
-
-/** Redis goes away in the middle of a tail: the serving process's lines go on, and those of the others come back. */
-export async function checkOutage(t: TestContext, redis: Pick<RedisServer, 'url' | 'kill' | 'start'>): Promise<void> {
-  const fleet = await startFleet(t, redis.url, 3);
-  const own = (await fleet[0]!.client.fleet()).instances.map(({ id }) => id);
-  const counts = new Map<string, number>();
-  let states = '';
-  let stage: 'before' | 'away' | 'back' = 'before';
-  for await (const event of fleet[0]!.client.tail('DATABASE', { duration: '2m' })) {
-    if (event.event === 'instance') states += event.data.state === 'left' ? 'l' : 'j';
-    if (event.event !== 'line') continue;
-    counts.set(event.data.instance, (counts.get(event.data.instance) ?? 0) + 1);
-    if (stage === 'before' && own.every((id) => counts.has(id))) {
-      stage = 'away';
-      await redis.kill();
-    } else if (stage === 'away' && /l.*l/.test(states)) {
-      counts.clear();
-      stage = 'back';
-      await redis.start();
-    } else if (stage === 'back' && counts.size === 3) break;
-    // The serving process is heard all the time.
-    if (stage === 'away') assert.ok(counts.size > 0);
-  }
-  t.diagnostic(`joined and left: ${states}`);
-  assert.match(states, /^jjj.*l.*l.*j.*j/);
-  await off(fleet, 5000);
 }

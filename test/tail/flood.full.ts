@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { configOf, type Member, startMember } from './fleet.ts';
 
 const CALLS = 1_000_000;
@@ -17,8 +17,7 @@ const MAX_ROWS = 500;
 const MAX_BYTES = 12 * 1024 * 1024;
 
 test(`${CALLS.toLocaleString('en')} calls of a hot category while a tail watches: the file stays small, the reader gets its rate`, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-flood-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const path = join(folder, 'state.sqlite');
   const config = configOf(`sqlite:${path}`, { tenancy: false, categories: { HOT: {} } });
   const start = () => startMember(t, config, 'flooding-member.ts');

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createRedisStore } from '../../src/store/redis/store.ts';
@@ -8,6 +6,7 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import type { TailEvent } from '../../src/wire/streams.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { clientFor, startFleet } from './fleet.ts';
 
@@ -90,8 +89,7 @@ async function checkForgeries(t: TestContext, store: string, open: () => StateSt
 }
 
 test('a SQLite process that answers a tail with garbage neither ends the service nor forges events', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-forged-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const file = join(folder, 'state.sqlite');
   await checkForgeries(t, `sqlite:${file}`, () => createSqliteStore(file));
 });

@@ -2,18 +2,16 @@
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { promisify } from 'node:util';
+import { newFolder } from '../support/folder.ts';
 import { selects } from './matched-service.ts';
 
-const cwd = mkdtempSync(join(tmpdir(), 'rdcp-frameworks-'));
-after(() => rmSync(cwd, { recursive: true, force: true }));
+const cwd = newFolder();
 writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
 const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
 const nest = ['@nestjs/common@11', '@nestjs/core@11', '@nestjs/platform-express@11', 'reflect-metadata@0.2', 'rxjs@7'];

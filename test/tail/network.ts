@@ -1,3 +1,4 @@
+import { after } from 'node:test';
 import { budgetsOf } from '../../src/calls/emit/budgets.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
 import type { LineBatch } from '../../src/calls/tail/types.ts';
@@ -13,6 +14,10 @@ import { virtualTime } from '../support/virtual-time.ts';
 /** Processes in one, each with a gate of its own, whose messages can be cut. Time is moved by hand. */
 export function network() {
   const time = virtualTime();
+  const ends: (() => void)[] = [];
+  after(() => {
+    for (const end of ends) end();
+  });
   const handles = new Map<string, { hear: (message: string, from: string) => void }>();
   /** Processes that can neither send nor hear. */
   const cut = new Set<string>();
@@ -81,8 +86,12 @@ export function network() {
     if (!alone) handles.set(address, { hear: (message, from) => relay.hear(message, from) });
     /** Records all calls of its categories. */
     const record = () => {
-      for (const category of gate.categories()) sink.setRecorded(category, true);
+      for (const category of gate.categories()) {
+        sink.setRecorded(category, true);
+        ends.push(() => sink.setRecorded(category, false));
+      }
     };
+    ends.push(() => relay.close());
     return { relay, gate, record, attachment, address, lines, database: gate.category('DATABASE') };
   }
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -10,6 +8,7 @@ import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { startProxy, type Way } from '../store/proxy.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { newFolder } from '../support/folder.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { network, receiver } from './network.ts';
@@ -103,8 +102,7 @@ test('the same with PostgreSQL', { skip: whyNoPostgres() }, async (t) => {
 });
 
 test('the same while a file is locked', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-outages-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   const path = join(folder, 'state.db');
   await allAreAccountedFor(t, async () => {
     const store = createSqliteStore(path);

@@ -87,18 +87,10 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   const { failures, instances, more, recorder } = await client('admin').failures();
   assert.deepEqual([instances, more, recorder.categories], [{ asked: 1, answered: 1 }, false, ['CACHE', 'DATABASE']]);
   assert.match(recorder.reachesBack ?? '', /^\ds$/);
-  const shown = failures.map(({ tenant, attributes, outcome, lines }) => {
-    return [tenant, attributes, outcome.replace(/\d+ ms/, 'some ms'), lines];
-  });
-  const outcome = 'order failed after some ms, RangeError';
+  const outcome = 'order failed after 0 ms, RangeError';
   const lines = { DATABASE: 1, CACHE: 1 };
   assert.deepEqual(
-    shown.map(([tenant, attributes, said, counts]) => [
-      tenant,
-      attributes,
-      String(said).replace(/\d+ ms/, '0 ms'),
-      counts,
-    ]),
+    failures.map((each) => [each.tenant, each.attributes, each.outcome.replace(/\d+ ms/, '0 ms'), each.lines]),
     [
       ['beta', { 'user.id': '43' }, outcome, lines],
       ['acme', { 'user.id': '42' }, outcome, lines],

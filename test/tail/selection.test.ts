@@ -1,9 +1,6 @@
 // In a process of its own: it follows the HTTP requests of the process.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it, test } from 'node:test';
 import type { Tap } from '../../src/calls/emit/taps.ts';
 import { runForecast } from '../../src/calls/tail/forecasts.ts';
@@ -11,14 +8,14 @@ import { LineTap } from '../../src/calls/tail/line-tap.ts';
 import type { CountsByCategory, TapFilter } from '../../src/calls/tail/types.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { WorkContext } from '../../src/gate/work.ts';
-import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { describeCalls } from '../../src/wire/call-counts.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { clientOf, startServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
+import { serve } from '../work/following.ts';
 import { network, receiver } from './network.ts';
 
 const USER = { 'user.id': '42' };
@@ -255,18 +252,14 @@ test('target and filter come in the body of a tail, and what cannot be matched i
 
 test('the lines of the requests to one path are read without a line of code, and the trail names no value', async (t) => {
   const server = await startServer(t);
-  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.admin });
+  const client = clientOf(server);
   const category = server.gate.category('HTTP');
-  const shop = createServer((request, response) => {
+  const url = await serve(t, (request, response) => {
     category.debug('served', { path: request.url, customer: request.headers['x-customer'] });
     response.end();
-  }).listen(0, '127.0.0.1');
-  t.after(() => void shop.close().closeAllConnections());
-  await once(shop, 'listening');
+  });
   const ask = async (path: string, customer: string) =>
-    void (await fetch(`http://127.0.0.1:${(shop.address() as AddressInfo).port}${path}`, {
-      headers: { 'x-customer': customer },
-    }));
+    void (await fetch(url + path, { headers: { 'x-customer': customer } }));
   const received: unknown[] = [];
   const reading = (async () => {
     const tail = client.tail('HTTP', {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { HEADERS, PATHS } from '../../src/wire/constants.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { clientOf, KEYS, startServer } from '../support/server.ts';
 
 /** The first event of a stream, whatever it is. */
 async function first(events: AsyncIterable<StateEvent>): Promise<StateEvent> {
@@ -21,7 +20,7 @@ test('a watcher that reads nothing gets a snapshot of what it missed, and holds 
     },
   });
   const response = await fetch(`${server.url}${PATHS.events}`, { headers: { [HEADERS.apiKey]: KEYS.operator } });
-  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.operator });
+  const client = clientOf(server, 'operator');
   for (const action of ['enable', 'disable', 'enable'] as const) {
     await client[action](Array.from({ length: 400 }, (_, index) => `C${index}`));
     // Longer than an interval in which changes are noticed.

@@ -7,14 +7,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { context, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { type Category, setAttributes } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
-import type { DebugRecord } from '../../src/wire/debug-record.ts';
-import { KEYS, RECORDS, startServer } from '../support/server.ts';
+import { KEYS, startServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 
-const REQUESTS = 10_000;
+const REQUESTS = 2000;
 /** At the same time. Their lines are read before the next ones, so that none is dropped on a busy machine. */
 const BATCH = 200;
 const CONNECTIONS = 20;
@@ -120,17 +119,10 @@ describe('of two users at once, one has every line and the other none', () => {
     });
 
     it(`while the category is on by ${name}, in ${REQUESTS} requests`, async (t) => {
-      const lines: string[] = [];
-      const rdcp = createRdcp({
-        server: { port: 0 },
-        security: { apiKeys: RECORDS },
-        emit: { to: ({ message, attributes }: DebugRecord) => void lines.push(`${message} ${attributes.path}`) },
-        announce: false,
-      });
-      t.after(() => rdcp.close());
+      const { rdcp, records, clientOf } = await startService(t, { announce: false });
       const category = rdcp.category('HTTP');
       const askBatch = await startShop(t, source, category, setAttributes);
-      const client = createRdcpClient({ baseUrl: (await rdcp.listen()).url, apiKey: KEYS.admin });
+      const client = clientOf(KEYS.admin);
       await client.enable('HTTP', {
         duration: '10m',
         otelrdcp_target: { match: { [source.attribute]: '42' } },
@@ -140,7 +132,7 @@ describe('of two users at once, one has every line and the other none', () => {
       for (let from = 0; from < REQUESTS; from += BATCH) await askBatch(from);
       await client.reset('HTTP');
       await askBatch(REQUESTS);
-      assert.deepEqual(lines.sort(), EXPECTED);
+      assert.deepEqual(records.map(({ message, attributes }) => `${message} ${attributes.path}`).sort(), EXPECTED);
     });
   }
 });

@@ -8,7 +8,7 @@ import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { clientOf, startServer } from '../support/server.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -21,8 +21,8 @@ async function first(events: AsyncIterable<StateEvent>): Promise<StateEvent> {
 
 test('an id that this process never gave begins with a snapshot: of the past, of another process, beyond, or nonsense', async (t) => {
   const [server, other] = await Promise.all([startServer(t), startServer(t)]);
-  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.operator });
-  const elsewhere = await first(createRdcpClient({ baseUrl: other.url, apiKey: KEYS.operator }).events());
+  const client = clientOf(server, 'operator');
+  const elsewhere = await first(clientOf(other, 'operator').events());
   const own = await first(client.events());
   const ids = [
     '0',
@@ -50,7 +50,7 @@ test('an id that this process never gave begins with a snapshot: of the past, of
 
 test('a stream of events beyond the eighth of a credential is refused with the time to come back, and a place is free again', async (t) => {
   const server = await startServer(t);
-  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.discovery });
+  const client = clientOf(server, 'discovery');
   const open = Array.from({ length: 8 }, () => client.events());
   for (const events of open) await events.next();
   const refused = await server.request<ErrorResponse>(PATHS.events, { key: 'discovery' });
@@ -58,7 +58,7 @@ test('a stream of events beyond the eighth of a credential is refused with the t
   assert.deepEqual([refused.status, code, details?.limit], [429, 'RDCP_RATE_LIMITED', 8]);
   assert.equal(message, '8 event streams of this credential are open already');
   assert.equal(refused.headers.get('retry-after'), '5');
-  await first(createRdcpClient({ baseUrl: server.url, apiKey: KEYS.operator }).events());
+  await first(clientOf(server, 'operator').events());
   await open[0]?.return();
   const hasPlace = async () => (await first(client.events()).catch(() => undefined))?.event === 'snapshot';
   await until('a place is free', hasPlace, 10_000);
@@ -73,7 +73,7 @@ test('events ignore a query, refuse other methods, and answer 503 while the serv
     const { status, headers } = await server.request(PATHS.events, { key: 'discovery', method });
     assert.deepEqual([status, headers.get('allow')], [405, 'GET, HEAD'], method);
   }
-  const client = createRdcpClient({ baseUrl: server.url, apiKey: KEYS.discovery });
+  const client = clientOf(server, 'discovery');
   const open = client.events();
   await open.next();
   server.startClosing();

@@ -10,12 +10,12 @@ import { InMemoryLogRecordExporter, SimpleLogRecordProcessor } from '@openteleme
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import { scrape } from '../metrics/scrape.ts';
 import { KEYS, type KeyName } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 
 const ACME = generateApiKey({ env: 'test', randomBytes });
 const ADMIN = KEYS.admin satisfies (typeof KEYS)[KeyName];
@@ -35,8 +35,8 @@ after(() => sdk.shutdown());
 
 /** The composed remote control, with a service's point that the tests switch. */
 async function start(t: TestContext, config: RdcpConfig, point: string) {
-  const rdcp = createRdcp({
-    server: { port: 0 },
+  const { rdcp, url } = await startService(t, {
+    emit: {},
     security: {
       apiKeys: [
         { id: 'acme', hash: hashApiKey(ACME), clientId: 'acme', tenantId: 'acme', scopes: ['admin'] },
@@ -45,8 +45,6 @@ async function start(t: TestContext, config: RdcpConfig, point: string) {
     },
     ...config,
   });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
   const as = (key: string, body?: object) => ({
     method: body === undefined ? 'GET' : 'POST',
     headers: { 'X-RDCP-API-Key': key, 'Content-Type': 'application/json' },

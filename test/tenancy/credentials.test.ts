@@ -1,8 +1,7 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
@@ -13,6 +12,7 @@ import { makeKey } from '../auth/records.ts';
 import { AUDIENCE, claims, ISSUER, SECRET, secretBytes, sign } from '../auth/tokens.ts';
 import { ACCESS_TOKEN, TOKEN_EXCHANGE, tokenSettings } from '../server/tokens.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
+import { newFolder } from '../support/folder.ts';
 import { http2Request, http2Session } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 
@@ -141,19 +141,14 @@ describe('any credential with a list of tenants addresses these, one a request, 
 describe('a credential whose key changes its tenants', () => {
   /** A service whose keys file is changed, and two credentials of its key. */
   async function withKeysFile(t: TestContext) {
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-tenants-'));
-    const file = join(folder, 'keys.json');
+    const file = join(newFolder(t), 'keys.json');
     const write = (changes: Partial<ApiKeyRecord>) =>
       writeFileSync(file, JSON.stringify({ keys: [{ ...oncall.record, ...changes }] }));
     write({});
-    const { url, close } = await start({
+    const { url: baseUrl, close } = await start({
       security: { level: 'standard', apiKeys: { file }, tokens: tokenSettings },
     });
-    t.after(async () => {
-      await close();
-      rmSync(folder, { recursive: true });
-    });
-    const baseUrl = url;
+    t.after(close);
     const { tokens } = createRdcpClient({ baseUrl, apiKey: oncall.key });
     const issued = await tokens.exchange();
     const byToken = (token: string, tenantId?: string) =>

@@ -3,8 +3,10 @@ import { describe, type TestContext, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
-import { ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/wire/constants.ts';
+import { HEADERS, ISOLATION_LEVELS, type IsolationLevel, PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse, DiscoveryResponse, StatusResponse } from '../../src/wire/messages.ts';
+import { judge } from '../conformance/src/conformance.ts';
+import { apiKey } from '../conformance/src/session.ts';
 import { withMembers } from '../support/server.ts';
 import { LEVELS, type PEOPLE, startTenantServer } from '../support/tenants.ts';
 
@@ -161,3 +163,88 @@ describe('another process on the same store', () => {
     assert.deepEqual(await later(t, LEVELS.organization, false, ['viewer', 'viewer']), expected);
   });
 });
+
+function asking(server: Server) {
+  return async (who: keyof typeof PEOPLE, tenant?: string, more: object = {}, headers: Record<string, string> = {}) => {
+    const body = { action: 'enable', categories: 'DATABASE', options: { duration: '5m' }, ...more };
+    const as = server.as(who, { ...headers, ...(tenant !== undefined && { [HEADERS.tenantId]: tenant }) });
+    const answer = await server.request<ControlResponse>(PATHS.control, { method: 'POST', ...as, body });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.body.otelrdcp_tenantKnown;
+  };
+}
+
+test('a change for a tenant that nothing is known of is made, and the answer says so, also when it is repeated', async (t) => {
+  const server = await startTenantServer(t, { ...LEVELS.organization, tenants: { acme: {} } });
+  const known = asking(server);
+  const again = { [HEADERS.requestId]: 'once' };
+  assert.deepEqual(
+    [await known('admin', 'acmee', {}, again), await known('admin', 'acmee', {}, again)],
+    [false, false],
+    'a repeat gets the first answer',
+  );
+  const database = server.gate.category('DATABASE');
+  assert.equal(
+    server.gate.runWithTenant('acmee', () => database.enabled),
+    true,
+  );
+  // What an operator would have found out before.
+  assert.equal(await known('admin', 'betaa', { options: { otelrdcp_dryRun: true } }), false);
+  assert.equal(await known('admin', 'gamma', { action: 'reset', options: {} }), false);
+});
+
+test('a tenant is known by the configuration, by its settings, or by what the application does for it', async (t) => {
+  const server = await startTenantServer(t, { ...LEVELS.organization, tenants: { acme: {} } });
+  const known = asking(server);
+  assert.equal(await known('admin', 'acme'), undefined);
+  assert.equal(await known('admin', 'delta'), false);
+  assert.equal(await known('admin', 'delta'), undefined, 'it has settings now');
+  server.gate.runWithTenant('worked-for', () => undefined);
+  assert.equal(await known('admin', 'worked-for'), undefined);
+  assert.equal(await known('admin'), undefined, 'everybody');
+});
+
+test('a credential of a tenant learns of no tenant whether it is known', async (t) => {
+  const server = await startTenantServer(t, { ...LEVELS.organization, tenants: { beta: {} } });
+  const known = asking(server);
+  assert.equal(await known('acme'), undefined);
+  assert.equal(await known('acmeOperator', 'acme', { action: 'status', options: {} }), undefined);
+});
+
+test('where all tenants have one state, or are named by baggage of which nothing was read yet, nothing is said', async (t) => {
+  assert.equal(await asking(await startTenantServer(t, LEVELS.global))('admin', 'acmee'), undefined);
+  const baggage = await startTenantServer(t, { ...LEVELS.organization, baggageKey: 'tenant.id' });
+  assert.equal(await asking(baggage)('admin', 'acme'), undefined);
+  assert.equal(await asking(baggage)('admin', 'acmee'), false, 'by now one tenant has settings');
+});
+
+/** The checks that are about tenants. */
+const TENANTS = ['L2-TCTX', 'L2-TENA', 'L2-ISOL'];
+
+for (const level of ISOLATION_LEVELS) {
+  test(`a server with tenants conforms to what the specification says of them, isolation ${level}`, async (t) => {
+    const server = await startTenantServer(t, LEVELS[level], { config: { security: { level: 'standard' } } });
+    const of = (name: 'admin' | 'viewer' | 'acme' | 'acmeOperator' | 'beta') =>
+      apiKey(name, server.as(name).headers['X-RDCP-API-Key'] ?? '');
+    const credentials = { main: of('admin'), readonly: of('viewer'), tenants: [of('acmeOperator'), of('beta')] };
+    const report = await judge(
+      {
+        target: { url: new URL(server.url) },
+        level: 2,
+        credentials,
+        exhaust: false,
+        // What tenants change about everything else shows at the level that changes most.
+        only: level === 'organization' ? [] : TENANTS,
+      },
+      () => undefined,
+    );
+    const failed = report.results.filter(({ outcome }) => outcome === 'FAIL');
+    assert.deepEqual(
+      failed.map(({ id, statement, expected, got }) => `${id} ${statement}: expected ${expected}, got ${got}`),
+      [],
+    );
+    const passed = report.results.filter(({ id, outcome }) => outcome === 'PASS' && TENANTS.includes(id.slice(0, 7)));
+    assert.ok(passed.length >= 15, `${passed.length} checks of tenants passed`);
+    assert.deepEqual(report.leftOver, []);
+  });
+}

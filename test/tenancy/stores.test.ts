@@ -11,7 +11,7 @@ import { GLOBAL_SCOPE, type StateStore } from '../../src/store/state-store.ts';
 import { stateStoreContract } from '../store/contract/contract.ts';
 import { auditEntry, auditIds, change, NOW, replayRecord, until } from '../store/contract/samples.ts';
 import { fixtureOf } from '../store/contract/suite.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newFolder } from '../support/folder.ts';
 import { fleetOf } from '../support/on-records.ts';
 
 stateStoreContract('the part of a namespace', true, async () => {
@@ -28,7 +28,7 @@ stateStoreContract('the part of a process', false, async () => {
 });
 
 test('the processes of a namespace see each other, and those of no other', async (t) => {
-  const file = join(temporaryFolder(t), 'state.db');
+  const file = join(newFolder(t), 'state.db');
   const [a, b] = ['a', 'b'].map((name) => createNamespacedStore(createSqliteStore(file), name));
   assert.ok(a && b);
   t.after(async () => {
@@ -72,7 +72,7 @@ describe('namespaces in one store', () => {
   });
 
   test('hear of their own changes alone', async (t) => {
-    const file = join(temporaryFolder(t), 'state.db');
+    const file = join(newFolder(t), 'state.db');
     const stores = ['a', 'b', 'a'].map((name) => createNamespacedStore(createSqliteStore(file), name));
     t.after(async () => {
       for (const store of stores) await store.close();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
 import type { Option } from '../../../src/tools/cli/command.ts';
@@ -11,6 +10,7 @@ import { SERVICE_OPTIONS, servicesLast } from '../../../src/tools/cli/services.t
 import { commandsOf } from '../../cli/commands.ts';
 import { startRedis, whyNoRedis } from '../../store/redis-server.ts';
 import { ROOT } from '../../support/built.ts';
+import { newFolder } from '../../support/folder.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startPostgres, whyNoPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
@@ -88,7 +88,7 @@ test('the configurations have every option', () => {
 });
 
 describe('installed from its tarball in an empty folder', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-installed-'));
+  const folder = newFolder();
   let app: Application;
   let variables: Record<string, string>;
   const servers: { readonly url: string; close(): Promise<void> }[] = [];
@@ -106,7 +106,6 @@ describe('installed from its tarball in an empty folder', () => {
   after(async () => {
     await app?.close();
     for (const server of servers) await server.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const skipOf = (text: string) => Object.entries(skips).find(([name]) => text.includes(name))?.[1] ?? false;
 

@@ -1,34 +1,27 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runWithTenant } from '../../src/api.ts';
 import { createRdcpClient } from '../../src/client.ts';
-import type { DebugRecord } from '../../src/index.ts';
-import { createRdcp, type RdcpConfig } from '../../src/index.ts';
+import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
+import { createMemoryStore } from '../../src/store/memory/store.ts';
+import type { AuditResponse } from '../../src/wire/audit-messages.ts';
+import { PATHS } from '../../src/wire/constants.ts';
+import { unwritten } from '../../src/wire/errors.ts';
+import type { ControlResponse, DiscoveryResponse, ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { rdcp as command } from '../cli/run.ts';
+import { newStore } from '../support/folder.ts';
+import { send, startServer, type TestRequest, type TestServer } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 async function service(t: TestContext, name: string, config: RdcpConfig = {}) {
   const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
   const admin = makeKey({ id: 'admin', scopes: ['admin'] });
-  const records: DebugRecord[] = [];
-  const messages: string[] = [];
-  const say = (message: string) => void messages.push(message);
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    security: { apiKeys: [operator.record, admin.record] },
-    emit: { to: (record) => void records.push(record) },
-    logger: { info: say, warn: say, error: say },
-    ...config,
-  });
-  t.after(() => rdcp.close());
+  const security = { apiKeys: [operator.record, admin.record] };
+  const { rdcp, url, lines, records, clientOf } = await startService(t, { security, ...config });
   const category = rdcp.category(name);
-  const { url } = await rdcp.listen();
-  const clientOf = (apiKey: string) => createRdcpClient({ baseUrl: url, apiKey });
   const discovered = async () => {
     const { categories } = await clientOf(operator.key).discovery();
     return categories.find((each) => each.name === name)!;
@@ -38,7 +31,7 @@ async function service(t: TestContext, name: string, config: RdcpConfig = {}) {
   };
   const emitted = () => records.filter(({ severity, category: of }) => severity === 'DEBUG' && of === name).length;
   return {
-    ...{ rdcp, url, category, records, messages, discovered, call, emitted, name },
+    ...{ rdcp, url, category, records, lines, discovered, call, emitted, name },
     operator: clientOf(operator.key),
     admin: clientOf(admin.key),
     keys: { operator: operator.key, admin: admin.key },
@@ -65,7 +58,7 @@ test('a control whose calls are used up ends at once, says so, and has an entry 
   const [expiry, enabling] = (await it.admin.audit()).entries;
   assert.deepEqual([expiry?.action, expiry?.reason, expiry?.categories], ['expire', 'budget', [it.name]]);
   assert.deepEqual([enabling?.action, enabling?.otelrdcp_budget], ['enable', { calls: 5 }]);
-  assert.ok(it.messages.includes(`rdcp: ${it.name} off again, the budget is used up`), it.messages.join('\n'));
+  assert.ok(it.lines.includes(`rdcp: ${it.name} off again, the budget is used up`), it.lines.join('\n'));
   await it.operator.enable(it.name, { duration: '5m', otelrdcp_budget: { calls: 3 } });
   it.call(20);
   assert.equal(it.emitted(), 8, 'a new control has a new budget');
@@ -91,7 +84,7 @@ test('a control whose bytes are used up ends as well', async (t) => {
 });
 
 test('a control ends by its budget in every process that shares the store, with one entry', async (t) => {
-  const store = `sqlite:${mkdtempSync(join(tmpdir(), 'rdcp-budget-'))}/state.sqlite`;
+  const store = newStore(t);
   const one = await service(t, 'BUDGET_FLEET', { store });
   // The gate is one in a process, so the other control plane is asked alone.
   const other = await service(t, 'BUDGET_FLEET', { store });
@@ -201,4 +194,120 @@ test('the command sets a budget, and lists it with what was dropped', async (t) 
   );
   assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a whole number from 1/);
   assert.match((await run('enable', it.name, '--unlimited')).stderr, /admin/);
+});
+
+test('a level is in the answer, in discovery, status and the trail, and what is wrong with one is said', async (t) => {
+  const { rdcp, url } = await startService(t);
+  rdcp.category('LEVELED');
+  const request = async <Body>(path: string, options: TestRequest = {}) =>
+    (await send<Body>(url + path, { key: 'admin', ...options })).body;
+  const control = <Body = ControlResponse>(action: string, options: object) =>
+    request<Body>(PATHS.control, { method: 'POST', body: { action, categories: 'LEVELED', options } });
+
+  const answer = await control('enable', { otelrdcp_level: 'warn', duration: '1m' });
+  assert.equal(answer.changes[0]?.otelrdcp_level, 'warn');
+  const { categories } = await request<DiscoveryResponse>(PATHS.discovery);
+  const found = categories.find(({ name }) => name === 'LEVELED');
+  assert.deepEqual([found?.enabled, found?.temporary, found?.otelrdcp_level], [true, true, 'warn']);
+  assert.deepEqual((await request<StatusResponse>(PATHS.status)).otelrdcp_levels, { LEVELED: 'warn' });
+  const { entries } = await request<AuditResponse>(`${PATHS.audit}?category=LEVELED`);
+  assert.equal(entries[0]?.otelrdcp_level, 'warn');
+
+  const part = await control('enable', { otelrdcp_level: 'info', otelrdcp_filter: { text: 'a*' } });
+  assert.equal(part.otelrdcp_activation?.level, 'info');
+
+  const refused = async (action: string, options: object) => {
+    const { error } = await control<ErrorResponse>(action, options);
+    assert.equal(error.details?.field, 'options.otelrdcp_level');
+    return error.message;
+  };
+  assert.match(await refused('enable', { otelrdcp_level: 'fatal' }), /must be one of .*"warn"\|"error"/);
+  assert.match(await refused('disable', { otelrdcp_level: 'info' }), /is not allowed for disable/);
+  assert.match(await refused('enable', { otelrdcp_level: 'warn', temporary: false }), /needs a temporary control/);
+
+  await control('reset', {});
+  assert.equal((await request<StatusResponse>(PATHS.status)).otelrdcp_levels, undefined);
+});
+
+const request = (options: object, more: Partial<TestRequest> = {}): TestRequest => ({
+  method: 'POST',
+  key: 'operator',
+  body: { action: 'enable', categories: ['DATABASE', 'HTTP'], options: { otelrdcp_dryRun: true, ...options } },
+  ...more,
+});
+
+async function traces(server: TestServer) {
+  const { body } = await server.request<AuditResponse>(PATHS.audit, { key: 'admin' });
+  const discovery = await server.request<DiscoveryResponse>(PATHS.discovery, { key: 'operator' });
+  const found = discovery.body.categories.find(({ name }) => name === 'DATABASE');
+  return {
+    entries: body.entries.length,
+    state: [found?.enabled, found?.temporary],
+    temporary: server.plane.temporaryControls(),
+    gate: server.gate.category('DATABASE').enabled,
+    counted: server.controlRequests.length,
+  };
+}
+
+test('a dry run answers what would change, and leaves no trace', async (t) => {
+  const server = await startServer(t);
+  const before = await traces(server);
+  const { status, body } = await server.request<ControlResponse>(PATHS.control, request({ duration: '15m' }));
+  assert.equal(status, 200);
+  assert.equal(body.status, 'success');
+  assert.equal(body.otelrdcp_dryRun, true);
+  assert.match(body.message, /dry run: nothing was changed/);
+  assert.deepEqual(
+    body.changes.map(({ category, previousState, newState, temporary }) => [
+      category,
+      previousState,
+      newState,
+      temporary,
+    ]),
+    [
+      ['DATABASE', false, true, true],
+      ['HTTP', false, true, true],
+    ],
+  );
+  const [change] = body.changes;
+  assert.equal(Date.parse(change?.expiresAt ?? '') - Date.parse(change?.effectiveAt ?? ''), 15 * 60_000);
+  assert.deepEqual(await traces(server), before);
+});
+
+test('a dry run is refused like the change itself, without an entry', async (t) => {
+  const server = await startServer(t);
+  const before = await traces(server);
+  const unknown = request(
+    {},
+    { body: { action: 'enable', categories: ['NO_SUCH'], options: { otelrdcp_dryRun: true } } },
+  );
+  assert.equal((await server.request(PATHS.control, unknown)).body.error.code, 'RDCP_CATEGORY_NOT_FOUND');
+  assert.equal((await server.request(PATHS.control, request({ duration: '99d' }))).status, 400);
+  assert.equal((await server.request(PATHS.control, request({ otelrdcp_dryRun: 'yes' }))).status, 400);
+  assert.equal((await traces(server)).entries, before.entries);
+  assert.equal((await server.request(PATHS.control, request({}, { key: 'status' }))).status, 403);
+});
+
+test('the request id of a dry run is free for the change itself', async (t) => {
+  const server = await startServer(t);
+  const headers = { 'X-RDCP-Request-ID': 'rehearsed' };
+  for (const dryRun of [true, true, false]) {
+    const { status, headers: sent } = await server.request<ControlResponse>(
+      PATHS.control,
+      request({ otelrdcp_dryRun: dryRun }, { headers }),
+    );
+    assert.deepEqual([status, sent.get('x-rdcp-replayed')], [200, null]);
+  }
+  assert.equal(server.gate.category('DATABASE').enabled, true);
+});
+
+test('while the store cannot be reached a dry run changes nothing in this process either', async (t) => {
+  const server = await startServer(t, {
+    store: { ...createMemoryStore(), commit: () => Promise.reject(unwritten(new Error('gone'))) },
+  });
+  await server.request(PATHS.control, request({ otelrdcp_dryRun: false, duration: '1m' }));
+  const gate = () => server.gate.category('X-CUSTOM').enabled;
+  const body = { action: 'enable', categories: ['X-CUSTOM'], options: { duration: '1m', otelrdcp_dryRun: true } };
+  assert.equal((await server.request(PATHS.control, request({}, { body }))).status, 503);
+  assert.equal(gate(), false);
 });

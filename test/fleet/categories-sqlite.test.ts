@@ -1,3 +1,0 @@
-import { knowsCategoriesOfOthers } from './categories.ts';
-
-knowsCategoriesOfOthers('SQLite');
