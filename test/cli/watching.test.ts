@@ -64,7 +64,7 @@ describe('commands that show what a service does', () => {
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(
       stdout,
-      /^\d\d:\d\d:\d\d WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
+      /^\d\d:\d\d:\d\d(?:Z|[+-][\d:]+) WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
     );
     await rdcp(['reset', '--all', '--yes']);
   });

@@ -69,10 +69,9 @@ export const root: Group = {
     '  rdcp tail NAME  its debug lines, only to you; nothing is switched',
   ],
   notes: [
-    ...SOURCES,
-    'To check a server of any maker against RDCP 1.0: rdcp-conformance, in test/conformance of the repository.',
-    'Several services: -s shop,cart, -s @group of the file of profiles, or --all-services.',
-    'Exit codes: 0 done, 1 refused, 2 usage error, 3 in part, by some services or not known, 4 unreachable.',
-    "Run 'rdcp <command> --help' for its options.",
+    'Service: --url, else RDCP_URL, else RDCP_PORT, else a profile; several: -s A,B.',
+    "Key: --key-file, else RDCP_API_KEY, the profile's, or .rdcp/dev-key here.",
+    'Exit codes: 0 done, 1 refused, 2 usage error, 3 in part, 4 unreachable.',
+    'Options: rdcp <command> --help. All of it: docs/command-line.md.',
   ],
 };
