@@ -271,6 +271,25 @@ const TABLE: readonly Shown[] = [
     stderr: [/limit: 5; of: \{"a":1\}; names: x, y/],
   },
   {
+    what: 'what a credential may do, in words, where a change goes beyond it',
+    args: ['enable', 'HTTP'],
+    answer: {
+      error: {
+        code: 'RDCP_FORBIDDEN',
+        message: 'categories must match DB_* for this credential; HTTP does not',
+        details: {
+          reason: 'approval_required',
+          field: 'categories',
+          allow: { categories: ['DB_*'], maxDuration: '5m' },
+          approval: { id: 'cc1bdca0cee0', expiresAt: later.expiresAt },
+        },
+      },
+    },
+    status: 403,
+    code: 1,
+    stderr: [/; HTTP does not \(it may do DB_\*: for at most 5m\)\n$/],
+  },
+  {
     what: 'a header that is pasted as one word, whatever the ticket holds',
     args: ['request', 'DATABASE'],
     answer: { otelrdcp_request: { baggage: `rdcp.debug=${HOSTILE}`, expiresAt: later.expiresAt } },

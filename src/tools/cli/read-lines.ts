@@ -172,12 +172,13 @@ class SourceTail {
     this.#signal = signal;
     this.#client = clientOf(shared.terminal, source.access);
     this.#processes = new ProcessNames(this.#client, signal);
-    const { target, filter, when } = shared.wanted.request;
+    const { target, filter, when, past } = shared.wanted.request;
     const { instances } = target ?? {};
     this.notes = new TailNotes({
       note: (text) => this.#note(text),
       clock: ({ expiresAt }) => localClock(expiresAt, shared.terminal.now()),
       now: shared.terminal.now,
+      past,
       part: { tenant: source.access.tenantId, target, filter, when },
       nameOf: (id) => this.#nameOf(id),
       chooses: (instances?.count ?? instances?.percent) !== undefined,
