@@ -7,7 +7,7 @@ import { timestamp } from '../../../wire/time.ts';
 import { whoText } from '../../../wire/words/change.ts';
 import { isOn, isRecorded, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
-import { categoryStates } from '../category-states.ts';
+import { type CategoryStates, categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServicesUntilInterrupted } from '../each-service.ts';
@@ -44,13 +44,13 @@ export const watch: Command = ofServicesUntilInterrupted({
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
     try {
-      for await (const { categories: all, instances } of states) {
+      for await (const { categories: all, instances, unmeasured } of states) {
         // Once: a service that has restarted may register them later.
         const names = all.map(({ name }) => name);
         if (!known) assertKnown(selection, names);
         known = true;
         const categories = all.filter(({ name }) => isSelected(selection, name));
-        view.show(categories, await actors(categories), partOfFleet(instances));
+        view.show(categories, { who: await actors(categories), counted: partOfFleet(instances), unmeasured });
       }
       return EXIT.done;
     } catch (error) {
@@ -91,9 +91,15 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
+interface Seen extends Pick<CategoryStates, 'unmeasured'> {
+  /** Who switched each category. */
+  readonly who: ReadonlyMap<string, string>;
+  /** Whose calls the rates are, if not all are counted. */
+  readonly counted: string | undefined;
+}
+
 interface View {
-  /** @param counted whose calls the rates are, if not all are counted */
-  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
+  show(categories: readonly DiscoveredCategory[], seen: Seen): void;
   /** Called while the service does not answer. */
   lost(error: RdcpError): void;
 }
@@ -116,7 +122,7 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
   return {
-    show: (categories, who, counted) => {
+    show: (categories, { who, counted }) => {
       if (lost) terminal.note('The service answers again.');
       lost = false;
       if (counted !== undefined && counted !== partly) terminal.note(`CALLS/S ${counted}.`);
@@ -159,7 +165,7 @@ function painting(terminal: Terminal, named: boolean): View {
     painted = rows;
   };
   return {
-    show: (categories, who, counted) => {
+    show: (categories, { who, counted, unmeasured }) => {
       for (const category of categories) {
         const { name } = category;
         if (!first.has(name)) first.set(name, mark(category));
@@ -171,7 +177,11 @@ function painting(terminal: Terminal, named: boolean): View {
       const sorted = named ? shown : shown.sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
       const by = (category: DiscoveredCategory) =>
         (isOn(category) || moved.has(category.name)) && who.get(category.name);
-      const rows = sorted.slice(0, room).map((category) => rowsOf(category, by(category) || '-', terminal.now()));
+      const rate = (category: DiscoveredCategory) =>
+        isCounted(category) && unmeasured?.has(category.name) !== true && category.metrics.callsPerSecond.toFixed(1);
+      const rows = sorted
+        .slice(0, room)
+        .map((category) => rowsOf(category, [rate(category) || '-', by(category) || '-'], terminal.now()));
       const linesOf = (some: readonly Cell[][][]) => table(terminal, HEADER, some.flat()).split('\n');
       // On a narrow terminal a category takes several lines.
       while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
@@ -205,13 +215,11 @@ function remainder(left: readonly DiscoveredCategory[]): string {
 }
 
 /** One for everybody, and one for tenants with another state. */
-function rowsOf(category: DiscoveredCategory, who: string, now: number): Cell[][] {
-  const { name, metrics } = category;
-  const rate = isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-';
+function rowsOf(category: DiscoveredCategory, figures: readonly Cell[], now: number): Cell[][] {
   return statesOf(category, now).map((each, at) => [
-    name,
+    category.name,
     state(each.state),
     each.whom,
-    ...(at === 0 ? [rate, who] : []),
+    ...(at === 0 ? figures : []),
   ]);
 }
