@@ -37,7 +37,7 @@ export interface TableOptions {
 const GAP = '  ';
 
 /** Columns of a terminal; of anything else, without a limit. */
-export function columnsOf(screen: Canvas['screen']): number {
+function columnsOf(screen: Canvas['screen']): number {
   return (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
 }
 

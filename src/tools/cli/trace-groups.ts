@@ -11,7 +11,10 @@ export class TraceGroups {
   /** A line without a trace is shown at once. */
   add(line: TailLine, show: () => void, now: number): void {
     const { traceId } = line;
-    if (traceId === undefined) return show();
+    if (traceId === undefined) {
+      show();
+      return;
+    }
     const { lines = new TimeOrder() } = this.#traces.get(traceId) ?? {};
     lines.add(line, show, now);
     this.#traces.set(traceId, { lines, arrivedAt: now });

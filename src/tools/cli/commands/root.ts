@@ -1,13 +1,5 @@
 import type { Group } from '../command.ts';
 
-/** Where commands find their service, and what they show it. */
-export const SOURCES = [
-  "Service address: --url, else --profile, else RDCP_URL, else RDCP_PORT on this host, else the profile's, else",
-  'http://127.0.0.1:9465. The profile is that of RDCP_PROFILE, else "default", or the only one (rdcp login).',
-  "Credential: --key-file or --token-file, else --profile, else RDCP_API_KEY, else the profile's, else .rdcp/dev-key in",
-  'this directory.',
-] as const;
-
 export const root: Group = {
   summary: 'Switch the debug output of running services.',
   commands: {

@@ -402,7 +402,7 @@ async function noteStillOn(
   }
 }
 
-/** What was changed, and until when, such as `DATABASE on for 15m, until 14:05:12+01:00`; with -o wide, every name. */
+/** What was changed, and until when, such as `DATABASE on for 15m, until 14:05:12+01`; with -o wide, every name. */
 function linesOf(
   { now }: Terminal,
   answer: ControlResponse,
