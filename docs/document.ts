@@ -14,7 +14,7 @@ import {
   type TypeReference,
 } from 'typescript/unstable/sync';
 import { type Command, type Option as CommandOption, type Commands, EXIT } from '../src/tools/cli/command.ts';
-import { root, SOURCES } from '../src/tools/cli/commands/root.ts';
+import { root } from '../src/tools/cli/commands/root.ts';
 import { CONNECTION_OPTIONS } from '../src/tools/cli/connection.ts';
 import { SERVICE_OPTIONS } from '../src/tools/cli/services.ts';
 
@@ -159,6 +159,14 @@ async function documentedCommands(commands: Commands, path: string): Promise<Doc
   }
   return found;
 }
+
+/** Where commands find their service, and what they show it. */
+const SOURCES = [
+  "Service address: --url, else --profile, else RDCP_URL, else RDCP_PORT on this host, else the profile's, else",
+  'http://127.0.0.1:9465. The profile is that of RDCP_PROFILE, else "default", or the only one (rdcp login).',
+  "Credential: --key-file or --token-file, else --profile, else RDCP_API_KEY, else the profile's, else .rdcp/dev-key in",
+  'this directory.',
+] as const;
 
 /** docs/command-line.md */
 export async function commandLineDocument(): Promise<string> {

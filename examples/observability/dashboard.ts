@@ -17,6 +17,7 @@ import {
   categoryPanels,
   controlPanels,
   DATASOURCE,
+  failurePanels,
   nowPanels,
   processPanels,
   recorderPanels,
@@ -62,6 +63,7 @@ export function dashboard(): Dashboard {
     for (const panel of panels) builder.withPanel({ build: () => ({ ...panel.build(), id: ++id }) });
   };
   row('Now', nowPanels);
+  row('Failures', failurePanels);
   row('Categories', categoryPanels);
   row('Recorder', recorderPanels);
   row('Tenants', tenantPanels);

@@ -16,8 +16,11 @@ import { categoryLinks, consoleLink, processLinks } from './links.ts';
 import {
   CATEGORY,
   categoriesOn,
+  categoriesRecorded,
+  conditions,
   controlLatency,
   everEnabled,
+  failuresPerMinute,
   grownBy,
   PROCESS,
   perSecond,
@@ -73,6 +76,13 @@ const NO_DATA = { text: 'no data', color: 'text', index: 0 };
 /** Grafana's unit for counts a second. */
 const CALLS_PER_SECOND = 'cps';
 
+/** That something is on is no trouble by itself. */
+const NEUTRAL = 'blue';
+
+function neutral(): ThresholdsConfigBuilder {
+  return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([{ value: null, color: NEUTRAL }]);
+}
+
 /** Green up to a value, orange from there on. */
 function calmBelow(value: number): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps([
@@ -87,10 +97,10 @@ export const nowPanels = [
     'Debug categories that are on in at least one process, for everybody, for a tenant or for some work.',
     categoriesOn,
   )
-    .thresholds(calmBelow(1))
+    .thresholds(neutral())
     .links([consoleLink('On now, in the console', 'categories?show=on')]),
   stat('Temporary controls', 'Settings that end by themselves.', temporaryControls)
-    .thresholds(calmBelow(1))
+    .thresholds(neutral())
     .links([consoleLink('By time left, in the console', 'categories?show=on&sort=left')]),
   stat(
     'Debug calls a second',
@@ -109,6 +119,46 @@ export const nowPanels = [
     .decimals(0)
     .thresholds(calmBelow(1))
     .links([consoleLink('Refusals in the audit trail', 'audit?action=authenticate')]),
+  stat(
+    'Categories recorded',
+    'Whose calls are kept in memory, in at least one process.',
+    zeroWhileUp(categoriesRecorded),
+  )
+    .thresholds(neutral())
+    .links([consoleLink('Categories in the console', 'categories')]),
+  stat(
+    'Failures a minute',
+    'Requests that the service answered with 500 or more, by the HTTP instrumentation of OpenTelemetry.',
+    zeroWhileUp(failuresPerMinute('')),
+  )
+    .decimals(1)
+    .thresholds(calmBelow(1))
+    .links([consoleLink('Categories in the console', 'categories')]),
+  stat('Conditions', 'Problems of the remote control that hold now.', zeroWhileUp(`sum(${conditions})`))
+    .thresholds(calmBelow(1))
+    .links([consoleLink('Health in the console', 'health')]),
+  stat(
+    'Audit failures',
+    'Failed writes of the audit trail in the time range of the dashboard.',
+    zeroWhileUp(grownBy('rdcp_audit_failures_total', '', '$__range')),
+  )
+    .decimals(0)
+    .thresholds(calmBelow(1))
+    .links([consoleLink('Health in the console', 'health')]),
+];
+
+export const failurePanels = [
+  graph(
+    'Failures a minute, by status',
+    'Requests that the service answered with 500 or more, by the HTTP instrumentation of OpenTelemetry. `rdcp failures` lists those that are recorded.',
+    series(zeroWhileUp(failuresPerMinute('http_response_status_code')), '{{http_response_status_code}}'),
+  ).links([consoleLink('Categories in the console', 'categories')]),
+  graph(
+    'Conditions, and failed writes of the audit trail',
+    '1 while a condition holds; health has its reason, docs/messages.md what to do. Failed writes in each interval.',
+    series(zeroWhileUp(conditions), '{{rdcp_condition_name}}', 'A'),
+    series(zeroWhileUp(grownBy('rdcp_audit_failures_total', '', '$__rate_interval')), 'failed writes', 'B'),
+  ).links([consoleLink('Health in the console', 'health')]),
 ];
 
 export const categoryPanels = [
@@ -120,7 +170,7 @@ export const categoryPanels = [
     .mappings([
       {
         type: MappingType.ValueToText,
-        options: { 0: { text: 'off', color: 'text', index: 0 }, 1: { text: 'on', color: 'orange', index: 1 } },
+        options: { 0: { text: 'off', color: 'text', index: 0 }, 1: { text: 'on', color: NEUTRAL, index: 1 } },
       },
     ])
     .mergeValues(true)

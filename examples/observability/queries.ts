@@ -34,6 +34,18 @@ export const tenantsOn = `max by (rdcp_category_name, rdcp_setting) (rdcp_catego
 
 export const categoriesOn = `sum(max by (rdcp_category_name) (${ON}))`;
 
+/** A category whose calls the recorder has kept within the last five minutes. */
+export const categoriesRecorded = `count(sum by (rdcp_category_name) (rate(rdcp_recorder_calls_total{${CATEGORY}}[5m])) > 0)`;
+
+/** Of the HTTP semantic conventions of OpenTelemetry. */
+export function failuresPerMinute(labels: string): string {
+  const failed = `http_server_request_duration_count{${PROCESS}, http_response_status_code=~"5.."}`;
+  return `60 * sum by (${labels}) (rate(${failed}[5m]))`;
+}
+
+/** 1 while a condition holds in some process. */
+export const conditions = `max by (rdcp_condition_name) (rdcp_condition_active{${PROCESS}})`;
+
 /** The attributes that distinguish a process's telemetry from that of others. */
 export const processes = `max by (job, instance, service_name, service_version, service_instance_id, host_name, process_pid) (target_info{${PROCESS}})`;
 

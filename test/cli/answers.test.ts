@@ -214,7 +214,7 @@ const TABLE: readonly Shown[] = [
       changes: [change('A')],
       otelrdcp_fleet: { instances: 1, applied: 1, pending: [] },
     },
-    stdout: [/^A +off +on +-\n$/m],
+    stdout: [/^A on without an end\n$/],
   },
   {
     what: 'that the instrumentation is disabled',
@@ -233,9 +233,8 @@ const TABLE: readonly Shown[] = [
       otelrdcp_fleet: { instances: 3, applied: 1, pending: ['p1', 'p2'] },
     },
     stdout: [
-      /^CATEGORY .* UNTIL$/m,
-      /^G +off +on +- +-$/m,
-      /^A, B, C, D, E and 1 more on for 5m, until /m,
+      /^G on without an end$/m,
+      /^A, B, C, D, E, F on for 5m, until /m,
       /^applied by 1 of 3 processes; still pending: p1, p2$/m,
     ],
   },
@@ -270,6 +269,25 @@ const TABLE: readonly Shown[] = [
     status: 403,
     code: 1,
     stderr: [/limit: 5; of: \{"a":1\}; names: x, y/],
+  },
+  {
+    what: 'what a credential may do, in words, where a change goes beyond it',
+    args: ['enable', 'HTTP'],
+    answer: {
+      error: {
+        code: 'RDCP_FORBIDDEN',
+        message: 'categories must match DB_* for this credential; HTTP does not',
+        details: {
+          reason: 'approval_required',
+          field: 'categories',
+          allow: { categories: ['DB_*'], maxDuration: '5m' },
+          approval: { id: 'cc1bdca0cee0', expiresAt: later.expiresAt },
+        },
+      },
+    },
+    status: 403,
+    code: 1,
+    stderr: [/; HTTP does not \(it may do DB_\*: for at most 5m\)\n$/],
   },
   {
     what: 'a header that is pasted as one word, whatever the ticket holds',

@@ -28,13 +28,20 @@ test('a change that an agent may not make is listed, approved by its id, and mad
 
   const listed = await as(owner.key)(['approve']);
   const [header = '', row = ''] = listed.stdout.split('\n');
-  assert.deepEqual(header.split(/ {2,}/), ['ID', 'CHANGE', 'TENANT', 'BY', 'REASON', 'WHY IT WAITS', 'LEFT']);
-  const change = 'enable HTTP temporary=true duration=300 budget={"callsPerSecond":7}';
-  assert.deepEqual(row.split(/ {2,}/).slice(0, 5), [id, change, '-', 'agent', 'orders fail']);
+  assert.deepEqual(header.split(/ {2,}/), ['ID', 'LEFT', 'WHO', 'CHANGE', 'WHY IT WAITS', 'REASON']);
+  const [, left = '', who, change, , reason] = row.split(/ {2,}/);
+  assert.match(left, /^9m \d+s$|^10m 0s$/);
+  assert.deepEqual([who, change, reason], ['agent', 'enable HTTP for 5m budget={"callsPerSecond":7}', 'orders fail']);
+  const onTerminal = await rdcp(['approve'], {
+    env: { RDCP_URL: server.url, RDCP_API_KEY: owner.key, NO_COLOR: '1' },
+    typed: '',
+    columns: 80,
+  });
+  for (const line of onTerminal.stdout.split('\n')) assert.ok(line.length <= 80, line);
   assert.equal((await as(agent.key)(['approve', id])).code, 1);
   const approved = await as(owner.key)(['approve', id]);
   assert.equal(approved.code, 0, approved.stderr);
-  assert.match(approved.stdout, /^Enabled HTTP until /);
+  assert.match(approved.stdout, /^Enabled HTTP until (?:\S+ )?\d\d:\d\d:\d\d(?:Z|[+-][\d:]+)\n$/);
   assert.equal(server.gate.category('HTTP').enabled, true);
 
   const client = createRdcpClient({ baseUrl: server.url, apiKey: owner.key });

@@ -19,12 +19,15 @@ for (const path of [[], ['keys'], ['keys', 'create'], ['token'], ['token', 'crea
   });
 }
 
-test('the help of every command is ASCII, and folded on a narrow terminal', async () => {
-  for (const [path, { examples }] of await commandsOf(root.commands)) {
+test('the help of every command is ASCII, folded on a narrow terminal, and has 50 rows at most on one of 80 columns', async () => {
+  const commands = (await commandsOf(root.commands)).map(([path, { examples }]) => ({ path, examples }));
+  for (const { path, examples } of [{ path: [], examples: [] }, ...commands]) {
     for (const columns of [40, 80]) {
       const { code, stdout } = await rdcp([...path, '--help'], { typed: '', columns });
       assert.equal(code, 0);
       assert.match(stdout, /^[\n\x20-\x7e]+$/, path.join(' '));
+      const rows = stdout.split('\n').length;
+      assert.ok(columns < 80 || rows <= 50, `${path.join(' ')}: ${rows} rows`);
       // Examples are to be copied, and some option with its value has no room beside it.
       const prose = stdout.split('\n').filter((line) => !examples.includes(line.trim()) && !/^ +-/.test(line));
       for (const line of prose) {

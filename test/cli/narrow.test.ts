@@ -108,7 +108,7 @@ test('watch paints over all rows that a terminal which became narrower has made 
   const stop = new AbortController();
   const size = { columns: 120 };
   let painted = 0;
-  const { stdout } = await rdcp(['watch', '--url', there.url], {
+  const { stdout } = await rdcp(['watch', '*', '--url', there.url], {
     ...{ typed: '', rows: 30, env: { NO_COLOR: '1' }, interrupted: stop.signal },
     get columns() {
       return size.columns;

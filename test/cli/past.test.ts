@@ -27,7 +27,10 @@ describe('a complaint a minute ago', () => {
     assert.equal(code, 0);
     const [head, first, second, ...others] = stdout.trimEnd().split('\n');
     assert.match(head ?? '', /^# +WHEN +AGO +SERVICE +WHAT +WHO +LINES$/);
-    assert.match(first ?? '', /^1 +[\d:]{8} +\ds +\S+ +order failed after \d+ ms, RangeError +user\.id=42 +1$/);
+    assert.match(
+      first ?? '',
+      /^1 +[\d:]{8}(?:Z|[+-][\d:]+) +\ds +\S+ +order failed after \d+ ms, RangeError +user\.id=42 +1$/,
+    );
     assert.match(second ?? '', /^2 .* user\.id=41 +1$/);
     assert.deepEqual(others, []);
     const opened = await rdcp(['failures', '--open', '2']);

@@ -79,7 +79,7 @@ describe('rdcp request', () => {
     };
     assert.deepEqual(await left(ops.key), ['The ticket has ended.', undefined]);
     const [said, id] = await left(enabling.key);
-    assert.match(said!, new RegExp(`^The ticket is valid until [\\d:]+; to end it: rdcp end --id ${id}$`));
+    assert.match(said!, new RegExp(`^The ticket is valid until [\\d:]+\\S+; to end it: rdcp end --id ${id}$`));
   });
 
   it('reads another service as well with --also, and names it', async (t) => {

@@ -106,7 +106,7 @@ test('enable asks for what its options say and shows what changed; 3 where it is
     { env },
   );
   assert.equal(finished.code, 3);
-  assert.match(finished.stdout, /^CATEGORY +WAS +NOW +FOR\nSQL +off +on +[^\n]+\nSQL on for 5m, until 12:00:00\n$/);
+  assert.match(finished.stdout, /^SQL on for 5m, until 12:00:00(?:Z|[+-][\d:]+)\n$/);
   assert.equal(finished.stderr, 'rdcp: partially applied: here alone\n');
   assert.equal(seen[0]?.target, 'POST /rdcp/v1/control');
   assert.equal(seen[0]?.headers['x-rdcp-tenant-id'], 'acme');
@@ -130,7 +130,7 @@ test('what is switched for one tenant says so, and says so too where it is for e
     const { url } = await service(t, { status: 'success', message: 'ok', changes: [change], tenant });
     const { code, stdout } = await rdcp(['enable', 'SQL', '--tenant', 'acme', '--url', url], { env });
     assert.equal(code, 0);
-    assert.equal(stdout.split('\n').slice(2).join('\n'), line);
+    assert.equal(stdout, `SQL on without an end\n${line}`);
   }
 });
 
@@ -336,7 +336,7 @@ test('a process that has not applied a change is named by its host and process i
   const { stdout } = await rdcp(['disable', 'SQL', '--url', url], { env });
   assert.match(
     stdout,
-    /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8 \(not heard of since [\d: -]+\)\n/,
+    /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8 \(not heard of since [\d: -]+(?:Z|[+-][\d:]+)\)\n/,
   );
   const json = JSON.parse((await rdcp(['disable', 'SQL', '--url', url, '-o', 'json'], { env })).stdout);
   assert.deepEqual(json.otelrdcp_fleet.pending, ['one', 'two'], 'programs get ids');

@@ -23,8 +23,8 @@ describe('switching categories from the command line', () => {
     it(`${action} lasts 15 minutes, and says until when`, async () => {
       const { code, stdout } = await rdcp([action, 'CLI_POOL']);
       assert.equal(code, 0);
-      assert.match(stdout, /^CLI_POOL +off +on +1[45]m \d+s$/m);
-      assert.match(stdout, /^CLI_POOL on for 15m, until (?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/m);
+      assert.match(stdout, /^CLI_POOL on for 15m, until (?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:Z|[+-][\d:]+)\n/);
+      assert.equal(stdout.match(/CLI_POOL/g)?.length, 1, 'a fact is said once');
       const listed = JSON.parse((await rdcp(['list', '--json'])).stdout).categories;
       const { temporary, otelrdcp_expiresAt } = listed.find(({ name }: { name: string }) => name === 'CLI_POOL');
       assert.equal(temporary, true);
@@ -34,7 +34,7 @@ describe('switching categories from the command line', () => {
 
     it(`${action} --permanent stays`, async () => {
       const { stdout } = await rdcp([action, 'CLI_POOL', '--permanent']);
-      assert.match(stdout, /^CLI_POOL +off +on +-$/m);
+      assert.match(stdout, /^CLI_POOL on without an end$/m);
       assert.match(stdout, /^in this process alone: other processes/m);
       assert.doesNotMatch(stdout, /until/);
       await reset();
@@ -64,7 +64,6 @@ describe('switching categories from the command line', () => {
   it('quieten is for a while, is listed, and ends with end', async () => {
     const { code, stdout } = await rdcp(['quieten', 'CLI_POOL', '--for', '1h', '--reason', 'noisy']);
     assert.equal(code, 0);
-    assert.match(stdout, /^CLI_POOL +off +quiet +/m);
     assert.match(stdout, /^CLI_POOL quiet below warn for 1h, until/m);
     const [entry] = await audit();
     assert.deepEqual([entry.action, entry.otelrdcp_level, entry.reason], ['enable', 'warn', 'noisy']);
@@ -136,7 +135,6 @@ describe('switching categories from the command line', () => {
     const entries = (await audit()).length;
     const { code, stdout, stderr } = await rdcp(['enable', 'CLI_*', '--dry-run']);
     assert.equal(code, 0);
-    assert.match(stdout, /^CLI_CACHE +off +on/m);
     assert.match(stdout, /^CLI_CACHE, CLI_POOL, CLI_QUERIES would be on for 15m, until /m);
     assert.match(stderr, /\nDry run: nothing was changed\.\n$/);
     assert.deepEqual(on(), []);
@@ -148,16 +146,11 @@ describe('switching categories from the command line', () => {
     await rdcp(['enable', 'CLI_CACHE']);
     await rdcp(['enable', 'CLI_QUERIES', '-m', 'user.id=42']);
     const { stdout, stderr } = await rdcp(['end', '--all', '--yes']);
-    const ended = 'Ended CLI_CACHE, CLI_QUERIES; 1 activation ended; CLI_POOL stays on';
-    assert.deepEqual(
-      stdout
-        .split('\n')
-        .filter((line) => line.includes('CLI_'))
-        .map((line) => line.replaceAll(/ +/g, ' ')),
-      ['CLI_CACHE on off -', 'CLI_POOL on on -', ended],
-    );
+    assert.match(stdout, /^CLI_CACHE off\n1 activation ended\n/);
     assert.match(stderr, /^Still on, .*: CLI_POOL; to switch off: rdcp disable CLI_POOL$/m);
-    assert.match((await rdcp(['end', 'CLI_POOL'])).stdout, /^CLI_POOL +on +on +-$/m);
+    const again = await rdcp(['end', 'CLI_POOL']);
+    assert.doesNotMatch(again.stdout, /CLI_POOL/);
+    assert.match(again.stderr, /^Still on, .*: CLI_POOL; /);
     await rdcp(['reset', 'CLI_POOL']);
     assert.equal((await rdcp(['end', 'CLI_POOL', 'CLI_CACHE'])).stdout.split('\n')[0], 'Ended nothing');
     const words = async (...args: string[]) =>
@@ -173,8 +166,6 @@ describe('switching categories from the command line', () => {
     assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /DROPPED +DECIDED BY +DEFAULT +DESCRIPTION\n/);
     // The default budget, also of what is off.
     assert.match((await rdcp(['list', '-o', 'wide'])).stdout, /^CLI_POOL +off +- +(?:\d+|-) +- +500\/s +/m);
-    const wide = await rdcp(['enable', 'CLI_POOL', '-o', 'wide']);
-    assert.match(wide.stdout, /^CLI_POOL +off +on +\S+ \S+ +\d{4}-\d\d-\d\dT[\d:.]+Z$/m);
     const coloured = (options: RunOptions) =>
       rdcp(['status'], options).then(({ stdout }) => stdout.includes('\u001b['));
     assert.equal(await coloured({}), false);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ProcessNames } from '../../src/tools/cli/process-names.ts';
 import { TailNotes } from '../../src/tools/cli/tail-notes.ts';
 import type { CallCounts, Counted } from '../../src/wire/call-counts.ts';
 import type { TailEvent } from '../../src/wire/streams.ts';
@@ -111,4 +112,21 @@ test('dropped lines are counted at most once in ten seconds', () => {
     '5 lines were dropped.',
     '1 line from 1 process, 6 dropped.',
   ]);
+});
+
+test('the processes of a tail are listed every ten seconds, by the clock of the command alone', async () => {
+  let asked = 0;
+  const fleet = async () => {
+    asked += 1;
+    return { instances: [{ id: 'a', host: 'shop', pid: 7 }] } as never;
+  };
+  const processes = new ProcessNames({ fleet }, new AbortController().signal);
+  assert.equal(processes.isDue(0), false, 'before it was asked');
+  await processes.refresh(1000);
+  assert.deepEqual(
+    [10_999, 11_000].map((now) => processes.isDue(now)),
+    [false, true],
+  );
+  await processes.listed('a', () => 11_000);
+  assert.deepEqual([asked, processes.nameOf('a')], [1, 'shop:7']);
 });

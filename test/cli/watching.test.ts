@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { ending, type RunOptions, rdcp as run } from './run.ts';
-import { service as fakeService, madeUp, realService } from './service.ts';
+import { event, service as fakeService, madeUp, realService } from './service.ts';
 
 describe('commands that show what a service does', () => {
   const admin = makeKey({ id: 'admin', userId: 'alice', scopes: ['admin'] });
@@ -64,7 +64,7 @@ describe('commands that show what a service does', () => {
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(
       stdout,
-      /^\d\d:\d\d:\d\d WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
+      /^\d\d:\d\d:\d\d(?:Z|[+-][\d:]+) WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
     );
     await rdcp(['reset', '--all', '--yes']);
   });
@@ -90,6 +90,42 @@ describe('commands that show what a service does', () => {
     const { stdout } = await finished;
     assert.equal(stdout.includes('\u001b'), false);
     await rdcp(['reset', '--all', '--yes']);
+  });
+
+  it('watch shows what is on or was switched meanwhile, and no rate that was not measured', async (t) => {
+    const plain = { description: '', enabled: false, temporary: false, metrics: { callsTotal: 0, callsPerSecond: 0 } };
+    const categories = ['BUSY', 'LATER', 'QUIET'].map((name) => ({ ...plain, name }));
+    const busy = { ...categories[0], enabled: true, metrics: { callsTotal: 9, callsPerSecond: 7.5 } };
+    const { metrics: _, ...later } = { ...plain, name: 'LATER' };
+    const rates = event('rates', { categories: { BUSY: 6 } });
+    const events = [
+      event('snapshot', { categories: [busy, ...categories.slice(1)] }),
+      event('rates', { categories: {} }),
+      event('category', { ...later, enabled: true }),
+      ...[rates, rates, rates],
+      event('category', later),
+    ];
+    const url = await madeUp(t, (request, response) => {
+      if (request.url !== '/rdcp/v1/events') return void response.writeHead(404).end();
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(events.join(''));
+    });
+    const screens: string[] = [];
+    const size = { typed: '', columns: 80, env: { NO_COLOR: '1', RDCP_API_KEY: viewer.key } };
+    const { heard, interrupted } = ending(/LATER +off/);
+    await run(['watch', '--url', url], {
+      ...size,
+      interrupted,
+      heard: (text) => {
+        screens.push(text.slice(text.indexOf('CATEGORY')));
+        heard(text);
+      },
+    });
+    const [busyOnly = '', fresh = ''] = screens;
+    assert.match(busyOnly, /^CATEGORY.*\nBUSY +on +- +7\.5 +-\nand 2 more, off\n$/);
+    assert.match(fresh, /\nBUSY +on +- +7\.5 .*\nLATER +on +- +- /);
+    assert.match(screens.at(-2) ?? '', /\nBUSY +on +- +6\.0 .*\nLATER +on +- +0\.0 /);
+    assert.match(screens.at(-1) ?? '', /\nLATER +off +- +- +-\nand 1 more, off\n$/);
   });
 
   it('watch polls a service that has no event stream', async (t) => {

@@ -81,6 +81,15 @@ describe('npm run docs', () => {
     }
   });
 
+  it('begins with a picture and what it is for', async (t) => {
+    const page = await open(t, '/');
+    assert.match((await page.locator('main h1').textContent()) ?? '', /See one customer's debug logs in production/);
+    assert.equal(await page.locator('.front p:not(:has(img))').count(), 3);
+    const picture = page.locator('.front img');
+    assert.ok(await picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
+    assert.match((await picture.getAttribute('alt')) ?? '', /^The console: /);
+  });
+
   it('leads to the previous and the next document', async (t) => {
     const page = await open(t, '/docs/console.html');
     assert.equal(await page.locator('.pager-link.prev .title').textContent(), 'One user, one request');
@@ -128,6 +137,13 @@ describe('npm run docs', () => {
     ['forecast', '/docs/tail.html#forecast-tail-and-events'],
     ['tenants', '/docs/tenants.html#tenants'],
     ['RdcpConfig', '/reference/index/interfaces/RdcpConfig.html#interface-rdcpconfig'],
+    // In other words than ours.
+    ['turn off', '/docs/command-line.html#rdcp-end'],
+    ['how to install', '/README.html#start'],
+    ['budget exceeded', '/docs/debug-lines.html#budgets'],
+    ['401', '/docs/endpoint.html#errors'],
+    ['overhead', '/docs/performance.html#performance'],
+    ['overhead of checkouts', '/docs/performance.html#performance'],
   ] as const) {
     it(`finds "${query}" at ${first}`, async (t) => {
       const page = await search(t, query);

@@ -153,7 +153,7 @@ test('calls a second have that unit, wherever they are shown', () => {
 
 test('a stat without a process to ask is grey and says so', () => {
   const stats = charts.filter(({ type }) => type === 'stat');
-  assert.equal(stats.length, 4);
+  assert.equal(stats.length, 8);
   for (const { title, fieldConfig } of stats) {
     assert.equal(fieldConfig?.defaults.noValue, undefined, title);
     const result = { text: 'no data', color: 'text', index: 0 };

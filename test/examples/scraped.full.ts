@@ -62,9 +62,11 @@ function queryOf(title: string): string {
   return String(Reflect.get(found.targets?.[0] ?? {}, 'expr'));
 }
 
+const SHOWN_WHILE_UP = ['Categories on', 'Temporary controls', 'Debug calls a second'];
+
 /** Counters and rates that begin with their first event are zero before it. */
 async function showZeroWhileQuiet(prometheus: Prometheus): Promise<void> {
-  for (const title of ['Categories on', 'Temporary controls', 'Debug calls a second', 'Credentials refused']) {
+  for (const title of [...SHOWN_WHILE_UP, 'Credentials refused', 'Audit failures', 'Conditions', 'Failures a minute']) {
     const [sample] = await until(`zero for ${title}`, async () => {
       const samples = await prometheus.query(stat(title));
       return samples.length === 0 ? undefined : samples;
@@ -74,7 +76,7 @@ async function showZeroWhileQuiet(prometheus: Prometheus): Promise<void> {
 }
 
 async function showNothingOfTheDead(prometheus: Prometheus): Promise<void> {
-  for (const title of ['Categories on', 'Temporary controls', 'Debug calls a second']) {
+  for (const title of SHOWN_WHILE_UP) {
     await until(`no data for ${title}`, async () => {
       const samples = await prometheus.query(stat(title));
       return samples.length === 0 ? true : undefined;

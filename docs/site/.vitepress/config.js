@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { audiences, decisions, reference } from './documents.js';
+import { renderForSearch, searchOptions } from './search.js';
 
 const sidebar = [
   { text: 'Start', link: '/README' },
@@ -52,21 +53,7 @@ export default defineConfig({
       { text: 'Changes', link: '/CHANGELOG' },
     ],
     sidebar: { '/': sidebar, '/reference/': reference },
-    search: {
-      provider: 'local',
-      options: {
-        miniSearch: {
-          searchOptions: {
-            combineWith: 'AND',
-            boost: { title: 8, titles: 2, text: 1 },
-            // The heading of a page before those of its sections, and what readers look for before how it is made. Runs
-            // in the browser, so it can use nothing else of this file.
-            boostDocument: (address, _term, { titles }) =>
-              (titles.length === 0 ? 2 : 1) * (/\/(reference|decisions|test)\/|CHANGELOG/.test(address) ? 0.2 : 1),
-          },
-        },
-      },
-    },
+    search: { provider: 'local', options: { _render: renderForSearch, miniSearch: { searchOptions } } },
   },
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isCounted } from '../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import type { CountedInstances, DiscoveredCategory } from '../../wire/messages.ts';
 import { type Categories, categoriesAfter } from '../client/categories-after.ts';
@@ -13,6 +14,8 @@ export interface CategoryStates {
   readonly categories: readonly DiscoveredCategory[];
   /** Whose calls the figures are; absent without a fleet. */
   readonly instances?: CountedInstances | undefined;
+  /** Names of those that came on so recently that their rate is not measured yet. @default none */
+  readonly unmeasured?: ReadonlySet<string> | undefined;
 }
 
 export interface Following {
@@ -51,6 +54,9 @@ export async function* categoryStates(
   }
 }
 
+/** Events of rates before that of a category which has just come on is measured, in a fleet too. */
+const ROUNDS = 3;
+
 /** The service has no stream, or all are taken. */
 const NO_STREAM: ReadonlySet<string> = new Set([
   'RDCP_NOT_FOUND',
@@ -69,13 +75,25 @@ async function* asked(client: Client, signal: AbortSignal): AsyncGenerator<Categ
 async function* followed(client: Client, signal: AbortSignal): AsyncGenerator<CategoryStates, void> {
   let known: Categories | undefined;
   let instances: CountedInstances | undefined;
+  let rounds = 0;
+  /** The round in which its rate will be measured, by name. */
+  const measuredIn = new Map<string, number>();
   for await (const received of client.events({ signal })) {
     const { event, data } = received;
     if (event === 'snapshot') instances = data.otelrdcp_instances;
-    if (event === 'rates') instances = data.instances;
     const before = known;
-    known = event === 'rates' ? withRates(known, data.categories) : categoriesAfter(known, received);
-    if (known !== undefined && known !== before) yield { categories: [...known.values()], instances };
+    if (event === 'rates') {
+      instances = data.instances;
+      rounds += 1;
+      // The first one of a stream has nothing to compare with: the figures of the snapshot stay.
+      if (rounds > 1) known = withRates(known, data.categories);
+    } else known = categoriesAfter(known, received);
+    if (event === 'category' && isCounted(data) && !isCounted(before?.get(data.name) ?? { enabled: false })) {
+      measuredIn.set(data.name, rounds + ROUNDS);
+    }
+    if (known === undefined || known === before) continue;
+    const unmeasured = new Set([...measuredIn].filter(([, round]) => round > rounds).map(([name]) => name));
+    yield { categories: [...known.values()], instances, unmeasured };
   }
 }
 

@@ -20,7 +20,7 @@ export const ADDRESS_OPTIONS = {
   url: {
     value: 'URL',
     group: CONNECTION,
-    help: `service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's, else ${DEFAULT_URL})`,
+    help: "service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's)",
   },
   profile: {
     value: 'NAME',

@@ -1,3 +1,5 @@
+import { allowSchema } from '../../wire/allow.ts';
+import { allowText } from '../../wire/allow-text.ts';
 import { HEADERS } from '../../wire/constants.ts';
 import { isOutcomeUnknown, isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { messageOf } from '../../wire/thrown.ts';
@@ -37,11 +39,17 @@ function optionOf({ details }: RdcpError): string | undefined {
  */
 export function explain(error: RdcpError, sources: Sources = {}, option?: string): string {
   if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
-  const details: string[] = Object.entries(error.details ?? {})
+  const { allow, ...others } = error.details ?? {};
+  const allowed = allowSchema.safeParse(allow).data;
+  const isSaid = ([name, value]: [string, unknown]) =>
+    (name === 'field' && option !== undefined) ||
+    (/^(?:field|maximum)$/.test(name) && error.message.includes(String(value))) ||
+    (allow !== undefined && /^(?:reason|approval)$/.test(name));
+  const details: string[] = Object.entries(others)
     .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
-    .filter(([name]) => name !== 'field' || option === undefined)
-    .filter(([name, value]) => name !== 'maximum' || !error.message.includes(String(value)))
+    .filter((detail) => !isSaid(detail))
     .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
+  if (allowed !== undefined) details.push(`it may do ${allowText(allowed)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
   const { address, credential, profiles = [] } = sources;

@@ -11,16 +11,23 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Lines of at most so many columns, broken at spaces and after commas where there are such. At least one line. */
-export function folded(text: string, columns: number): string[] {
+/** After a space or a comma, but not within a command at the end, which is to be copied: `to end it: rdcp end ORDERS`. */
+const BREAKS = /(?<=[\s,])(?<![:(] ?rdcp .*)/;
+
+/**
+ * Lines of at most so many columns, broken at spaces and after commas where there are such. At least one line.
+ * @param first columns of the first line, which is empty where no word has room @default as the others
+ */
+export function folded(text: string, columns: number, first = columns): string[] {
   const lines: string[] = [];
   let line = '';
-  for (let piece of text.split(/(?<=[\s,])/)) {
-    if (widthOf(line + piece.trimEnd()) <= columns) {
+  for (let piece of text.split(BREAKS)) {
+    const room = lines.length === 0 ? first : columns;
+    if (widthOf(line + piece.trimEnd()) <= room) {
       line += piece;
       continue;
     }
-    if (line !== '') lines.push(line.trimEnd());
+    if (line !== '' || room < columns) lines.push(line.trimEnd());
     while (widthOf(piece.trimEnd()) > columns) {
       const start = startOf(piece, columns);
       lines.push(start);

@@ -20,16 +20,17 @@ function rowsFor({ categories }: ForecastResponse) {
 }
 
 export function forecastTable(canvas: Canvas, answer: ForecastResponse): string {
-  return `${table(canvas, ...rowsFor(answer))}\n\n${measured(canvas, answer)}`;
+  return `${table(canvas, ...rowsFor(answer))}\n\n${measured(answer)}`;
 }
 
 export function showForecast(terminal: Terminal, answer: ForecastResponse): void {
   terminal.table(...rowsFor(answer));
-  terminal.show(`\n${measured(terminal, answer)}`);
+  terminal.out('');
+  terminal.say(measured(answer));
 }
 
-function measured({ paint }: Canvas, { duration, instances }: ForecastResponse): string {
-  return paint(`measured for ${duration} in ${instances.answered} of ${processesText(instances.asked)}`, undefined);
+function measured({ duration, instances }: ForecastResponse): string {
+  return `measured for ${duration} in ${instances.answered} of ${processesText(instances.asked)}`;
 }
 
 /** Says what became of the calls of categories without a line, where a part of the calls was asked for. */

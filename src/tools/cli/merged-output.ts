@@ -1,6 +1,7 @@
+import type { Timestamp } from '../../wire/time.ts';
 import type { Format } from './output.ts';
 import type { Service } from './services.ts';
-import { type Cell, type Rows, type TableOptions, textOf } from './table.ts';
+import { type Cell, flowing, type Rows, type Styled, type TableOptions, textOf } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What became of a command at one of several services. */
@@ -21,7 +22,7 @@ interface Table {
 interface Output {
   answer?: object;
   readonly tables: Table[];
-  readonly lines: string[];
+  readonly sentences: Styled[];
 }
 
 /** Collects what a command shows of each service, and shows it together once all are done. */
@@ -39,17 +40,17 @@ export class MergedOutput {
 
   /** The terminal of the command, for one service. */
   terminalOf(service: Service): Terminal {
-    const output: Output = { tables: [], lines: [] };
+    const output: Output = { tables: [], sentences: [] };
     this.#outputs.set(service.name, output);
-    const show = (text: string) => output.lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
+    const say: Terminal['say'] = (...sentence) => void output.sentences.push(sentence);
     const { screen } = this.#terminal;
     return {
       ...this.#terminal,
       sources: service.sources,
       merges: true,
       note: noteOf(this.#terminal, service),
-      show,
-      out: (text) => show(paintedLines(this.#terminal, text)),
+      say,
+      out: (text) => text !== '' && say(text),
       table: (header, rows, options = {}) => output.tables.push({ header, rows, options }),
       json: (value) => {
         output.answer = value;
@@ -79,10 +80,10 @@ export class MergedOutput {
   }
 
   show(outcomes: readonly Outcome[], format: Format): void {
-    const { out, paint, show, table, json } = this.#terminal;
+    const { out, show, table, json } = this.#terminal;
     const all = outcomes.map((outcome) => {
-      const { answer, tables = [], lines = [] } = this.#outputs.get(outcome.service) ?? {};
-      return { outcome, answer, tables, lines };
+      const { answer, tables = [], sentences = [] } = this.#outputs.get(outcome.service) ?? {};
+      return { outcome, answer, tables, sentences };
     });
     if (format === 'json') {
       json({ services: all.map(({ outcome, answer }) => ({ ...outcome, answer })) }, 2);
@@ -97,24 +98,20 @@ export class MergedOutput {
       const { header, rows, options } = merged(tables);
       table(header, rows, options);
     }
-    if (most > 0 && all.some(({ lines }) => lines.length > 0)) out('');
-    for (const { outcome, lines } of all) {
-      for (const line of lines) show(`${paint(`${outcome.service}:`, 'bold')} ${line}`);
+    if (most > 0 && all.some(({ sentences }) => sentences.length > 0)) out('');
+    for (const { outcome, sentences } of all) {
+      for (const sentence of sentences) show(flowing(this.#terminal, [[`${outcome.service}:`, 'bold'], sentence]));
     }
   }
 }
 
 /** The terminal of a command that runs on, for one service: what it shows is shown at once, with the name of the service. */
 export function streamed(terminal: Terminal, service: Service, interrupted: AbortSignal): Terminal {
-  const show = (text: string) => {
-    for (const line of text.split('\n')) terminal.show(`${terminal.paint(service.name, 'bold')} ${line}`);
-  };
   return {
     ...terminal,
     sources: service.sources,
     note: noteOf(terminal, service),
-    show,
-    out: (text) => show(paintedLines(terminal, text)),
+    say: (...sentence) => terminal.show(flowing(terminal, [[service.name, 'bold'], sentence])),
     json: (value) => terminal.json(withService(value, service.name)),
     repaints: false,
     interactive: false,
@@ -125,11 +122,6 @@ export function streamed(terminal: Terminal, service: Service, interrupted: Abor
 /** The name first, and no other: a service may be hostile. */
 export function withService(value: object, service: string): object {
   return Object.assign({ service }, value, { service });
-}
-
-function paintedLines({ paint }: Terminal, text: string): string {
-  const lines = text.split('\n').map((line) => paint(line, undefined));
-  return lines.join('\n');
 }
 
 /** Notes of a service, with its name. */
@@ -160,17 +152,19 @@ function merged(tables: readonly (Table & { readonly service: string })[]): Tabl
     ]);
   });
   const { options = {} } = tables[0] ?? {};
-  return { header: ['SERVICE', ...columns], rows: options.newestFirst === true ? newestFirst(rows) : rows, options };
+  const times = tables.flatMap(({ options }) => options.times ?? []);
+  return { header: ['SERVICE', ...columns], rows: times.length > 0 ? newestFirst(rows, times) : rows, options };
 }
 
-/** In the order of the second cell, a timestamp. Services that share a store have the same entries: these are shown once. */
-function newestFirst(rows: readonly Cell[][]): Cell[][] {
-  const byEntry = new Map<string, Cell[]>();
-  for (const [service = '', ...row] of rows) {
-    const entry = JSON.stringify(row);
-    const same = byEntry.get(entry);
-    byEntry.set(entry, [same === undefined ? service : `${textOf(same[0])}, ${textOf(service)}`, ...row]);
+/** In the order of their times. Services that share a store have the same entries: these are shown once. */
+function newestFirst(rows: readonly Cell[][], times: readonly Timestamp[]): Cell[][] {
+  const byEntry = new Map<string, { readonly services: string[]; readonly row: Cell[]; readonly time: Timestamp }>();
+  for (const [at, [service = '', ...row]] of rows.entries()) {
+    const time = times[at] ?? '';
+    const entry = JSON.stringify([time, ...row]);
+    const { services = [] } = byEntry.get(entry) ?? {};
+    byEntry.set(entry, { services: [...services, textOf(service)], row, time });
   }
-  const timeOf = ([, time]: Cell[]) => textOf(time);
-  return [...byEntry.values()].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
+  const sorted = [...byEntry.values()].sort((a, b) => b.time.localeCompare(a.time));
+  return sorted.map(({ services, row }) => [services.join(', '), ...row]);
 }

@@ -6,6 +6,7 @@ import { silentText } from '../../wire/words/change.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { isPassing } from '../client/passing.ts';
 import { RdcpResponseError } from '../client/response-error.ts';
+import { localClock } from './local-time.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -21,7 +22,10 @@ export async function processNames(
   const { instances = [], lost = [] }: Partial<FleetResponse> = (await client.fleet().catch(() => undefined)) ?? {};
   const names = new Map(instances.map(({ id, host, pid }) => [id, `${host}:${pid}`]));
   for (const { id, host, pid, lastSeenAt } of lost) {
-    names.set(id, silentText(`${host}:${pid}`, lastSeenAt, now));
+    names.set(
+      id,
+      silentText(`${host}:${pid}`, lastSeenAt, (at) => localClock(at, now)),
+    );
   }
   return ids.map((id) => escapeUnprintable(names.get(id) ?? id));
 }
@@ -87,17 +91,17 @@ export class ProcessNames {
   }
 
   /** Waits five seconds at most for a process that has just started to be listed, so that its service is known. */
-  async listed(id: string): Promise<void> {
+  async listed(id: string, now: () => number): Promise<void> {
     for (let tries = 0; tries < LISTED_TRIES && this.#asks && !this.has(id); tries += 1) {
       await sleep(LISTED_MS, undefined, { signal: this.#signal });
-      await this.refresh();
+      await this.refresh(now());
     }
   }
 
   /** @returns whether the service cannot reach its store, so that lines of other processes are missing */
-  async refresh(): Promise<boolean> {
+  async refresh(now: number): Promise<boolean> {
     if (!this.#asks) return false;
-    this.#askedAt = Date.now();
+    this.#askedAt = now;
     try {
       const { instances } = await this.#client.fleet({ signal: this.#signal });
       for (const member of instances) this.#members.set(member.id, member);

@@ -20,6 +20,10 @@ import { servicesLast } from './services.ts';
 const COLUMNS = 120;
 /** Least columns in which the text beside an option is folded. */
 const LEAST_COLUMNS = 12;
+/** Columns of the help beside the longest name and the texts. */
+const MARGINS = 4;
+/** docs/command-line.md has the others. */
+const MOST_EXAMPLES = 4;
 
 function helpColumns({ screen }: Terminal): number {
   return Math.min(screen.columns || COLUMNS, COLUMNS);
@@ -74,7 +78,7 @@ async function parserOf(parsing: Parsing): Promise<Parser> {
   const parser = new Parser(name)
     .description(entry.summary)
     .helpCommand(false)
-    .helpOption('-h, --help', 'show this text')
+    .helpOption('-h, --help', 'show this text; docs/command-line.md says more')
     .exitOverride()
     // `audit verify --json` is of `verify`, although `audit` has that option too.
     .enablePositionalOptions()
@@ -88,7 +92,8 @@ async function parserOf(parsing: Parsing): Promise<Parser> {
   const commands = 'run' in entry ? entry.subcommands : entry.commands;
   if (commands !== undefined) await addCommands(parser, commands, parsing);
   if ('run' in entry) addAction(parser, entry, parsing);
-  parser.configureHelp({ minWidthToWrap: LEAST_COLUMNS });
+  const isGroup = !('run' in entry);
+  parser.configureHelp({ minWidthToWrap: LEAST_COLUMNS, ...(isGroup && { visibleOptions: () => [] }) });
   const below = textBelow(entry, helpColumns(terminal));
   if (below.length > 0) parser.addHelpText('after', `\n${below.join('\n')}`);
   return parser;
@@ -99,11 +104,12 @@ async function addCommands(parser: Parser, commands: Commands, parsing: Parsing)
   const [chosen = ''] = words;
   const listed = /^(?:-h|--help)$/.test(chosen) || (chosen === '' && !('run' in entry));
   const headings = 'run' in entry ? {} : (entry.headings ?? {});
+  const room = roomBeside(Object.keys(commands), parsing.terminal);
   for (const [name, found] of Object.entries(commands)) {
     if (headings[name] !== undefined) parser.commandsGroup(`${headings[name]}:`);
     if (name === chosen) {
       parser.addCommand(await parserOf({ ...parsing, name, entry: await loaded(found), words: words.slice(1) }));
-    } else parser.addCommand(new Parser(name).summary(listed ? (await loaded(found)).summary : ''));
+    } else parser.addCommand(new Parser(name).summary(listed ? begun((await loaded(found)).summary, room) : ''));
   }
 }
 
@@ -115,7 +121,14 @@ function addAction(parser: Parser, command: Command, { terminal, outcome }: Pars
   if (command.operands !== undefined) parser.arguments(command.operands);
   outcome.lacks = command.completes;
   const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
-  for (const [, option] of options) parser.addOption(option);
+  const room = roomBeside(
+    options.map(([, { flags }]) => flags),
+    terminal,
+  );
+  for (const [, option] of options) {
+    option.description = begun(option.description, room);
+    parser.addOption(option);
+  }
   parser.allowExcessArguments(false).action(async () => {
     const values: Record<string, Values[string]> = {};
     for (const [name, option] of options) {
@@ -138,6 +151,23 @@ function parserOption(name: string, { help, value, short, group, repeats }: Opti
   return group === undefined ? option : option.helpGroup(group);
 }
 
+function roomBeside(names: readonly string[], terminal: Terminal): number {
+  return helpColumns(terminal) - MARGINS - Math.max(...names.map(({ length }) => length));
+}
+
+/** Where a text may end before its end: not within brackets, and not in a list of words. */
+const ENDS = /; |: | \(|, (?!\S+(?:,|$| or ))/g;
+
+/** A text of one line: all of it, or as many of its parts as have room. */
+function begun(text: string, columns: number): string {
+  if (text.length <= columns) return text;
+  const isOutside = ({ index }: { index: number }) =>
+    text.lastIndexOf('(', index - 1) <= text.lastIndexOf(')', index - 1);
+  const ends = [...text.matchAll(ENDS)].filter((end) => end.index <= columns && isOutside(end));
+  const end = ends.findLast(([mark]) => mark === '; ') ?? ends.at(-1);
+  return text.slice(0, end?.index);
+}
+
 function onlyValue(name: string, given: string, before: unknown): string {
   if (before !== undefined) throw new UsageError(`--${name} was given more than once`);
   return notEmpty(name, given);
@@ -154,7 +184,7 @@ function textBelow(entry: Group | Command, columns: number): string[] {
     const [indent = ''] = /^ */.exec(text) ?? [];
     return folded(text.trimStart(), columns - indent.length).map((line) => indent + line);
   });
-  const examples = 'run' in entry ? entry.examples : [];
+  const examples = 'run' in entry ? entry.examples.slice(0, MOST_EXAMPLES) : [];
   return [
     ...notes,
     ...(examples.length === 0
@@ -163,12 +193,12 @@ function textBelow(entry: Group | Command, columns: number): string[] {
   ];
 }
 
-/** Lines of text that follow each other belong together; an indented one stands alone. */
+/** Lines of text belong together until one ends with a full stop; an indented one stands alone. */
 function paragraphs(lines: readonly string[]): string[] {
   const found: string[] = [];
   for (const line of lines) {
     const before = found.at(-1);
-    if (before === undefined || /^ /.test(before) || /^ /.test(line)) found.push(line);
+    if (before === undefined || /^ |\.$/.test(before) || /^ /.test(line)) found.push(line);
     else found[found.length - 1] = `${before} ${line}`;
   }
   return found;

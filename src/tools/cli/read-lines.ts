@@ -9,12 +9,13 @@ import type { TailRequest } from '../client/streams.ts';
 import { EXIT, type Terminal } from './command.ts';
 import { type Access, clientOf } from './connection.ts';
 import { widthOf } from './fold.ts';
-import { localTime } from './local-time.ts';
+import { localClock, localTime } from './local-time.ts';
 import { withService } from './merged-output.ts';
 import { noteUnknownTenant, withNearest } from './names.ts';
 import type { Format } from './output.ts';
 import { ProcessNames } from './process-names.ts';
 import type { Service } from './services.ts';
+import { flowing, type Styled } from './table.ts';
 import { TailNotes } from './tail-notes.ts';
 import { TimeOrder } from './time-order.ts';
 import { TraceGroups } from './trace-groups.ts';
@@ -171,12 +172,13 @@ class SourceTail {
     this.#signal = signal;
     this.#client = clientOf(shared.terminal, source.access);
     this.#processes = new ProcessNames(this.#client, signal);
-    const { target, filter, when } = shared.wanted.request;
+    const { target, filter, when, past } = shared.wanted.request;
     const { instances } = target ?? {};
     this.notes = new TailNotes({
       note: (text) => this.#note(text),
-      clock: ({ expiresAt }) => localTime(expiresAt).slice(11).replace(/\.\d+/, ''),
+      clock: ({ expiresAt }) => localClock(expiresAt, shared.terminal.now()),
       now: shared.terminal.now,
+      past,
       part: { tenant: source.access.tenantId, target, filter, when },
       nameOf: (id) => this.#nameOf(id),
       chooses: (instances?.count ?? instances?.percent) !== undefined,
@@ -215,8 +217,9 @@ class SourceTail {
 
   tick(): void {
     this.notes.tick();
-    if (!this.#processes.isDue(this.#shared.terminal.now())) return;
-    void this.#processes.refresh().then((isOutage) => this.notes.outage(isOutage));
+    const now = this.#shared.terminal.now();
+    if (!this.#processes.isDue(now)) return;
+    void this.#processes.refresh(now).then((isOutage) => this.notes.outage(isOutage));
   }
 
   summarize(): void {
@@ -261,10 +264,14 @@ class SourceTail {
   }
 
   async #learnProcesses({ event, data }: TailEvent): Promise<void> {
+    const {
+      owners,
+      terminal: { now },
+    } = this.#shared;
     if (event === 'start' || (event === 'instance' && !this.#processes.has(data.id))) {
-      this.notes.outage(await this.#processes.refresh());
+      this.notes.outage(await this.#processes.refresh(now()));
     }
-    if (event === 'instance' && this.#shared.owners !== undefined) await this.#processes.listed(data.id);
+    if (event === 'instance' && owners !== undefined) await this.#processes.listed(data.id, now);
   }
 
   /** Shows where live lines begin, once for all services. */
@@ -273,7 +280,7 @@ class SourceTail {
     if (!pastOver(this) || wanted.request.past === true) return;
     const at = timestamp(terminal.now());
     if (wanted.format === 'json') terminal.json({ event: 'now', timestamp: at, ...now });
-    else terminal.show(terminal.paint(`${localTime(at).slice(11)} now: live lines from here on`, 'bold'));
+    else terminal.say(`${localTime(at).slice(11)} now: live lines from here on`, 'bold');
   }
 
   #isOwn({ instance }: TailLine): boolean {
@@ -296,16 +303,18 @@ class SourceTail {
     const heading = work && work.id !== this.#work ? headingOf(work) : undefined;
     this.#work = work?.id ?? '';
     const isByTrace = order instanceof TraceGroups;
-    const text = lineOf(terminal, line, {
+    const parts = partsOf(line, {
       wide: wanted.format === 'wide',
       service: isByTrace ? (name ?? service ?? this.#source.label) : undefined,
       process: this.#processes.isOne ? undefined : this.#processes.nameOf(line.instance),
     });
     const width = Math.max(...(owners?.names ?? []).map(widthOf));
-    const prefix = name === undefined || isByTrace ? '' : `${terminal.paint(name.padEnd(width), 'bold')} `;
+    const prefix: Styled[] = name === undefined || isByTrace ? [] : [[name.padEnd(width), 'bold']];
+    const show = (some: readonly Styled[]) => terminal.show(flowing(terminal, [...prefix, ...some]));
     this.#inOrder(line, () => {
-      if (heading !== undefined) terminal.show(prefix + terminal.paint(heading, 'bold'));
-      terminal.show(prefix + text);
+      if (heading !== undefined) show([[heading, 'bold']]);
+      show(parts);
+      for (const below of lineText(line).below) terminal.show(flowing(terminal, [[below, 'dim']]));
     });
   }
 
@@ -329,10 +338,10 @@ interface LineStyle {
   readonly process: string | undefined;
 }
 
-/** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`, with the stacks of errors below. */
-function lineOf({ paint }: Terminal, line: TailLine, { wide, service, process }: LineStyle): string {
+/** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`. */
+function partsOf(line: TailLine, { wide, service, process }: LineStyle): Styled[] {
   const { timestamp, category, tenant, source, traceId, spanId, recorded } = line;
-  const { message, attributes, below } = lineText(line);
+  const { message, attributes } = lineText(line);
   const origin = [
     recorded && 'recorded',
     service,
@@ -342,12 +351,11 @@ function lineOf({ paint }: Terminal, line: TailLine, { wide, service, process }:
     traceId && `trace_id=${traceId}`,
     wide && traceId && `span_id=${spanId ?? '-'}`,
   ];
-  const shown = origin.filter(Boolean).join(' ');
-  const text = [
-    paint(localTime(timestamp).slice(11), 'dim'),
-    paint(category, 'cyan'),
-    paint([message, attributesText(attributes)].filter((each) => each !== '').join(' '), undefined),
-    ...(shown === '' ? [] : [paint(shown, 'dim')]),
-  ].join(' ');
-  return [text, ...below.map((each) => paint(each, 'dim'))].join('\n');
+  const parts: Styled[] = [
+    [localTime(timestamp).slice(11), 'dim'],
+    [category, 'cyan'],
+    [[message, attributesText(attributes)].filter((each) => each !== '').join(' ')],
+    [origin.filter(Boolean).join(' '), 'dim'],
+  ];
+  return parts.filter(([text]) => text !== '');
 }

@@ -17,7 +17,7 @@ export const SERVICE_OPTIONS = {
     value: 'A,B',
     group: CONNECTION,
     completes: 'services',
-    help: 'these services: profiles, services of services.json, @groups, SRV names of DNS (_rdcp._tcp.example.com)',
+    help: 'these services, by name, @group or SRV name of DNS (profiles, services.json, _rdcp._tcp.example.com)',
   },
   'all-services': { group: CONNECTION, help: 'every profile, and every service of services.json' },
 } as const satisfies Record<string, Option>;

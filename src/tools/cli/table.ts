@@ -1,3 +1,4 @@
+import type { Timestamp } from '../../wire/time.ts';
 import type { State } from '../../wire/words/state.ts';
 import { cut, folded, widthOf } from './fold.ts';
 
@@ -27,15 +28,45 @@ export function rowsOf<T>(items: readonly T[], columns: readonly Column<T>[]): [
 export interface TableOptions {
   /** Whether the last cell is cut where it has no room. @default false: it is folded */
   readonly cutsLast?: boolean;
-  /** Whether rows begin with a timestamp, newest first: those of several services are put in this order. @default false */
-  readonly newestFirst?: boolean;
+  /** Of each row, newest first: those of several services are put in this order. @default none */
+  readonly times?: readonly Timestamp[];
   /** Of which fleet the rows are: services that share a store have the same, which are shown once. @default none */
   readonly fleet?: string | undefined;
 }
 
 const GAP = '  ';
-/** Least columns in which the last cell of a row is folded beside the others; with less room it goes to the next line. */
-const BESIDE = 24;
+
+/** Columns of a terminal; of anything else, without a limit. */
+function columnsOf(screen: Canvas['screen']): number {
+  return (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
+}
+
+/** A text with a style where colours are shown. */
+export type Styled = readonly [text: string, style?: Style | undefined];
+
+/** Texts side by side. On a terminal what has no room goes on in the next line, indented. */
+export function flowing({ paint, screen }: Canvas, parts: readonly Styled[]): string {
+  const columns = columnsOf(screen);
+  const indent = (/^ */.exec(parts[0]?.[0] ?? '')?.[0] ?? '') + GAP;
+  const most = Math.max(1, columns - indent.length);
+  let shown = '';
+  let left = columns;
+  for (const [text, style] of parts) {
+    const escaped = paint(text, undefined);
+    const gap = shown === '' ? 0 : 1;
+    const pieces = widthOf(escaped) <= left - gap ? [escaped] : folded(escaped, most, left - gap);
+    const [first = '', ...rest] = pieces;
+    shown += [
+      `${' '.repeat(first === '' ? 0 : gap)}${paint(first, style)}`,
+      ...rest.map((piece) => indent + paint(piece, style)),
+    ].join('\n');
+    left = rest.length === 0 ? left - gap - widthOf(first) : most - widthOf(pieces.at(-1) ?? '');
+  }
+  return shown;
+}
+
+/** Least columns in which the last cell of a row is folded, or cut, beside the others; with less room it goes to the next line. */
+const BESIDE = { folded: 24, cut: 10 };
 
 /**
  * Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. On a terminal that is
@@ -51,8 +82,8 @@ export function table(
     row.map((cell) => escaped(paint, cell)),
   );
   const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
-  const room = (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
-  const layout = laidOut(widths, room);
+  const room = columnsOf(screen);
+  const layout = laidOut(widths, room, cutsLast ? BESIDE.cut : BESIDE.folded);
   const fit = cutsLast ? cut : folded;
   return lines
     .flatMap((row) => layout.flatMap((places, below) => linesOf(paint, row, places, below > 0, fit)))
@@ -65,13 +96,13 @@ interface Place {
 }
 
 /** The columns of each line of a row. */
-function laidOut(widths: readonly number[], room: number): Place[][] {
+function laidOut(widths: readonly number[], room: number, least: number): Place[][] {
   const lines: Place[][] = [[]];
   let left = room;
   for (const [column, width] of widths.entries()) {
     const line = lines.at(-1) ?? [];
     const beside = line.length === 0 ? left : left - GAP.length;
-    const folds = column === widths.length - 1 && beside >= BESIDE;
+    const folds = column === widths.length - 1 && beside >= least;
     if (line.length === 0 || width <= beside || folds) {
       const taken = Math.max(1, Math.min(width, beside));
       line.push({ column, width: taken });

@@ -19,6 +19,8 @@ interface TailNotesOptions {
   /** Formats the time at which the tail ends. */
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
+  /** Whether it ends with the recorded lines. @default false */
+  readonly past?: boolean | undefined;
   /** Which calls are asked for. */
   readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
   /** A process as people know it; `undefined` for one of another service whose tail names it. */
@@ -131,7 +133,7 @@ export class TailNotes {
   }
 
   #start(open: TailOpen): void {
-    const { note, clock, now } = this.#options;
+    const { note, clock, now, past = false } = this.#options;
     this.#endsAt ??= Date.parse(open.expiresAt);
     this.#gathered = false;
     this.interruptedByService = false;
@@ -140,8 +142,8 @@ export class TailNotes {
     this.#open = open;
     this.#counts = undefined;
     this.#openedAt = now();
-    const where = processesText(open.instances);
-    note(`Tailing ${nameSome(open.categories)} in ${where} until ${clock(open)}; Ctrl-C ends it.`);
+    const what = `${nameSome(open.categories)} in ${processesText(open.instances)}`;
+    note(past ? `Reading what is recorded of ${what}.` : `Tailing ${what} until ${clock(open)}; Ctrl-C ends it.`);
   }
 
   #pastOver({ instances: { asked, answered } }: TailNow): void {

@@ -1,14 +1,14 @@
 import type { SrvRecord } from 'node:dns';
 import { styleText } from 'node:util';
 import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../../wire/printable.ts';
-import { type Canvas, type Rows, type Style, type TableOptions, table } from './table.ts';
+import { type Canvas, flowing, type Rows, type Style, type TableOptions, table } from './table.ts';
 
 /** The parts of the process that the command uses. */
 export interface Host
   extends Pick<Terminal, 'env' | 'cwd'>,
     Partial<Pick<Terminal, 'browse' | 'resolveSrv' | 'interruption'>> {
   readonly stdout: Screen;
-  readonly stderr: Pick<Screen, 'write' | 'isTTY'>;
+  readonly stderr: Pick<Screen, 'write' | 'isTTY' | 'columns'>;
   /** @default not interactive, and the standard input is empty */
   readonly stdin?: Input;
   /** Ends the process as Ctrl-C does. @default Ctrl-C gives an empty answer */
@@ -41,7 +41,9 @@ export interface Screen {
 export interface Terminal extends Pick<Canvas, 'paint'> {
   /** The requested output; safe to pipe. */
   out(text: string): void;
-  /** Notes and errors, one line each. */
+  /** A sentence of the requested output. On a terminal what has no room goes on in the next line, indented. */
+  say(text: string, style?: Style): void;
+  /** Notes and errors, shown as sentences are. */
   note(text: string): void;
   /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
   progress(text: string): void;
@@ -91,7 +93,11 @@ export function createTerminal(host: Host): Terminal {
   const readable = speaksUtf8(env) ? (text: string) => text : escapeBeyondAscii;
   // A pipe or a file gets UTF-8 whatever the terminal has.
   const shown = stdout.isTTY === true ? readable : (text: string) => text;
-  const note = (text: string) => void stderr.write(`${readable(escapeUnprintableInLines(text))}\n`);
+  const plain = { paint: (text: string) => readable(escapeUnprintable(text)), screen: stderr };
+  const note = (text: string) => {
+    const lines = text.split('\n').map((line) => flowing(plain, [[line]]));
+    stderr.write(`${lines.join('\n')}\n`);
+  };
   const ask = async (question: string, hidden: boolean) => {
     const { stdin } = host;
     if (stdin?.isTTY === true) stderr.write(readable(escapeUnprintable(question)));
@@ -107,6 +113,7 @@ export function createTerminal(host: Host): Terminal {
   };
   return {
     out,
+    say: (text, style) => show(flowing({ paint, screen: stdout }, [[text, style]])),
     note,
     progress: (text) => {
       if (stderr.isTTY === true && !isDumb(env)) stderr.write(`\r${readable(escapeUnprintable(text))}\u001b[K`);

@@ -14,6 +14,11 @@ export function whoText({ userId, clientId }: Pick<AuditIdentity, 'userId' | 'cl
   return userId ?? clientId;
 }
 
+/** The same with the tenant that it was for: `alice (acme)`, and `-` for an unknown person. */
+export function whoOf(identity: Parameters<typeof whoText>[0], tenant: string | undefined): string {
+  return `${whoText(identity) ?? '-'}${tenant === undefined ? '' : ` (${tenant})`}`;
+}
+
 /** What a change made of a category: `on`, `quiet below warn`. */
 export function madeText({ newState, otelrdcp_level: level }: ChangeRecord): string {
   return settingText({ enabled: newState, level });
@@ -67,6 +72,6 @@ export function appliedText(
 }
 
 /** A process that neither answers nor has shut down. */
-export function silentText(name: string, lastSeenAt: Timestamp, now?: number): string {
-  return `${name} (not heard of since ${clockTime(lastSeenAt, now)})`;
+export function silentText(name: string, lastSeenAt: Timestamp, clock = (at: Timestamp) => clockTime(at)): string {
+  return `${name} (not heard of since ${clock(lastSeenAt)})`;
 }

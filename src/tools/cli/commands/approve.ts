@@ -1,8 +1,9 @@
 import { changeText } from '../../../wire/change-text.ts';
-import { escapeUnprintable } from '../../../wire/printable.ts';
+import { whoOf } from '../../../wire/words/change.ts';
 import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
+import { inLocalTime } from '../local-time.ts';
 import { present } from '../output.ts';
 import { rowsOf } from '../table.ts';
 
@@ -21,19 +22,18 @@ export const approve: Command = {
         terminal.table(
           ...rowsOf(answer.waiting, [
             ['ID', ({ id }) => id],
-            ['CHANGE', changeText],
-            ['TENANT', ({ tenant }) => tenant ?? '-'],
-            ['BY', ({ by }) => by.clientId ?? by.userId ?? '-'],
-            ['REASON', ({ options }) => String(options?.reason ?? '-')],
-            ['WHY IT WAITS', ({ problem }) => problem],
             ['LEFT', ({ expiresAt }) => remaining(expiresAt, terminal.now())],
+            ['WHO', ({ by, tenant }) => whoOf(by, tenant)],
+            ['CHANGE', changeText],
+            ['WHY IT WAITS', ({ problem }) => problem],
+            ['REASON', ({ options }) => String(options?.reason ?? '-')],
           ]),
         );
       });
       return EXIT.done;
     }
     const answer = await client.approve(id);
-    present(terminal, values, answer, () => terminal.out(escapeUnprintable(answer.message)));
+    present(terminal, values, answer, () => terminal.say(inLocalTime(answer.message, terminal.now())));
     return answer.status === 'partial' ? EXIT.partial : EXIT.done;
   },
 };

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type PublicKeys, parsePublicKeys } from '../../../trail/signature.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../../trail/verify.ts';
-import { escapeUnprintable } from '../../../wire/printable.ts';
 import { parseTimestamp } from '../../../wire/time.ts';
 import { counted, processesText } from '../../../wire/words/count.ts';
 import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
@@ -109,22 +108,21 @@ function showVerification(terminal: Terminal, found: Verification, whole: boolea
   const { entries, heads, faults, first, cut, lost, pruned } = found;
   const count = `${counted(entries, 'entry', 'entries')} of ${processesText(heads.length)}`;
   const dropped = pruned ? '; older entries were dropped when their retention ended' : '';
-  terminal.out(whole ? `The trail is whole: ${count}${dropped}.` : `The trail is NOT whole: ${count}.`);
-  const show = (line: string) => terminal.out(escapeUnprintable(line));
+  terminal.say(whole ? `The trail is whole: ${count}${dropped}.` : `The trail is NOT whole: ${count}.`);
   if (first !== undefined) {
     const { id, timestamp, compliance } = first.entry;
     const where = `entry ${compliance.sequence} of process ${compliance.instanceId} (${id}, ${timestamp})`;
-    show(`First fault: ${where}: ${first.message}.`);
-    if (faults > 1) show(`${faults} faults in total.`);
+    terminal.say(`First fault: ${where}: ${first.message}.`);
+    if (faults > 1) terminal.say(`${faults} faults in total.`);
   }
   for (const { instanceId, sequence } of cut) {
     const left = heads.find((head) => head.instanceId === instanceId)?.sequence;
     const had = `it had written up to entry ${sequence}`;
-    if (left === undefined) show(`Deleted: all entries of process ${instanceId}; ${had}.`);
-    else if (left < sequence) show(`Deleted: entries of process ${instanceId} after entry ${left}; ${had}.`);
-    else show(`Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`);
+    if (left === undefined) terminal.say(`Deleted: all entries of process ${instanceId}; ${had}.`);
+    else if (left < sequence) terminal.say(`Deleted: entries of process ${instanceId} after entry ${left}; ${had}.`);
+    else terminal.say(`Missing: entry ${sequence} of process ${instanceId}; retention did not drop it.`);
   }
-  for (const id of lost) show(`Missing: entry ${id}; its log record was exported before the entry was stored.`);
+  for (const id of lost) terminal.say(`Missing: entry ${id}; its log record was exported before the entry was stored.`);
 }
 
 /** Manipulations that this run cannot detect. */

@@ -3,14 +3,14 @@ import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
-import { whoText } from '../../../wire/words/change.ts';
+import { whoOf } from '../../../wire/words/change.ts';
 import { levelText } from '../../../wire/words/level.ts';
 import type { AuditFilter } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { localTime } from '../local-time.ts';
+import { localTime, timeCell } from '../local-time.ts';
 import { given, oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
 import { type Cell, type Column, rowsOf } from '../table.ts';
@@ -44,7 +44,8 @@ export const audit: Command = ofServices({
     const client = await connectToRead(terminal, values);
     const answer = await page(client, filter, (entry) => action === undefined || actionOf(entry) === action);
     present(terminal, values, answer, (wide) => {
-      terminal.table(...rowsOf(answer.entries, columnsOf(wide)), { newestFirst: true });
+      const times = answer.entries.map(({ timestamp }) => timestamp);
+      terminal.table(...rowsOf(answer.entries, columnsOf(terminal, wide)), { times });
       if (answer.otelrdcp_next !== undefined)
         terminal.note(`More entries: ${shellWords('--cursor', answer.otelrdcp_next)}`);
     });
@@ -96,21 +97,28 @@ function instant(terminal: Terminal, values: Values, name: string): Timestamp | 
   return timestamp(Math.max(0, terminal.now() - seconds * 1000));
 }
 
-function columnsOf(wide: boolean): Column<AuditEntry>[] {
+/** The id of a process, of which a part is enough to tell it apart. */
+const UUID = /\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+
+function columnsOf(terminal: Terminal, wide: boolean): Column<AuditEntry>[] {
   return [
-    ['TIME', ({ timestamp }) => localTime(timestamp)],
-    ['WHO', ({ identity, tenant }) => `${whoText(identity) ?? '-'}${tenant === undefined ? '' : ` (${tenant.id})`}`],
+    ['TIME', ({ timestamp }) => (wide ? localTime(timestamp) : timeCell(terminal, timestamp))],
+    ['WHO', ({ identity, tenant }) => whoOf(identity, tenant?.id)],
     [
       'ACTION',
       (entry) => [actionOf(entry), entry.otelrdcp_level && levelText(entry.otelrdcp_level)].filter(Boolean).join(', '),
     ],
-    ['CATEGORIES', ({ categories }) => (wide ? categories.join(', ') : nameSome(categories)) || '-'],
+    ['CATEGORIES', ({ categories }) => (wide ? categories.join(', ') : nameSome(categories, { most: 2 })) || '-'],
     ['OUTCOME', outcome],
     wide && ['CLIENT', ({ identity }) => identity.clientId ?? '-'],
     wide && ['METHOD', ({ identity }) => identity.method ?? '-'],
     wide && ['ADDRESS', ({ source }) => source?.address ?? '-'],
     wide && ['REQUEST', ({ requestId }) => requestId ?? '-'],
-    ['REASON', ({ reason }) => reason ?? '-'],
+    // On a terminal it may stand below the others, where no line is needed for none.
+    [
+      'REASON',
+      ({ reason = terminal.screen.isTTY === true ? '' : '-' }) => (wide ? reason : reason.replace(UUID, '$1')),
+    ],
   ];
 }
 

@@ -26,12 +26,12 @@ export const explain: Command = {
       reader: (name) => shellWords('rdcp', 'tail', name),
     });
     present(terminal, values, answer, () => {
-      for (const line of answer.service) terminal.out(line);
+      for (const line of answer.service) terminal.say(line);
       for (const { name, category, reasons } of answer.categories) {
         const states = category === undefined ? [] : statesOf(category, terminal.now());
         const shown = states.map(({ state, whom }) => (whom === '-' ? state : `${state} ${whom}`));
-        terminal.out([name, shown.join(', ')].filter((part) => part !== '').join(' '));
-        for (const reason of reasons) terminal.out(`  ${reason}`);
+        terminal.say([name, shown.join(', ')].filter((part) => part !== '').join(' '));
+        for (const reason of reasons) terminal.say(`  ${reason}`);
       }
     });
     return answer.categories.every(({ category }) => category !== undefined) ? EXIT.done : EXIT.refused;

@@ -3,11 +3,11 @@ import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
 import type { Timestamp } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
-import { clockTime, remaining } from '../../../wire/words/time.ts';
+import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { localTime } from '../local-time.ts';
+import { localClock } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
 import { duration, given, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
@@ -54,7 +54,7 @@ export const failures: Command = ofServices({
       return Math.max(code, await open(terminal, values, { work, now: answer.timestamp, access }));
     }
     present(terminal, values, answer, (wide) => {
-      if (answer.failures.length === 0) terminal.out(silence(answer));
+      if (answer.failures.length === 0) terminal.say(silence(answer));
       else show(terminal, answer, wide);
       if (answer.more) terminal.note(`There are older ones: --limit N, at most ${MAX_FAILURES}.`);
     });
@@ -77,9 +77,8 @@ function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wid
   const { merges = false } = terminal;
   // Those of several services are put in the order of their times, and have the names that the command knows them by.
   const columns: Column<FailedWork>[] = [
-    merges && ['TIME', (work) => localTime(work.timestamp)],
     !merges && ['#', (work) => String(failures.indexOf(work) + 1)],
-    !merges && ['WHEN', (work) => clockTime(work.timestamp, terminal.now())],
+    [merges ? 'TIME' : 'WHEN', (work) => localClock(work.timestamp, terminal.now())],
     !merges && ['AGO', (work) => remaining(timestamp, Date.parse(work.timestamp))],
     !merges && ['SERVICE', ({ service }) => service],
     wide && ['ID', ({ id }) => id],
@@ -89,7 +88,7 @@ function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wid
     ['LINES', (work) => linesOf(work, wide)],
     wide && ['TRACE', ({ traceId }) => traceId ?? '-'],
   ];
-  terminal.table(...rowsOf(failures, columns), { newestFirst: true });
+  terminal.table(...rowsOf(failures, columns), { times: failures.map((work) => work.timestamp) });
 }
 
 function whoOf({ tenant, attributes }: FailedWork): string {
@@ -130,7 +129,7 @@ function open(terminal: Terminal, values: Values, { work, now, access }: Opening
     },
     format: formatOf(values),
   };
-  if (wanted.format !== 'json') terminal.show(terminal.paint(`${outcome}:`, 'bold'));
+  if (wanted.format !== 'json') terminal.say(`${outcome}:`, 'bold');
   return readLines(terminal, wanted, { order: new TimeOrder() }, (start) =>
     start({ access, names: Object.keys(lines) }),
   );

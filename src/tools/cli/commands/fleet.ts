@@ -1,5 +1,6 @@
 import type { FleetMember, FleetResponse } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
+import { appliedText } from '../../../wire/words/change.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
@@ -23,8 +24,10 @@ export const fleet: Command = ofServices({
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
       const length = instances.length + lost.length;
-      const progress = length === 1 && applied === 1 ? '' : `, applied by ${applied} of ${length} processes`;
-      terminal.out(`\nrevision ${revision}${progress}`);
+      terminal.out('');
+      terminal.say(
+        `revision ${revision}${length === 1 && applied === 1 ? '' : `, ${appliedText({ applied, instances: length })}`}`,
+      );
     });
   },
 });

@@ -38,7 +38,7 @@ export const forecast: Command = ofServices({
     const chosen = await processNames(client, answer.chosen ?? [], terminal.now());
     present(terminal, values, answer, () => {
       showForecast(terminal, answer);
-      if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
+      if (chosen.length > 0) terminal.say(`chosen: ${nameSome(chosen)}`);
     });
     noteSilence(terminal, answer, { tenant: access.tenantId, ...part });
     noteGaps(terminal, answer);

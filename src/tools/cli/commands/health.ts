@@ -2,7 +2,7 @@ import { EMISSION_TEXTS, type Emission } from '../../../wire/emission.ts';
 import { type Command, EXIT, type Style } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
-import { table } from '../table.ts';
+import { rowsOf } from '../table.ts';
 
 export const health: Command = {
   summary: 'show service health; exit code 1 if the service is unhealthy',
@@ -11,18 +11,23 @@ export const health: Command = {
   run: async (terminal, values) => {
     const answer = await connect(terminal, values).health();
     present(terminal, values, answer, () => {
-      terminal.show(terminal.paint(answer.status, STYLES[answer.status]));
-      if (answer.otelrdcp_emit) terminal.show(terminal.paint(emissionText(answer.otelrdcp_emit), undefined));
+      terminal.say(answer.status, STYLES[answer.status]);
+      if (answer.otelrdcp_emit) terminal.say(emissionText(answer.otelrdcp_emit));
       const checks = answer.checks ?? [];
       const explained = checks.some(({ otelrdcp_reason: reason }) => reason !== undefined);
-      const rows = checks.map(({ name, status, duration, otelrdcp_reason: reason }) => [
-        name,
-        status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' },
-        duration,
-        ...(explained ? [reason ?? '-'] : []),
-      ]);
-      const header = ['CHECK', 'STATUS', 'TOOK', ...(explained ? ['REASON'] : [])];
-      if (rows.length > 0) terminal.show(`\n${table(terminal, header, rows)}`);
+      if (checks.length === 0) return;
+      terminal.out('');
+      terminal.table(
+        ...rowsOf(checks, [
+          ['CHECK', ({ name }) => name],
+          [
+            'STATUS',
+            ({ status }) => (status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' }),
+          ],
+          ['TOOK', ({ duration }) => duration],
+          explained && ['REASON', ({ otelrdcp_reason: reason }) => reason ?? '-'],
+        ]),
+      );
     });
     return answer.status === 'unhealthy' ? EXIT.refused : EXIT.done;
   },

@@ -8,7 +8,7 @@ import { ALLOWED_ACTIONS, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../../wir
 import { firstIssue } from '../../../wire/issues.ts';
 import { formatDuration, parseDuration, timestamp } from '../../../wire/time.ts';
 import { type Command, type Option, required, text, UsageError, type Values } from '../command.ts';
-import { localTime } from '../local-time.ts';
+import { timeCell } from '../local-time.ts';
 import { duration, given, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { updateFile } from '../private-file.ts';
@@ -82,7 +82,7 @@ export const keysList: Command = {
           ['CLIENT', ({ clientId }) => clientId],
           ['SCOPES', ({ scopes }) => scopes.join(',')],
           ['TENANT', ({ tenantId, tenants }) => tenantId ?? tenants?.join(',') ?? '-'],
-          ['EXPIRES', ({ expiresAt }) => (expiresAt === undefined ? 'never' : localTime(expiresAt))],
+          ['EXPIRES', ({ expiresAt }) => (expiresAt === undefined ? 'never' : timeCell(terminal, expiresAt))],
           ['STATE', ({ state }) => state],
           limited && ['ALLOWED', ({ allow }) => (allow === undefined ? 'all' : allowText(allow))],
         ]),

@@ -135,7 +135,10 @@ type Row = DiscoveredCategory & { readonly shown: CategoryState };
 
 function columns(categories: readonly DiscoveredCategory[], { wide, measured }: Shown): Column<Row>[] {
   const has = (name: keyof DiscoveredCategory) => categories.some((category) => category[name] !== undefined);
-  const limited = wide || has('otelrdcp_budget') || has('otelrdcp_dropped');
+  // A budget is shown where it ends something, or has dropped calls.
+  const isLimited = ({ otelrdcp_budget: budget, otelrdcp_dropped: dropped = 0 }: DiscoveredCategory) =>
+    dropped > 0 || (budget !== false && (budget?.callsLeft ?? budget?.bytesLeft) !== undefined);
+  const limited = wide || categories.some(isLimited);
   return [
     ['CATEGORY', ({ name }) => name],
     ['STATE', ({ shown }) => state(shown.state)],

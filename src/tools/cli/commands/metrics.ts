@@ -3,7 +3,7 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { localTime } from '../local-time.ts';
 import { present } from '../output.ts';
-import { table } from '../table.ts';
+import { rowsOf } from '../table.ts';
 
 export const metrics: Command = {
   summary: 'show measurements of the process and the calls of each category',
@@ -12,21 +12,26 @@ export const metrics: Command = {
   run: async (terminal, values) => {
     const answer = await (await connectToRead(terminal, values)).metrics();
     present(terminal, values, answer, (wide) => {
-      const own = Object.entries(answer.metrics).map(([name, metric]) => rowOf(name, metric, wide));
-      terminal.table(['METRIC', 'VALUE', ...(wide ? ['MEASURED AT'] : [])], own);
-      const categories = Object.entries(answer.categories).map(([name, { callsTotal, callsPerSecond }]) => [
-        name,
-        String(callsTotal?.value ?? '-'),
-        callsPerSecond?.value.toFixed(1) ?? '-',
-      ]);
-      if (categories.length > 0) terminal.show(`\n${table(terminal, ['CATEGORY', 'CALLS', 'CALLS/S'], categories)}`);
+      terminal.table(
+        ...rowsOf(Object.entries(answer.metrics), [
+          ['METRIC', ([name]) => name],
+          ['VALUE', ([, metric]) => formatted(metric)],
+          wide && ['MEASURED AT', ([, metric]) => localTime(metric.timestamp)],
+        ]),
+      );
+      const categories = Object.entries(answer.categories);
+      if (categories.length === 0) return;
+      terminal.out('');
+      terminal.table(
+        ...rowsOf(categories, [
+          ['CATEGORY', ([name]) => name],
+          ['CALLS', ([, { callsTotal }]) => String(callsTotal?.value ?? '-')],
+          ['CALLS/S', ([, { callsPerSecond }]) => callsPerSecond?.value.toFixed(1) ?? '-'],
+        ]),
+      );
     });
   },
 };
-
-function rowOf(name: string, metric: MetricValue, wide: boolean): string[] {
-  return [name, formatted(metric), ...(wide ? [localTime(metric.timestamp)] : [])];
-}
 
 const UNITS: Readonly<Record<string, string>> = { percent: ' %', milliseconds: ' ms', per_second: '/s', count: '' };
 

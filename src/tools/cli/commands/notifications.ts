@@ -1,7 +1,7 @@
 import type { NotificationReceiver } from '../../../wire/messages.ts';
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { localTime } from '../local-time.ts';
+import { localClock, timeCell } from '../local-time.ts';
 import { present } from '../output.ts';
 import { rowsOf } from '../table.ts';
 
@@ -14,11 +14,11 @@ export const notifications: Command = {
     present(terminal, values, answer, (wide) => {
       if (answer.receivers.length === 0) terminal.note('this service sends no notifications (notify.webhook)');
       for (const receiver of answer.receivers) {
-        terminal.out(lineOf(receiver));
+        terminal.say(lineOf(receiver, terminal.now()));
         if (receiver.deliveries.length === 0) continue;
         terminal.table(
           ...rowsOf(receiver.deliveries, [
-            ['LAST ATTEMPT', ({ timestamp }) => localTime(timestamp)],
+            ['LAST ATTEMPT', ({ timestamp }) => timeCell(terminal, timestamp)],
             ['EVENT', ({ event }) => event],
             ['OUTCOME', ({ outcome }) => outcome],
             ['ATTEMPTS', ({ attempts }) => String(attempts)],
@@ -31,13 +31,16 @@ export const notifications: Command = {
   },
 };
 
-function lineOf({ receiver, status, waiting, dropped, problem, nextAttemptAt }: NotificationReceiver): string {
+function lineOf(
+  { receiver, status, waiting, dropped, problem, nextAttemptAt }: NotificationReceiver,
+  now: number,
+): string {
   const parts = [
     `${receiver}: ${status}`,
     `${waiting} waiting`,
     dropped > 0 && `${dropped} dropped`,
     problem,
-    nextAttemptAt && `next attempt at ${localTime(nextAttemptAt)}`,
+    nextAttemptAt && `next attempt at ${localClock(nextAttemptAt, now)}`,
   ];
   return parts.filter(Boolean).join(', ');
 }

@@ -19,6 +19,7 @@ export const profiles: Command = {
     }));
     const answer = { profiles: shown, ...(groups.size > 0 && { groups: Object.fromEntries(groups) }) };
     present(terminal, values, answer, () => {
+      if (shown.length === 0) return terminal.note("There is no profile yet: 'rdcp login' adds one.");
       const rows = shown.map(({ name, url, tenant, credential }) => [name, url, tenant ?? '-', credential.join(', ')]);
       terminal.table(['PROFILE', 'ADDRESS', 'TENANT', 'CREDENTIAL'], rows);
       if (groups.size === 0) return;

@@ -3,12 +3,12 @@ import { TICKET_ATTRIBUTE } from '../../../wire/constants.ts';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
-import { clockTime } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
+import { localClock } from '../local-time.ts';
 import { categoryNames, parseSelection, resolve, type Selection, selected, suggesting } from '../names.ts';
 import { duration, given } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
@@ -92,7 +92,7 @@ export const request: Command = {
     present(terminal, values, answer, () => {
       terminal.out(shellWords('curl', '-H', `baggage: ${ticket.baggage}`, 'URL'));
       const are = names.length === 1 ? 'is' : 'are';
-      const until = clockTime(ticket.expiresAt, terminal.now());
+      const until = localClock(ticket.expiresAt, terminal.now());
       terminal.note(`${nameSome(names)} ${are} on for requests with this header, until ${until}.`);
       if (running.length > 0) terminal.note(`Chosen: ${nameSome(running)}.`);
     });
@@ -119,7 +119,7 @@ async function endTicket(
   { otelrdcp_request: ticket, otelrdcp_activation: activation }: ControlResponse,
 ): Promise<void> {
   if (ticket === undefined || activation === undefined || Date.parse(ticket.expiresAt) <= terminal.now()) return;
-  const until = clockTime(ticket.expiresAt, terminal.now());
+  const until = localClock(ticket.expiresAt, terminal.now());
   try {
     await client.control({ action: 'reset', options: { otelrdcp_id: activation.id } });
     // A signed one is verified without asking its service.

@@ -1,13 +1,5 @@
 import type { Group } from '../command.ts';
 
-/** Where commands find their service, and what they show it. */
-export const SOURCES = [
-  "Service address: --url, else --profile, else RDCP_URL, else RDCP_PORT on this host, else the profile's, else",
-  'http://127.0.0.1:9465. The profile is that of RDCP_PROFILE, else "default", or the only one (rdcp login).',
-  "Credential: --key-file or --token-file, else --profile, else RDCP_API_KEY, else the profile's, else .rdcp/dev-key in",
-  'this directory.',
-] as const;
-
 export const root: Group = {
   summary: 'Switch the debug output of running services.',
   commands: {
@@ -69,10 +61,9 @@ export const root: Group = {
     '  rdcp tail NAME  its debug lines, only to you; nothing is switched',
   ],
   notes: [
-    ...SOURCES,
-    'To check a server of any maker against RDCP 1.0: rdcp-conformance, in test/conformance of the repository.',
-    'Several services: -s shop,cart, -s @group of the file of profiles, or --all-services.',
-    'Exit codes: 0 done, 1 refused, 2 usage error, 3 in part, by some services or not known, 4 unreachable.',
-    "Run 'rdcp <command> --help' for its options.",
+    'Service: --url, else RDCP_URL, else RDCP_PORT, else a profile; several: -s A,B.',
+    "Key: --key-file, else RDCP_API_KEY, the profile's, or .rdcp/dev-key here.",
+    'Exit codes: 0 done, 1 refused, 2 usage error, 3 in part, 4 unreachable.',
+    'Options: rdcp <command> --help. All of it: docs/command-line.md.',
   ],
 };

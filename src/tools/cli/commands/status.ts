@@ -25,7 +25,8 @@ export const status: Command = ofServices({
       const { totalCalls, callsPerSecond } = answer.performance;
       const part = partOfFleet(answer.otelrdcp_instances);
       const whose = part === undefined ? '' : ` ${part}`;
-      terminal.out(`\n${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      terminal.out('');
+      terminal.say(`${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
       noteReach(terminal, answer.otelrdcp_recorder);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });

@@ -5,14 +5,14 @@ import {
   LETTING_LEVELS,
   QUIET_LEVELS,
 } from '../../../wire/control-options.ts';
-import type { ChangeRecord, ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
+import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import type { Timestamp } from '../../../wire/time.ts';
 import { partText } from '../../../wire/words/activation.ts';
 import { appliedText, byText, madeText, NOT_SHARED, staysOff, tenantsText } from '../../../wire/words/change.ts';
-import { isOn, stateOf, statesOf } from '../../../wire/words/state.ts';
-import { between, clockTime, remaining } from '../../../wire/words/time.ts';
+import { isOn, statesOf } from '../../../wire/words/state.ts';
+import { between } from '../../../wire/words/time.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { controlOptionsOf } from '../../client/fields.ts';
 import {
@@ -28,7 +28,7 @@ import {
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
-import { localTime } from '../local-time.ts';
+import { localClock } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
 import { duration, given, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
@@ -40,7 +40,6 @@ import {
   selectionOf as partOf,
   SELECTION_OPTIONS,
 } from '../selection-options.ts';
-import { type Column, rowsOf, state } from '../table.ts';
 
 /** Default duration of what switches on, so that no category stays on by mistake. */
 const LEASE = '15m';
@@ -71,7 +70,7 @@ const COMMON = {
   yes: { short: 'y', help: 'do not ask' },
 } as const satisfies Record<string, Option>;
 
-const NAMES = "Lower case is accepted. A pattern such as 'DB_*' is shown and asked about before it is sent.";
+const NAMES = "Lower case is accepted; a pattern such as 'DB_*' is asked about first.";
 
 export const enable = switching('enable', {
   summary: `switch categories on, for ${LEASE} unless another time is given`,
@@ -184,7 +183,7 @@ function switching(
       const answer = await suggesting(client, () => client.control(command));
       const pending = await processNames(client, answer.otelrdcp_fleet?.pending ?? [], terminal.now());
       const chosen = await processNames(client, answer.otelrdcp_chosen ?? [], terminal.now());
-      show(terminal, values, answer, { pending, chosen });
+      show(terminal, values, answer, { verb, pending, chosen });
       if (answer.action === 'enable') await noteWithoutLevels(terminal, client, answer, settings.otelrdcp_level);
       else await noteStillOn(terminal, client, { verb, categories }, answer);
       if (answer.otelrdcp_tenantKnown === false) await noteUnknownTenant(terminal, access);
@@ -216,7 +215,7 @@ async function printed(
   const { otelrdcp_document: document } = answer;
   if (document === undefined) throw new Error('this service signed no document');
   present(terminal, values, answer, () => terminal.out(document.value));
-  const time = `for ${settings.duration}, until ${clockTime(document.expiresAt, terminal.now())}`;
+  const time = `for ${settings.duration}, until ${localClock(document.expiresAt, terminal.now())}`;
   terminal.note(`Signed document ${document.id}: ${nameSome(names)} on ${time}, where it is followed.`);
   return EXIT.done;
 }
@@ -328,40 +327,28 @@ interface NamedProcesses {
   readonly chosen: readonly string[];
 }
 
-function show(terminal: Terminal, values: Values, answer: ControlResponse, { pending, chosen }: NamedProcesses): void {
-  const now = terminal.now();
-  const { otelrdcp_fleet: fleet } = answer;
+function show(
+  terminal: Terminal,
+  values: Values,
+  answer: ControlResponse,
+  { verb, pending, chosen }: NamedProcesses & Pick<Intent, 'verb'>,
+): void {
+  const { otelrdcp_fleet: fleet, otelrdcp_dryRun: dryRun } = answer;
   present(terminal, values, answer, (wide) => {
-    // What an activation had on was off by its setting: the service's message says that it was ended.
-    const changes = endedActivations(answer)
-      ? answer.changes.filter(({ previousState, newState }) => previousState || newState)
-      : answer.changes;
-    if (changes.length > 0) terminal.table(...rowsOf(changes, columnsOf(wide, now)));
-    for (const line of [...endings(answer, now), ...activationLines(answer, now)])
-      terminal.show(terminal.paint(line, 'bold'));
-    if (chosen.length > 0) terminal.show(`chosen: ${nameSome(chosen)}`);
+    for (const line of linesOf(terminal, answer, { verb, wide })) terminal.say(line, 'bold');
+    if (chosen.length > 0) terminal.say(`chosen: ${nameSome(chosen)}`);
     const tenants = tenantsText(answer);
-    if (tenants !== undefined) terminal.show(escapeUnprintable(tenants));
-    const stays = answer.otelrdcp_dryRun === true ? undefined : staysOff(answer);
+    if (tenants !== undefined) terminal.say(tenants);
+    const stays = dryRun === true ? undefined : staysOff(answer);
     if (stays !== undefined) {
       const reset = shellWords('rdcp', 'reset', ...stays.categories, '--tenant', answer.tenant?.id ?? '');
-      terminal.show(terminal.paint(`${stays.text}: ${reset}`, 'bold'));
+      terminal.say(`${stays.text}: ${reset}`, 'bold');
     }
-    if (answer.otelrdcp_shared === false && answer.otelrdcp_dryRun !== true) terminal.show(NOT_SHARED);
+    if (answer.otelrdcp_shared === false && dryRun !== true) terminal.say(NOT_SHARED);
     if (fleet === undefined || (fleet.instances === 1 && pending.length === 0)) return;
-    terminal.out(`\n${appliedText(fleet, pending)}`);
+    terminal.say(appliedText(fleet, pending));
   });
-  if (answer.otelrdcp_dryRun === true) terminal.note('Dry run: nothing was changed.');
-}
-
-function columnsOf(wide: boolean, now: number): Column<ChangeRecord>[] {
-  return [
-    ['CATEGORY', ({ category }) => category],
-    ['WAS', ({ previousState }) => state(stateOf({ enabled: previousState }))],
-    ['NOW', ({ newState, otelrdcp_level: level }) => state(stateOf({ enabled: newState, level }))],
-    ['FOR', ({ expiresAt }) => (expiresAt === undefined ? '-' : remaining(expiresAt, now))],
-    wide && ['UNTIL', ({ expiresAt }) => (expiresAt === undefined ? '-' : localTime(expiresAt))],
-  ];
+  if (dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
 
 /** Sources whose loggers have levels. */
@@ -415,35 +402,40 @@ async function noteStillOn(
   }
 }
 
-/** When changes end, such as `DATABASE on for 15m, until 14:05:12`. */
-function endings({ changes, otelrdcp_dryRun: dryRun }: ControlResponse, now: number): string[] {
-  const timed = changes.filter(({ expiresAt }) => expiresAt !== undefined);
-  return byText(timed, (change) => {
-    const time = timeText(change.effectiveAt, change.expiresAt, now);
-    return `${dryRun === true ? 'would be ' : ''}${madeText(change)} ${time}`;
-  });
-}
-
-/** Such as `for 15m, until 14:05:12`, or `without an end`. */
-function timeText(from: Timestamp, until: Timestamp | undefined, now: number): string {
-  if (until === undefined) return 'without an end';
-  return `for ${between(from, until)}, until ${clockTime(until, now)}`;
-}
-
-function endedActivations({ action, message }: ControlResponse): boolean {
-  return action !== 'enable' && /activations? ended/.test(message);
-}
-
-/** Shows what an activation switches on and how to end it, or what was ended. */
-function activationLines(answer: ControlResponse, now: number): string[] {
-  const { action, message, categories, otelrdcp_activation: activation, otelrdcp_dryRun: dryRun, timestamp } = answer;
-  // The service says what it ended: activations leave no record of a change.
-  if (action !== 'enable') return answer.changes.length === 0 || endedActivations(answer) ? [message] : [];
-  if (activation === undefined) return [];
-  const { id, expiresAt, record } = activation;
-  const time = timeText(timestamp, expiresAt, now);
-  const part = partText(activation);
-  const state = `${record ? 'recorded' : 'on'}${part === '' ? '' : ` for ${part},`}`;
-  const line = `${nameSome(categories)} ${dryRun === true ? 'would be ' : ''}${state} ${time}`;
-  return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`].map(escapeUnprintable);
+/** What was changed, and until when, such as `DATABASE on for 15m, until 14:05:12+01`; with -o wide, every name. */
+function linesOf(
+  { now }: Terminal,
+  answer: ControlResponse,
+  { verb, wide }: Pick<Intent, 'verb'> & { readonly wide: boolean },
+): string[] {
+  const { action, message, categories, timestamp, otelrdcp_activation: activation, otelrdcp_dryRun: dryRun } = answer;
+  const would = dryRun === true ? 'would be ' : '';
+  const timeText = (from: Timestamp, until: Timestamp | undefined) =>
+    until === undefined ? 'without an end' : `for ${between(from, until)}, until ${localClock(until, now())}`;
+  if (activation !== undefined && action === 'enable') {
+    const { id, expiresAt, record } = activation;
+    const part = partText(activation);
+    const state = `${record ? 'recorded' : 'on'}${part === '' ? '' : ` for ${part},`}`;
+    const line = `${nameSome(categories)} ${would}${state} ${timeText(timestamp, expiresAt)}`;
+    return [dryRun === true ? line : `${line} (${shellWords('rdcp', 'end', '--id', id)})`];
+  }
+  // Activations leave no record of a change: the service says how many it ended.
+  const [ended] = (action !== 'enable' && /\d+ activations? ended/.exec(message)) || [];
+  // What stays on is said below, with how to switch it off.
+  const changes = answer.changes.filter(({ previousState: before, newState }) =>
+    before && newState ? verb !== 'end' || dryRun === true : before || newState || ended === undefined,
+  );
+  const made = byText(
+    changes,
+    (change) => {
+      const { previousState: before, newState, effectiveAt, expiresAt } = change;
+      const isTimed = expiresAt !== undefined || (newState && action !== 'reset');
+      const already = before === newState ? `already ${before ? 'on' : 'off'}` : '';
+      const made = isTimed ? `${madeText(change)} ${timeText(effectiveAt, expiresAt)}` : already || madeText(change);
+      return `${would}${made}${isTimed && already !== '' ? ` (${already})` : ''}`;
+    },
+    wide ? changes.length : undefined,
+  );
+  if (ended !== undefined) return [...made, made.length === 0 ? `${nameSome(categories)}: ${ended}` : ended];
+  return answer.changes.length === 0 && action !== 'enable' ? [message] : made;
 }

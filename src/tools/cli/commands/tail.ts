@@ -18,7 +18,7 @@ const HELD_IN_FLEET_MS = 300;
 const USUAL = '5m';
 
 export const tail: Command = {
-  summary: 'read the debug lines of categories from every process of the fleet, without switching anything',
+  summary: 'read the debug lines of categories from every process, without switching anything',
   operands: '<name...>',
   completes: 'categories',
   options: {
@@ -34,10 +34,10 @@ export const tail: Command = {
     ...SERVICE_OPTIONS,
   },
   notes: [
-    'The lines go to you alone; with --tenant those of that tenant. It ends with the time, or with Ctrl-C, in all processes.',
-    'When the connection breaks or the service restarts, it goes on for the rest of its time. With a shared',
-    'store each line ends with its process, host:pid. Only lines go to stdout, with -o json as one JSON object each. Of several',
-    'services they come a second later, in the order of their times, each with its service; --rate and --lines are of each.',
+    'The lines go to you alone; with --tenant those of that tenant. It ends with its time or with Ctrl-C, in all processes, and goes',
+    'on when the connection breaks or the service restarts. With a shared store each line ends with its process, host:pid. Only',
+    'lines go to stdout, with -o json as one JSON object each. Of several services they come a second later, in the order of',
+    'their times, each with its service; --rate and --lines are of each.',
   ],
   examples: [
     'rdcp tail DATABASE --tenant acme --for 5m',

@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
-import { localTime } from '../local-time.ts';
+import { timeCell } from '../local-time.ts';
 import { present } from '../output.ts';
 import { rowsOf } from '../table.ts';
 
@@ -25,7 +25,10 @@ export const tenants: Command = {
           ],
           differs && ['OFF', ({ otelrdcp_off: off }) => off?.join(',') ?? '-'],
           ['TEMPORARY', ({ temporaryControls }) => String(temporaryControls)],
-          ['LAST CHANGE', ({ lastChangedAt }) => (lastChangedAt === undefined ? '-' : localTime(lastChangedAt))],
+          [
+            'LAST CHANGE',
+            ({ lastChangedAt }) => (lastChangedAt === undefined ? '-' : timeCell(terminal, lastChangedAt)),
+          ],
           wide && ['ISOLATION', ({ isolationLevel }) => isolationLevel],
           wide && ['SCOPE', ({ scope }) => scope],
         ]),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RdcpError } from '../../../wire/errors.ts';
 import type { FleetResponse } from '../../../wire/messages.ts';
 import { parseDuration } from '../../../wire/time.ts';
+import { appliedText } from '../../../wire/words/change.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { isPassing } from '../../client/passing.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
@@ -60,7 +61,7 @@ export const wait: Command = {
     const behind = lagging(answer, revision);
     const length = numberOf(answer);
     present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>
-      terminal.out(progress(answer, revision)),
+      terminal.say(progress(answer, revision)),
     );
     if (behind.length === 0) return EXIT.done;
     const newest = Math.max(answer.revision, ...answer.instances.map(({ applied = 0 }) => applied));
@@ -98,7 +99,7 @@ function progress(answer: FleetResponse, revision: number): string {
   const length = numberOf(answer);
   const applied = length - lagging(answer, revision).length;
   if (length === 1 && applied === 1) return `revision ${revision} is applied`;
-  return `revision ${revision} applied by ${applied} of ${length} processes`;
+  return `revision ${revision} ${appliedText({ applied, instances: length })}`;
 }
 
 function numberOf({ instances, lost = [] }: FleetResponse): number {

@@ -3,15 +3,16 @@ import type { AuditEntry } from '../../../wire/audit-messages.ts';
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
 import { isRdcpError, type RdcpError } from '../../../wire/errors.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
+import { timestamp } from '../../../wire/time.ts';
 import { whoText } from '../../../wire/words/change.ts';
-import { isOn, statesOf } from '../../../wire/words/state.ts';
-import { clockTime } from '../../../wire/words/time.ts';
+import { isOn, isRecorded, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
-import { categoryStates } from '../category-states.ts';
+import { type CategoryStates, categoryStates } from '../category-states.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServicesUntilInterrupted } from '../each-service.ts';
 import { folded, widthOf } from '../fold.ts';
+import { localClock } from '../local-time.ts';
 import { assertKnown, isSelected, parseSelection, withNearest } from '../names.ts';
 import { formatOf } from '../output.ts';
 import { type Cell, state, table } from '../table.ts';
@@ -22,9 +23,9 @@ export const watch: Command = ofServicesUntilInterrupted({
   completes: 'categories',
   options: CONNECTION_OPTIONS,
   notes: [
-    'On a terminal it shows a table that is redrawn each second, elsewhere one line for each change, as JSON with -o json.',
-    'Of several services it shows lines on a terminal too, each with its service.',
-    'A credential with the scope admin also shows who switched a category.',
+    'On a terminal it shows a table of what is on and what was switched meanwhile, or of the names that are given, redrawn each',
+    'second; elsewhere one line for each change, as JSON with -o json. Of several services it shows lines on a terminal too,',
+    'each with its service. A credential with the scope admin also shows who switched a category.',
   ],
   examples: ['rdcp watch', "rdcp watch 'DB_*'", 'rdcp watch -o json | jq .'],
   run: async (terminal, values, operands) => {
@@ -36,20 +37,20 @@ export const watch: Command = ofServicesUntilInterrupted({
         ? lines(terminal, ({ category }) => terminal.json(category))
         : terminal.repaints
           ? painting(terminal, operands.length > 0)
-          : lines(terminal, (change) => terminal.show(terminal.paint(sentence(change, terminal.now()), undefined)));
+          : lines(terminal, (change) => terminal.say(sentence(change, terminal.now())));
     if (terminal.interactive && !terminal.repaints)
       terminal.note('Watching: one line for each change; Ctrl-C ends it.');
     const actors = actorsOf(client);
     const states = categoryStates(client, { signal: interrupted, lost: (error) => view.lost(error) });
     let known = false;
     try {
-      for await (const { categories: all, instances } of states) {
+      for await (const { categories: all, instances, unmeasured } of states) {
         // Once: a service that has restarted may register them later.
         const names = all.map(({ name }) => name);
         if (!known) assertKnown(selection, names);
         known = true;
         const categories = all.filter(({ name }) => isSelected(selection, name));
-        view.show(categories, await actors(categories), partOfFleet(instances));
+        view.show(categories, { who: await actors(categories), counted: partOfFleet(instances), unmeasured });
       }
       return EXIT.done;
     } catch (error) {
@@ -90,9 +91,15 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
+interface Seen extends Pick<CategoryStates, 'unmeasured'> {
+  /** Who switched each category. */
+  readonly who: ReadonlyMap<string, string>;
+  /** Whose calls the rates are, if not all are counted. */
+  readonly counted: string | undefined;
+}
+
 interface View {
-  /** @param counted whose calls the rates are, if not all are counted */
-  show(categories: readonly DiscoveredCategory[], who: ReadonlyMap<string, string>, counted: string | undefined): void;
+  show(categories: readonly DiscoveredCategory[], seen: Seen): void;
   /** Called while the service does not answer. */
   lost(error: RdcpError): void;
 }
@@ -115,7 +122,7 @@ function lines(terminal: Terminal, print: (change: Change) => void): View {
   let partly: string | undefined;
   let before: ReadonlyMap<string, string> | undefined;
   return {
-    show: (categories, who, counted) => {
+    show: (categories, { who, counted }) => {
       if (lost) terminal.note('The service answers again.');
       lost = false;
       if (counted !== undefined && counted !== partly) terminal.note(`CALLS/S ${counted}.`);
@@ -139,14 +146,16 @@ function sentence({ category, who }: Change, now: number): string {
     return whom === '-' || everybodyOff ? state : `${state} for ${whom}`;
   });
   const by = who === '' ? '' : ` by ${who}`;
-  return `${clockTime(new Date(now).toISOString(), now)} ${category.name} ${states.join(' and ')}${by}`;
+  return `${localClock(timestamp(now), now)} ${category.name} ${states.join(' and ')}${by}`;
 }
 
 const HEADER = ['CATEGORY', 'STATE', 'FOR', 'CALLS/S', 'WHO'];
 
-/** Paints over the lines before. Categories that are on come first; rows without room are counted. */
+/** Paints over the lines before: what is on, or was switched since it watches. The others, and rows without room, are counted. */
 function painting(terminal: Terminal, named: boolean): View {
   const { screen } = terminal;
+  const first = new Map<string, string>();
+  const moved = new Set<string>();
   let painted: readonly string[] = [];
   let last: readonly string[] = [];
   const paint = (rows: readonly string[]) => {
@@ -156,16 +165,29 @@ function painting(terminal: Terminal, named: boolean): View {
     painted = rows;
   };
   return {
-    show: (categories, who, counted) => {
+    show: (categories, { who, counted, unmeasured }) => {
+      for (const category of categories) {
+        const { name } = category;
+        if (!first.has(name)) first.set(name, mark(category));
+        else if (first.get(name) !== mark(category)) moved.add(name);
+      }
       const room = Math.max(2, (screen.rows || 24) - 3 - Number(counted !== undefined));
-      const sorted = named ? categories : [...categories].sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
-      const rows = sorted.slice(0, room).map((category) => rowsOf(category, who, terminal.now()));
+      const isShown = (category: DiscoveredCategory) => named || isOn(category) || moved.has(category.name);
+      const shown = categories.filter(isShown);
+      const sorted = named ? shown : shown.sort((a, b) => Number(isOn(b)) - Number(isOn(a)));
+      const by = (category: DiscoveredCategory) =>
+        (isOn(category) || moved.has(category.name)) && who.get(category.name);
+      const rate = (category: DiscoveredCategory) =>
+        isCounted(category) && unmeasured?.has(category.name) !== true && category.metrics.callsPerSecond.toFixed(1);
+      const rows = sorted
+        .slice(0, room)
+        .map((category) => rowsOf(category, [rate(category) || '-', by(category) || '-'], terminal.now()));
       const linesOf = (some: readonly Cell[][][]) => table(terminal, HEADER, some.flat()).split('\n');
       // On a narrow terminal a category takes several lines.
       while (rows.length > 1 && linesOf(rows).length > room) rows.pop();
-      const left = sorted.slice(rows.length);
+      const left = [...sorted.slice(rows.length), ...categories.filter((category) => !isShown(category))];
       last = [
-        ...linesOf(rows),
+        ...(rows.length === 0 ? ['Nothing is on.'] : linesOf(rows)),
         ...(left.length > 0 ? [remainder(left)] : []),
         ...(counted === undefined ? [] : [`CALLS/S ${counted}`]),
       ];
@@ -187,18 +209,17 @@ function height(lines: readonly string[], columns: number | undefined): number {
 
 function remainder(left: readonly DiscoveredCategory[]): string {
   const on = left.filter(isOn).length;
-  return `and ${left.length} more, ${on === 0 ? 'off' : `${on} of them on`}`;
+  const recorded = left.filter(isRecorded).length;
+  const others = recorded === 0 ? 'off' : recorded === left.length ? 'recorded' : `${recorded} of them recorded`;
+  return `and ${left.length} more, ${on === 0 ? others : `${on} of them on`}`;
 }
 
 /** One for everybody, and one for tenants with another state. */
-function rowsOf(category: DiscoveredCategory, who: ReadonlyMap<string, string>, now: number): Cell[][] {
-  const { name, metrics } = category;
+function rowsOf(category: DiscoveredCategory, figures: readonly Cell[], now: number): Cell[][] {
   return statesOf(category, now).map((each, at) => [
-    name,
+    category.name,
     state(each.state),
     each.whom,
-    ...(at === 0
-      ? [isCounted(category) ? metrics.callsPerSecond.toFixed(1) : '-', (each.state !== 'off' && who.get(name)) || '-']
-      : []),
+    ...(at === 0 ? figures : []),
   ]);
 }
