@@ -11,8 +11,8 @@ function bench(enabled = false) {
   const gate = new GateCore();
   const passed: string[] = [];
   const controller = new RecordingController(4096, {
-    pass: (_category, describe) => {
-      passed.push(describe()!.message);
+    pass: (_category, { describe }) => {
+      passed.push(describe([])!.message);
       return undefined;
     },
   });
@@ -22,7 +22,7 @@ function bench(enabled = false) {
   const ask = () =>
     [true, false].map((admitted) => [
       category.allows(admitted),
-      category.wanted ? category.passes(4, () => ({ message: 'text' }), admitted) : 'not asked',
+      category.wanted ? category.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, admitted) : 'not asked',
     ]);
   return { gate, attachment, category, passed, ask };
 }
@@ -131,7 +131,8 @@ function lineBench(way: 'for all' | 'per tenant' | 'tapped') {
   const say = (line: Line): boolean => {
     outcome = line.outcome;
     const answers: boolean[] = [];
-    const ask = () => void answers.push(logger.passes(4, () => ({ message: 'text' }), line.admitted));
+    const ask = () =>
+      void answers.push(logger.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, line.admitted));
     if (line.nested) {
       inside = ask;
       outer.debug('outer');
@@ -210,10 +211,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
   const category = gate.category('LOGGER');
   assert.equal(category.allows(true), true);
   assert.equal(category.allows(false), false);
-  assert.equal(
-    category.passes(4, () => ({ message: 'text' }), true),
-    true,
-  );
+  assert.equal(category.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, true), true);
   assert.deepEqual(
     failing.failures.map(({ error }) => (error as Error).message),
     ['tap of LOGGER'],
@@ -241,10 +239,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
     const attachment = other.attach(controller);
     attachment.setBase(0, false);
     const tapped = other.category('LOGGER');
-    assert.equal(
-      tapped.passes(4, () => ({ message: 'text' })),
-      false,
-    );
+    assert.equal(tapped.passes({ bytes: 4, describe: () => ({ message: 'text' }) }), false);
     assert.equal(controller.failures.length, failures);
     assert.deepEqual([other.callsTotal(0), other.droppedTotal(0)], books);
   }

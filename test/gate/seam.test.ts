@@ -76,19 +76,12 @@ test('a watcher that throws is reported, and the others hear the change', () => 
 
 test('a line passes while its category is on: counted, limited by the budget, and described for taps alone', () => {
   const { a, attachment, tap, counts } = bench();
-  assert.equal(a.passes(1, neverDescribed), false);
+  assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), false);
   attachment.setBase(0, true);
-  assert.equal(a.passes(1, neverDescribed), true);
+  assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), true);
   const { taken, remove } = tap();
-  assert.equal(
-    a.passes(1, () => describe('one')),
-    true,
-  );
-  assert.equal(
-    a.passes(1, () => describe('two')),
-    false,
-    'over the budget',
-  );
+  assert.equal(a.passes({ bytes: 1, describe: () => describe('one') }), true);
+  assert.equal(a.passes({ bytes: 1, describe: () => describe('two') }), false, 'over the budget');
   remove();
   assert.deepEqual(counts(), [3, 1]);
   assert.deepEqual(
@@ -103,18 +96,18 @@ test('a line passes while its category is on: counted, limited by the budget, an
 test('a line of a tapped category that is off goes to the taps, is not counted and does not pass', () => {
   const { a, tap, counts } = bench();
   const { taken } = tap();
-  assert.equal(
-    a.passes(1, () => describe()),
-    false,
-  );
+  assert.equal(a.passes({ bytes: 1, describe: () => describe() }), false);
   assert.deepEqual([taken.length, ...counts()], [1, 0, 0]);
 });
 
 test('a line passes for the tenant that has it on, and for no other', () => {
   const { gate, a, attachment, counts } = bench();
   attachment.setTenant('acme', 0, true);
-  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes(1, neverDescribed));
-  assert.deepEqual([passes('acme'), passes('beta'), a.passes(1, neverDescribed)], [true, false, false]);
+  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes({ bytes: 1, describe: neverDescribed }));
+  assert.deepEqual(
+    [passes('acme'), passes('beta'), a.passes({ bytes: 1, describe: neverDescribed })],
+    [true, false, false],
+  );
   assert.deepEqual(counts(), [1, 0]);
 });
 
@@ -125,7 +118,7 @@ test('a line whose description throws passes all the same, and is reported', () 
   const broken = () => {
     throw new Error('broken');
   };
-  assert.equal(a.passes(1, broken), true);
+  assert.equal(a.passes({ bytes: 1, describe: broken }), true);
   assert.equal(controller.failures.length, 1);
 });
 
@@ -135,9 +128,12 @@ test('a line that is made while another one is emitted is dropped', () => {
   attachment.setBase(1, true);
   tap();
   const inner: boolean[] = [];
-  a.passes(5, () => {
-    inner.push(b.passes(5, neverDescribed));
-    return describe();
+  a.passes({
+    bytes: 5,
+    describe: () => {
+      inner.push(b.passes({ bytes: 5, describe: neverDescribed }));
+      return describe();
+    },
   });
   assert.deepEqual([inner, ...counts()], [[false], 1, 0]);
 });

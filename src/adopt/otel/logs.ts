@@ -2,6 +2,7 @@ import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import type { LogProcessor, LogRecord } from '../../calls/emit/debug-lane.ts';
 import { gate } from '../../gate/gate.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
+import type { Described } from '../../gate/types.ts';
 import { SEVERITY } from '../../otel/telemetry.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
 import type { AdoptedCategory } from '../category.ts';
@@ -140,22 +141,22 @@ function admit(record: LogRecord): boolean {
   const category = scopeCategory(scope);
   if (category === undefined) return true;
   if (!category.wanted) return false;
-  const body = typeof record.body === 'string' ? record.body : undefined;
-  const described = () => ({
-    message: body ?? record.eventName ?? '',
-    attributes: {
-      ...record.attributes,
-      ...(body === undefined && record.body !== undefined && { body: record.body }),
-      'otel.scope.name': scope,
-    },
-  });
+  const { body, eventName, attributes = {} } = record;
   const passes = category.passes({
-    bytes: (body ?? scope).length,
+    bytes: (typeof body === 'string' ? body : scope).length,
     level: levelOf(record.severityNumber),
-    describe: described,
+    given: [body, eventName, attributes],
+    describe: (given) => describe(scope, given),
+    isTimeless: true,
   });
   if (passes) redact(record, category.redaction);
   return passes;
+}
+
+function describe(scope: string, [body, eventName, attributes]: readonly unknown[]): Described {
+  const message = typeof body === 'string' ? body : typeof eventName === 'string' ? eventName : '';
+  const rest = typeof body === 'string' || body === undefined ? {} : { body };
+  return { message, attributes: { ...(attributes as object), ...rest, 'otel.scope.name': scope } };
 }
 
 /** The setters of the SDK's records. */

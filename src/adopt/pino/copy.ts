@@ -6,14 +6,15 @@ import { Patches } from '../patches.ts';
 import { WeakList } from '../weak-list.ts';
 import { type PinoLevel, PinoLevels } from './levels.ts';
 import {
-  describeLine,
+  describer,
+  isTimeless,
   type LogMethod,
   type PinoLogger,
   type PinoParts,
   type PinoPrototype,
   type PinoSymbols,
 } from './logger.ts';
-import { type Call, redactedCall, redactedTexts } from './redacted-call.ts';
+import { redactedCall } from './redacted-call.ts';
 
 /** Loggers that are kept from the garbage collector, per copy of pino. */
 const MAX_KEPT = 16;
@@ -234,19 +235,23 @@ export class PinoCopy {
     args: unknown[],
   ): unknown {
     if (!admitted && this.#levels.isSilent(logger)) return undefined;
-    let made: Call | undefined;
-    const redacted = () => (made ??= redactedCall(logger, args, category, this.#symbols));
+    const symbols = this.#symbols;
     const verdict = category.judge({
       level,
       isDebug,
       reach: admitted ? 'open' : 'withheld',
       bytes: this.#bytesOf(logger, args),
-      describe: () => describeLine(logger, redactedTexts(args, category.redaction), method, this.#symbols),
+      given: args,
+      describe: describer(logger, method, symbols, category.redaction),
+      // pino's `write`, which notes errors, takes part in describing a line.
+      isTimeless: level < LEVEL.error && isTimeless(logger, symbols),
     });
     if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
     try {
       return writeBehind(undefined, () =>
-        method.apply(...(verdict === 'native' ? ([logger, args] as const) : redacted())),
+        method.apply(
+          ...(verdict === 'native' ? ([logger, args] as const) : redactedCall(logger, args, category, symbols)),
+        ),
       );
     } catch (error) {
       if (verdict !== 'forced') throw error;

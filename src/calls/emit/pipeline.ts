@@ -73,12 +73,7 @@ export class Pipeline {
   }
 
   /** The same for a line that its logger writes: budget and taps. @returns why it must not be written */
-  pass(
-    category: CategoryDescriptor,
-    describe: OwnLine['describe'],
-    bytes: number,
-    tenantId: string | undefined,
-  ): Outcome {
+  pass(category: CategoryDescriptor, { bytes, describe, given = [] }: OwnLine, tenantId: string | undefined): Outcome {
     const plan = this.#plans[category.index] ?? this.#plan(category);
     const budget = plan.byTenant ? this.#parts.budgets.ofCall(category, tenantId) : plan.budget;
     const dropped = budget?.admit();
@@ -86,7 +81,7 @@ export class Pipeline {
     const taps = plan.isTapped ? this.#tapsOf(category, tenantId) : NO_TAPS;
     if (taps.length === 0) return dropped;
     try {
-      const described = describe();
+      const described = describe(given);
       if (described === undefined) return dropped;
       const { message, attributes } = described;
       const { call, failure } = this.#parts.builder.build(category.name, message, attributes, tenantId);

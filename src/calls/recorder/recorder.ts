@@ -1,7 +1,7 @@
 import { type Context, context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ANY_LEVEL } from '../../gate/levels.ts';
-import type { AttributeFailure, CategoryDescriptor, Given, RecordedLine } from '../../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, RecordedCall, RecordedLine } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { ATTR_RECORDED, ATTR_RECORDER_CUT, ATTR_WORK_ID, ATTR_WORK_OUTCOME } from '../../otel/semconv.ts';
 import type { RecordedFailure } from '../../trail/notify/failures.ts';
@@ -19,7 +19,7 @@ import { summaryOf } from '../work/summary.ts';
 import { keptWork, spanContextOf, workIdOf } from './kept-work.ts';
 import { KeptPast } from './past.ts';
 import { Ring } from './ring.ts';
-import { callOf, type Slot, takeOver } from './slot.ts';
+import { callOf, detach, lateLine, type Slot, settle, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
 /**
@@ -184,12 +184,10 @@ export class Recorder {
 
   /** Whether a call that is made now would be recorded, and guards are open for that. */
   opens(category: CategoryDescriptor, tenantId: string | undefined): boolean {
-    return this.#options.limits.guards && this.isRecording(category, tenantId, Number.POSITIVE_INFINITY);
-  }
-
-  /** Whether a call that is made now is recorded. */
-  isRecording(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean {
-    return this.#options.works.currentWork() !== undefined && this.#wants(category, tenantId, level);
+    const { limits, works } = this.#options;
+    return (
+      limits.guards && works.currentWork() !== undefined && this.#wants(category, tenantId, Number.POSITIVE_INFINITY)
+    );
   }
 
   /** Calls back with every category that is recorded, and whenever that changes. */
@@ -219,39 +217,42 @@ export class Recorder {
   }
 
   /** Records a call of the current work. */
-  take(
-    category: CategoryDescriptor,
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-    level: number,
-    isWritten: boolean,
-  ): AttributeFailure | undefined {
+  take({ category, message, given, tenantId, level, isWritten, own }: RecordedCall): AttributeFailure | undefined {
     const work = this.#options.works.currentWork();
     if (work === undefined || !this.#wants(category, tenantId, level)) return undefined;
+    const late = own && lateLine(own);
+    const described = late === undefined ? own?.describe(own.given ?? []) : undefined;
+    if (own !== undefined && late === undefined && described === undefined) return undefined;
+    const { builder, clock, limits } = this.#options;
     const active = context.active();
-    const recording = this.#recordingOf(work.followed, active);
     const slot: Slot = {
       category,
-      message,
+      message: described?.message ?? message,
       attributes: undefined,
       plain: true,
       bytes: 0,
+      late,
       level,
-      at: this.#options.clock.now(),
+      at: clock.now(),
       order: this.#order++,
       tenantId,
       work,
       active,
+      held: late?.bytes ?? 0,
       isWritten,
       writtenTo: NOWHERE,
       isKept: false,
     };
-    const failure = takeOver(slot, given, this.#options.builder);
+    let failure: AttributeFailure | undefined;
+    if (late === undefined) {
+      failure = takeOver(slot, described === undefined ? given : described.attributes, builder);
+      slot.held = slot.bytes;
+    }
+    const recording = this.#recordingOf(work.followed, active);
     recording.slots.push(slot);
-    recording.bytes += slot.bytes;
-    this.#bytes += slot.bytes + SLOT_BYTES;
-    const { callsPerWork, bytesPerWork, bytes } = this.#options.limits;
+    recording.bytes += slot.held;
+    this.#bytes += slot.held + SLOT_BYTES;
+    const { callsPerWork, bytesPerWork, bytes } = limits;
     while (recording.slots.length > callsPerWork || recording.bytes > bytesPerWork) this.#cutOldest(recording);
     while (this.#bytes > bytes) this.#cutLongest();
     return failure;
@@ -301,9 +302,9 @@ export class Recorder {
   #forget(index: number): void {
     for (const recording of this.#open.values()) {
       const forgotten = recording.slots.filter(({ category }) => category.index === index);
-      for (const { bytes } of forgotten) {
-        recording.bytes -= bytes;
-        this.#bytes -= bytes + SLOT_BYTES;
+      for (const { held } of forgotten) {
+        recording.bytes -= held;
+        this.#bytes -= held + SLOT_BYTES;
       }
       recording.slots = recording.slots.filter(({ category }) => category.index !== index);
       recording.copied = 0;
@@ -366,10 +367,10 @@ export class Recorder {
 
   #cutOldest(recording: Recording): void {
     const slot = recording.slots.shift()!;
-    const { category, bytes } = slot;
-    recording.bytes -= bytes;
+    const { category, held } = slot;
+    recording.bytes -= held;
     recording.copied = Math.max(0, recording.copied - 1);
-    this.#bytes -= bytes + SLOT_BYTES;
+    this.#bytes -= held + SLOT_BYTES;
     if (cameOut(slot)) return;
     recording.cut += 1;
     this.#countOf(category).cut += 1;
@@ -421,7 +422,10 @@ export class Recorder {
     if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
     if (kept.length === 0 && piece.failure === undefined) return undefined;
-    for (const slot of kept) slot.isKept = true;
+    for (const slot of kept) {
+      settle(slot, this.#options.builder);
+      slot.isKept = true;
+    }
     return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept }));
   }
 
@@ -509,17 +513,13 @@ function slownessOf({ when }: HeldOutput): number {
 }
 
 /**
- * Copies the texts of calls of work that goes on. They may be slices, which would keep the whole texts in memory that they are of.
+ * Copies the texts of calls of work that goes on.
  * @returns how many were copied
  */
 function copyTexts(recording: Recording, most: number): number {
   const end = Math.min(recording.slots.length, recording.copied + most);
   const count = end - recording.copied;
-  for (; recording.copied < end; recording.copied++) {
-    const slot = recording.slots[recording.copied]!;
-    const { message, attributes } = slot;
-    Object.assign(slot, structuredClone({ message, attributes }));
-  }
+  for (; recording.copied < end; recording.copied++) detach(recording.slots[recording.copied]!);
   return count;
 }
 

@@ -1,8 +1,10 @@
 import type { Context } from '@opentelemetry/api';
-import type { AttributeFailure, CategoryDescriptor, Given } from '../../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, OwnLine } from '../../gate/types.ts';
 import type { Work } from '../../gate/work.ts';
 import type { Fields } from '../../wire/debug-record.ts';
+import { detached } from '../../wire/detached.ts';
 import type { CallBuilder } from '../emit/built-call.ts';
+import { UNFORMATTABLE } from '../emit/formatting.ts';
 import type { Call } from '../emit/record.ts';
 import { isPlain } from '../emit/value.ts';
 
@@ -20,6 +22,14 @@ interface Content {
   plain: boolean;
   /** Approximate size of both. */
   bytes: number;
+  /** In place of these four, until the line leaves. */
+  late?: LateLine | undefined;
+}
+
+/** A copy of what a logger was called with, and what makes the line of it. */
+interface LateLine extends Pick<OwnLine, 'describe'> {
+  readonly given: readonly unknown[];
+  readonly bytes: number;
 }
 
 /** A recorded call of work that has not ended. */
@@ -33,6 +43,8 @@ export interface Slot extends Content {
   readonly tenantId: string | undefined;
   readonly work: Work;
   readonly active: Context;
+  /** Its size as the recorder counts it. */
+  held: number;
   /** Whether it was written when it was made. */
   readonly isWritten: boolean;
   /** The outputs that it was written to since. */
@@ -45,7 +57,9 @@ export interface Slot extends Content {
  * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
  * they are; the rest is bounded and redacted at once. Never throws.
  */
-export function takeOver(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+type Taken = Content & Pick<Slot, 'category' | 'tenantId'>;
+
+export function takeOver(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
   const { message } = slot;
   let attributes: unknown = given;
   if (typeof given === 'function') {
@@ -67,7 +81,7 @@ function fails(error: unknown): () => never {
 }
 
 /** @returns false for what is not plain, or throws */
-function copyPlain(slot: Slot, given: unknown): boolean {
+function copyPlain(slot: Taken, given: unknown): boolean {
   let bytes = slot.message.length;
   try {
     if (given !== undefined) {
@@ -95,18 +109,100 @@ function copyPlain(slot: Slot, given: unknown): boolean {
   }
 }
 
-function build(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
   const { call, failure } = builder.build(slot.category.name, slot.message, given, slot.tenantId);
   const { message, attributes, bytes } = call;
   Object.assign(slot, { message, attributes, bytes, plain: false });
   return failure;
 }
 
+/**
+ * Copies what a logger was called with, before the application changes it.
+ * @returns `undefined` for a line that is described at once: it depends on the moment, or on objects with a class, or is large
+ */
+export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLine | undefined {
+  if (isTimeless !== true) return undefined;
+  try {
+    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0, text: asItIs };
+    return { given: copyOf(given, room) as readonly unknown[], bytes: room.bytes, describe };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Copies the texts of a call. They may be slices, which would keep the whole texts in memory that they are of. */
+export function detach(slot: Slot): void {
+  const { message, attributes, late } = slot;
+  if (late === undefined) Object.assign(slot, structuredClone({ message, attributes }));
+  else {
+    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0, text: detached };
+    slot.late = { ...late, given: copyOf(late.given, room) as readonly unknown[] };
+  }
+}
+
+interface Room {
+  values: number;
+  bytes: number;
+  readonly text: (text: string) => string;
+}
+
+/** Thrown for a value whose copy might be formatted in another way than the value. */
+const REFUSED = new Error('not plain, or large');
+const asItIs = (text: string) => text;
+
+function copyOf(value: unknown, room: Room): unknown {
+  room.values -= 1;
+  room.bytes += 8;
+  if (room.values < 0 || typeof value === 'function' || typeof value === 'symbol') throw REFUSED;
+  if (typeof value === 'string') return copyOfText(value, room);
+  return typeof value === 'object' && value !== null ? copyOfObject(value, room) : value;
+}
+
+function copyOfText(text: string, room: Room): string {
+  room.bytes += text.length;
+  if (text.length > MAX_PLAIN_LENGTH) throw REFUSED;
+  return room.text(text);
+}
+
+function copyOfObject(value: object, room: Room): unknown {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) {
+    const isUsual = prototype === Array.prototype && value.length <= room.values;
+    // Others have holes, or fields beside their entries.
+    if (!isUsual || Object.keys(value).length !== value.length) throw REFUSED;
+    return value.map((each) => copyOf(each, room));
+  }
+  const copy: Record<PropertyKey, unknown> = { ...value };
+  if (prototype !== Object.prototype || Object.hasOwn(copy, '__proto__')) throw REFUSED;
+  for (const name in copy) {
+    copyOfText(name, room);
+    copy[name] = copyOf(copy[name], room);
+  }
+  for (const symbol of Object.getOwnPropertySymbols(copy)) copy[symbol] = copyOf(copy[symbol], room);
+  return copy;
+}
+
+/** Makes the line of a call, if it is described late. */
+export function settle(slot: Content & Pick<Slot, 'category' | 'tenantId'>, builder: CallBuilder): void {
+  const { late } = slot;
+  if (late === undefined) return;
+  const { message, attributes } = describeLate(late);
+  Object.assign(slot, { message, late: undefined });
+  takeOver(slot, attributes, builder);
+}
+
+function describeLate({ describe, given }: LateLine): Described {
+  try {
+    return describe(given) ?? { message: UNFORMATTABLE };
+  } catch {
+    return { message: UNFORMATTABLE };
+  }
+}
+
 /** The call as it leaves the process. */
-export function callOf(
-  { message, attributes, plain, bytes, category, at, tenantId }: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>,
-  builder: CallBuilder,
-): Call {
+export function callOf(slot: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>, builder: CallBuilder): Call {
+  settle(slot, builder);
+  const { message, attributes, plain, bytes, category, at, tenantId } = slot;
   if (plain) return builder.build(category.name, message, attributes, tenantId, at).call;
   return { severity: 'DEBUG', message, attributes: attributes ?? {}, simple: false, tenantId, bytes, at };
 }
