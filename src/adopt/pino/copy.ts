@@ -222,7 +222,7 @@ export class PinoCopy {
     return function (...args) {
       const admitted = copy.#levels.admits(this, value);
       const category = copy.#active ? copy.#stateOf(this)?.category : undefined;
-      if (category !== undefined && !category.idle) return copy.#log(this, { ...of, admitted }, category, args);
+      if (category !== undefined && !category.idle) return copy.#log(this, of, category, args);
       const isDropped = isDebug && category?.decided === true;
       return admitted && !isDropped ? method.apply(this, args) : undefined;
     };
@@ -230,10 +230,11 @@ export class PinoCopy {
 
   #log(
     logger: PinoLogger,
-    { level, isDebug, method, admitted }: Pick<PinoLevel, 'level' | 'isDebug' | 'method'> & { admitted: boolean },
+    { value, level, isDebug, method }: Omit<PinoLevel, 'gated'>,
     category: AdoptedCategory,
     args: unknown[],
   ): unknown {
+    const admitted = this.#levels.admits(logger, value);
     if (!admitted && this.#levels.isSilent(logger)) return undefined;
     const symbols = this.#symbols;
     const verdict = category.judge({

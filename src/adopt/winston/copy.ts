@@ -218,7 +218,7 @@ export class WinstonCopy {
   }
 
   #relayed(relay: WinstonLogger, parent: WinstonLogger, [info, ...rest]: [unknown]): boolean {
-    const verdict = this.#ofChild ?? this.#judge(relay, [info]);
+    const verdict = this.#ofChild ?? this.#judge(relay, info);
     if (verdict === 'drop') return true;
     const shown = this.#shown(relay, info, verdict);
     this.#ofChild = verdict;
@@ -231,7 +231,7 @@ export class WinstonCopy {
 
   #write(logger: WinstonLogger, proceed: () => unknown, args: unknown[]): unknown {
     this.#noteError(logger, args[0]);
-    const verdict = this.#ofChild ?? this.#judge(logger, [args[0]]);
+    const verdict = this.#ofChild ?? this.#judge(logger, args[0]);
     this.#ofChild = undefined;
     const info = this.#shown(logger, args[0], verdict);
     args[0] = info;
@@ -266,9 +266,8 @@ export class WinstonCopy {
     return redactedLine(info as Info, category.redaction);
   }
 
-  #judge(logger: WinstonLogger, args: readonly unknown[]): Verdict {
+  #judge(logger: WinstonLogger, info: unknown): Verdict {
     try {
-      const [info] = args;
       if (typeof info !== 'object' || info === null) return 'native';
       const line = info as Info;
       const level = levelOf(line);
@@ -286,7 +285,7 @@ export class WinstonCopy {
         isDebug,
         reach,
         bytes: (typeof line.message === 'string' ? line.message.length : 0) + 64,
-        given: args,
+        given: [line, line[SPLAT]],
         describe: isTimeless ? plainDescriber(category.redaction) : describer(logger, category.redaction),
         isTimeless,
       });
@@ -347,8 +346,9 @@ function describer(logger: WinstonLogger, redaction: ArgumentRedaction): OwnLine
 
 /** For lines that no format changes. */
 function plainDescriber(redaction: ArgumentRedaction): OwnLine['describe'] {
-  return ([info]) => {
-    const { level: _level, message, ...attributes } = redactedLine(info as Info, redaction);
+  return ([info, splat]) => {
+    const line = { ...(info as Info), [SPLAT]: splat };
+    const { level: _level, message, ...attributes } = redactedLine(line, redaction);
     return { message: stripVTControlCharacters(String(message)), attributes };
   };
 }

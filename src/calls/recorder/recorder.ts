@@ -137,7 +137,8 @@ export class Recorder {
   readonly #listeners = new Set<(index: number, recorded: boolean) => void>();
   /** The longest work first. */
   readonly #open = new Map<PieceOfWork, Recording>();
-  readonly #counts = new Map<number, RecorderCounts>();
+  /** By index of the category. */
+  readonly #counts: (RecorderCounts | undefined)[] = [];
   /** Of texts and slots. */
   #bytes = 0;
   #order = 0;
@@ -198,7 +199,7 @@ export class Recorder {
   }
 
   countsOf(index: number): Readonly<RecorderCounts> | undefined {
-    return this.#counts.get(index);
+    return this.#counts[index];
   }
 
   /** What was recorded so far of the current piece of work; of work that has just ended too: reporters of errors take their time. */
@@ -230,7 +231,7 @@ export class Recorder {
       message: described?.message ?? message,
       attributes: undefined,
       plain: true,
-      bytes: 0,
+      bytes: late?.bytes ?? 0,
       late,
       level,
       at: clock.now(),
@@ -238,20 +239,16 @@ export class Recorder {
       tenantId,
       work,
       active,
-      held: late?.bytes ?? 0,
       isWritten,
       writtenTo: NOWHERE,
       isKept: false,
     };
-    let failure: AttributeFailure | undefined;
-    if (late === undefined) {
-      failure = takeOver(slot, described === undefined ? given : described.attributes, builder);
-      slot.held = slot.bytes;
-    }
+    const attributes = described === undefined ? given : described.attributes;
+    const failure = late === undefined ? takeOver(slot, attributes, builder) : undefined;
     const recording = this.#recordingOf(work.followed, active);
     recording.slots.push(slot);
-    recording.bytes += slot.held;
-    this.#bytes += slot.held + SLOT_BYTES;
+    recording.bytes += slot.bytes;
+    this.#bytes += slot.bytes + SLOT_BYTES;
     const { callsPerWork, bytesPerWork, bytes } = limits;
     while (recording.slots.length > callsPerWork || recording.bytes > bytesPerWork) this.#cutOldest(recording);
     while (this.#bytes > bytes) this.#cutLongest();
@@ -302,9 +299,9 @@ export class Recorder {
   #forget(index: number): void {
     for (const recording of this.#open.values()) {
       const forgotten = recording.slots.filter(({ category }) => category.index === index);
-      for (const { held } of forgotten) {
-        recording.bytes -= held;
-        this.#bytes -= held + SLOT_BYTES;
+      for (const { bytes } of forgotten) {
+        recording.bytes -= bytes;
+        this.#bytes -= bytes + SLOT_BYTES;
       }
       recording.slots = recording.slots.filter(({ category }) => category.index !== index);
       recording.copied = 0;
@@ -367,21 +364,18 @@ export class Recorder {
 
   #cutOldest(recording: Recording): void {
     const slot = recording.slots.shift()!;
-    const { category, held } = slot;
-    recording.bytes -= held;
+    const { category, bytes } = slot;
+    recording.bytes -= bytes;
     recording.copied = Math.max(0, recording.copied - 1);
-    this.#bytes -= held + SLOT_BYTES;
+    this.#bytes -= bytes + SLOT_BYTES;
     if (cameOut(slot)) return;
     recording.cut += 1;
     this.#countOf(category).cut += 1;
   }
 
   #countOf({ index }: CategoryDescriptor): RecorderCounts {
-    const known = this.#counts.get(index);
-    if (known !== undefined) return known;
-    const counts = { written: 0, forgotten: 0, cut: 0 };
-    this.#counts.set(index, counts);
-    return counts;
+    this.#counts[index] ??= { written: 0, forgotten: 0, cut: 0 };
+    return this.#counts[index];
   }
 
   #ended(piece: PieceOfWork): void {

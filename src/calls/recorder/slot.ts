@@ -2,7 +2,6 @@ import type { Context } from '@opentelemetry/api';
 import type { AttributeFailure, CategoryDescriptor, Described, Given, OwnLine } from '../../gate/types.ts';
 import type { Work } from '../../gate/work.ts';
 import type { Fields } from '../../wire/debug-record.ts';
-import { detached } from '../../wire/detached.ts';
 import type { CallBuilder } from '../emit/built-call.ts';
 import { UNFORMATTABLE } from '../emit/formatting.ts';
 import type { Call } from '../emit/record.ts';
@@ -22,7 +21,7 @@ interface Content {
   plain: boolean;
   /** Approximate size of both. */
   bytes: number;
-  /** In place of these four, until the line leaves. */
+  /** In place of message and attributes, until the line leaves. */
   late?: LateLine | undefined;
 }
 
@@ -43,8 +42,6 @@ export interface Slot extends Content {
   readonly tenantId: string | undefined;
   readonly work: Work;
   readonly active: Context;
-  /** Its size as the recorder counts it. */
-  held: number;
   /** Whether it was written when it was made. */
   readonly isWritten: boolean;
   /** The outputs that it was written to since. */
@@ -123,8 +120,8 @@ function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailur
 export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLine | undefined {
   if (isTimeless !== true) return undefined;
   try {
-    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0, text: asItIs };
-    return { given: copyOf(given, room) as readonly unknown[], bytes: room.bytes, describe };
+    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0 };
+    return { given: given.map((each) => copyOf(each, room)), bytes: room.bytes, describe };
   } catch {
     return undefined;
   }
@@ -134,61 +131,60 @@ export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLin
 export function detach(slot: Slot): void {
   const { message, attributes, late } = slot;
   if (late === undefined) Object.assign(slot, structuredClone({ message, attributes }));
-  else {
-    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0, text: detached };
-    slot.late = { ...late, given: copyOf(late.given, room) as readonly unknown[] };
-  }
-}
-
-interface Room {
-  values: number;
-  bytes: number;
-  readonly text: (text: string) => string;
+  else slot.late = { ...late, given: structuredClone(late.given) };
 }
 
 /** Thrown for a value whose copy might be formatted in another way than the value. */
 const REFUSED = new Error('not plain, or large');
-const asItIs = (text: string) => text;
+
+interface Room {
+  values: number;
+  bytes: number;
+}
 
 function copyOf(value: unknown, room: Room): unknown {
   room.values -= 1;
   room.bytes += 8;
   if (room.values < 0 || typeof value === 'function' || typeof value === 'symbol') throw REFUSED;
-  if (typeof value === 'string') return copyOfText(value, room);
-  return typeof value === 'object' && value !== null ? copyOfObject(value, room) : value;
+  if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
+  if (typeof value === 'string') room.bytes += shortLength(value);
+  return value;
 }
 
-function copyOfText(text: string, room: Room): string {
-  room.bytes += text.length;
-  if (text.length > MAX_PLAIN_LENGTH) throw REFUSED;
-  return room.text(text);
-}
-
-function copyOfObject(value: object, room: Room): unknown {
+function copyOfObject(value: object, room: Room): object {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(value)) {
-    const isUsual = prototype === Array.prototype && value.length <= room.values;
-    // Others have holes, or fields beside their entries.
-    if (!isUsual || Object.keys(value).length !== value.length) throw REFUSED;
-    return value.map((each) => copyOf(each, room));
+  if (prototype === Object.prototype) {
+    const copy: Record<string, unknown> = { ...value };
+    for (const name in copy) {
+      room.bytes += shortLength(name);
+      if (name === '__proto__') throw REFUSED;
+      const given = copy[name];
+      const own = copyOf(given, room);
+      if (own !== given) copy[name] = own;
+    }
+    return copy;
   }
-  const copy: Record<PropertyKey, unknown> = { ...value };
-  if (prototype !== Object.prototype || Object.hasOwn(copy, '__proto__')) throw REFUSED;
-  for (const name in copy) {
-    copyOfText(name, room);
-    copy[name] = copyOf(copy[name], room);
-  }
-  for (const symbol of Object.getOwnPropertySymbols(copy)) copy[symbol] = copyOf(copy[symbol], room);
-  return copy;
+  // Others have a class, holes, or fields beside their entries.
+  const isList = Array.isArray(value) && prototype === Array.prototype && value.length <= room.values;
+  if (!isList || Object.keys(value).length !== value.length) throw REFUSED;
+  return value.map((each) => copyOf(each, room));
+}
+
+function shortLength({ length }: string): number {
+  if (length > MAX_PLAIN_LENGTH) throw REFUSED;
+  return length;
 }
 
 /** Makes the line of a call, if it is described late. */
 export function settle(slot: Content & Pick<Slot, 'category' | 'tenantId'>, builder: CallBuilder): void {
   const { late } = slot;
   if (late === undefined) return;
+  const { bytes } = slot;
   const { message, attributes } = describeLate(late);
   Object.assign(slot, { message, late: undefined });
   takeOver(slot, attributes, builder);
+  // As the recorder has counted it.
+  slot.bytes = bytes;
 }
 
 function describeLate({ describe, given }: LateLine): Described {
