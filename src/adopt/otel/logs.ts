@@ -145,7 +145,7 @@ function admit(record: LogRecord): boolean {
   const passes = category.passes({
     bytes: (typeof body === 'string' ? body : scope).length,
     level: levelOf(record.severityNumber),
-    given: [body, eventName, attributes],
+    given: [body ?? null, eventName ?? '', attributes],
     describe: (given) => describe(scope, given),
     isTimeless: true,
   });
@@ -154,9 +154,12 @@ function admit(record: LogRecord): boolean {
 }
 
 function describe(scope: string, [body, eventName, attributes]: readonly unknown[]): Described {
-  const message = typeof body === 'string' ? body : typeof eventName === 'string' ? eventName : '';
-  const rest = typeof body === 'string' || body === undefined ? {} : { body };
-  return { message, attributes: { ...(attributes as object), ...rest, 'otel.scope.name': scope } };
+  const isText = typeof body === 'string';
+  const rest = isText || body === null ? {} : { body };
+  return {
+    message: String(isText ? body : eventName),
+    attributes: { ...(attributes as object), ...rest, 'otel.scope.name': scope },
+  };
 }
 
 /** The setters of the SDK's records. */

@@ -285,7 +285,7 @@ export class WinstonCopy {
         isDebug,
         reach,
         bytes: (typeof line.message === 'string' ? line.message.length : 0) + 64,
-        given: [line, line[SPLAT]],
+        given: [line, line[SPLAT] ?? []],
         describe: isTimeless ? plainDescriber(category.redaction) : describer(logger, category.redaction),
         isTimeless,
       });

@@ -5,11 +5,10 @@ import type { Fields } from '../../wire/debug-record.ts';
 import type { CallBuilder } from '../emit/built-call.ts';
 import { UNFORMATTABLE } from '../emit/formatting.ts';
 import type { Call } from '../emit/record.ts';
-import { isPlain } from '../emit/value.ts';
 
-/** Longest text that is kept as it is. */
-const MAX_PLAIN_LENGTH = 1000;
-const MAX_PLAIN_ATTRIBUTES = 64;
+/** Longest text that is kept as it is, and most values. */
+const MAX_LENGTH = 1000;
+const MAX_VALUES = 64;
 /** OpenTelemetry's exporters reject larger integers. */
 const INT64 = 2 ** 63;
 
@@ -50,60 +49,35 @@ export interface Slot extends Content {
   isKept: boolean;
 }
 
-/**
- * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
- * they are; the rest is bounded and redacted at once. Never throws.
- */
 type Taken = Content & Pick<Slot, 'category' | 'tenantId'>;
 
+/**
+ * Takes over what was given to a call before the application changes it. Plain data, which is the usual case, is copied; anything else is
+ * bounded and redacted at once. Never throws.
+ */
 export function takeOver(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
-  const { message } = slot;
   let attributes: unknown = given;
-  if (typeof given === 'function') {
-    try {
-      attributes = given();
-    } catch (error) {
-      return build(slot, fails(error), builder);
-    }
+  try {
+    if (typeof given === 'function') attributes = given();
+  } catch (error) {
+    return build(slot, fails(error), builder);
   }
-  if (typeof message === 'string' && message.length <= MAX_PLAIN_LENGTH && copyPlain(slot, attributes))
+  try {
+    const room = { values: MAX_VALUES, bytes: 0 };
+    if (typeof slot.message !== 'string') throw REFUSED;
+    copyOf(slot.message, room);
+    slot.attributes = attributes === undefined ? undefined : (copyOf(attributes, room) as Fields);
+    slot.bytes = room.bytes;
     return undefined;
-  return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
+  } catch {
+    return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
+  }
 }
 
 function fails(error: unknown): () => never {
   return () => {
     throw error;
   };
-}
-
-/** @returns false for what is not plain, or throws */
-function copyPlain(slot: Taken, given: unknown): boolean {
-  let bytes = slot.message.length;
-  try {
-    if (given !== undefined) {
-      if (typeof given !== 'object' || given === null || !isPlain(given)) return false;
-      const attributes: Fields = { ...given };
-      let room = MAX_PLAIN_ATTRIBUTES;
-      for (const name in attributes) {
-        const value = attributes[name];
-        bytes += name.length + 8;
-        if (typeof value === 'string') {
-          if (value.length > MAX_PLAIN_LENGTH) return false;
-          bytes += value.length;
-        } else if (typeof value === 'number') {
-          if (!(value < INT64 && value > -INT64)) return false;
-        } else if (typeof value !== 'boolean') return false;
-        room -= 1;
-        if (room < 0 || name.length > MAX_PLAIN_LENGTH) return false;
-      }
-      slot.attributes = attributes;
-    }
-    slot.bytes = bytes;
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
@@ -120,7 +94,7 @@ function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailur
 export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLine | undefined {
   if (isTimeless !== true) return undefined;
   try {
-    const room = { values: MAX_PLAIN_ATTRIBUTES, bytes: 0 };
+    const room = { values: MAX_VALUES, bytes: 0 };
     return { given: given.map((each) => copyOf(each, room)), bytes: room.bytes, describe };
   } catch {
     return undefined;
@@ -134,20 +108,24 @@ export function detach(slot: Slot): void {
   else slot.late = { ...late, given: structuredClone(late.given) };
 }
 
-/** Thrown for a value whose copy might be formatted in another way than the value. */
-const REFUSED = new Error('not plain, or large');
+/** Thrown for a value that is large, or whose copy might be shown in another way. */
+const REFUSED = new Error('no plain data');
 
 interface Room {
   values: number;
   bytes: number;
 }
 
+/** Copies what JSON keeps as it is. @throws {@link REFUSED}, or what a getter throws */
 function copyOf(value: unknown, room: Room): unknown {
   room.values -= 1;
   room.bytes += 8;
-  if (room.values < 0 || typeof value === 'function' || typeof value === 'symbol') throw REFUSED;
-  if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
   if (typeof value === 'string') room.bytes += shortLength(value);
+  else if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
+  else if (
+    typeof value === 'number' ? !(value < INT64 && value > -INT64) : typeof value !== 'boolean' && value !== null
+  )
+    throw REFUSED;
   return value;
 }
 
@@ -157,9 +135,9 @@ function copyOfObject(value: object, room: Room): object {
     const copy: Record<string, unknown> = { ...value };
     for (const name in copy) {
       room.bytes += shortLength(name);
-      if (name === '__proto__') throw REFUSED;
       const given = copy[name];
       const own = copyOf(given, room);
+      if (room.values < 0 || name === '__proto__') throw REFUSED;
       if (own !== given) copy[name] = own;
     }
     return copy;
@@ -171,7 +149,7 @@ function copyOfObject(value: object, room: Room): object {
 }
 
 function shortLength({ length }: string): number {
-  if (length > MAX_PLAIN_LENGTH) throw REFUSED;
+  if (length > MAX_LENGTH) throw REFUSED;
   return length;
 }
 
