@@ -141,12 +141,13 @@ function gateMethod(
 ): void {
   // What quietens lets nothing out that the logger itself holds back.
   const level = Math.min(RANKS[method]!, LEVEL.info);
+  const kind = { level, isDebug: level < LEVEL.info, reach: 'withheld', isTimeless: true } as const;
   patches.wrap(logger, method, (write) => {
     const { redaction } = category;
     const describe: OwnLine['describe'] = (given) => ({ message: formatLine(redaction.formatted(given)) });
     const gated: Method<unknown> = function (...given) {
       const text = typeof given[0] === 'string' ? given[0] : method;
-      if (!category.passes({ bytes: text.length, level, given, describe, isTimeless: true })) return undefined;
+      if (category.judge({ ...kind, bytes: text.length, given, describe }) !== 'forced') return undefined;
       try {
         return write.apply(this, redaction.formatted(given));
       } catch (error) {
