@@ -81,8 +81,8 @@ function fails(error: unknown): () => never {
 }
 
 function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
-  const { call, failure } = builder.build(slot.category.name, slot.message, given, slot.tenantId);
-  const { message, attributes, bytes } = call;
+  const call = builder.build(slot.category.name, slot.message, given, slot.tenantId);
+  const { message, attributes, bytes, failure } = call;
   Object.assign(slot, { message, attributes, bytes, plain: false });
   return failure;
 }
@@ -177,6 +177,6 @@ function describeLate({ describe, given }: LateLine): Described {
 export function callOf(slot: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>, builder: CallBuilder): Call {
   settle(slot, builder);
   const { message, attributes, plain, bytes, category, at, tenantId } = slot;
-  if (plain) return builder.build(category.name, message, attributes, tenantId, at).call;
+  if (plain) return builder.build(category.name, message, attributes, tenantId, at);
   return { severity: 'DEBUG', message, attributes: attributes ?? {}, simple: false, tenantId, bytes, at };
 }
