@@ -181,19 +181,6 @@ export interface OwnLine {
   readonly isRecorded?: boolean | undefined;
 }
 
-/** A call of a recorded category. */
-export interface RecordedCall {
-  readonly category: CategoryDescriptor;
-  readonly message: string;
-  readonly given: Given;
-  readonly tenantId: string | undefined;
-  readonly level: number;
-  /** Whether it was written as well. */
-  readonly isWritten: boolean;
-  /** In place of message and attributes. */
-  readonly own: OwnLine | undefined;
-}
-
 /** A call of a category that is off in this context. */
 export interface TappedCall {
   readonly category: CategoryDescriptor;
@@ -205,6 +192,14 @@ export interface TappedCall {
   readonly isOwn?: boolean;
   /** Whether it is counted as a call already. @default false */
   readonly isCounted?: boolean;
+}
+
+/** A call of a recorded category. */
+export interface RecordedCall extends Omit<TappedCall, 'isOwn' | 'isCounted'> {
+  /** Whether it was written as well. */
+  readonly isWritten: boolean;
+  /** In place of message and attributes. */
+  readonly own: OwnLine | undefined;
 }
 
 /** What became of a {@link TappedCall}. */

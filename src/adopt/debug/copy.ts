@@ -146,9 +146,10 @@ export class DebugCopy {
     // debug passes this very array on to its log.
     if (redaction !== undefined) args.splice(0, args.length, ...redaction.formatted(args));
     if (category !== undefined) {
-      const line = {
-        ...({ bytes: String(args[0]).length, reach: native ? 'open' : 'withheld' } as const),
+      const line: LoggerLine = {
         ...(redaction === undefined ? unformatted(instance, this.#call, args, category) : formatted(instance, args)),
+        bytes: String(args[0]).length,
+        reach: native ? 'open' : 'withheld',
       };
       const writesItself = this.#hasOwnLog(instance) || (native && !category.decided);
       if (!writesItself) {
