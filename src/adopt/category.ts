@@ -1,5 +1,6 @@
 import type { ArgumentRedaction } from '../calls/emit/arguments.ts';
-import type { Attributes, Described, GatedCategory } from '../gate/types.ts';
+import { LEVEL } from '../gate/levels.ts';
+import type { Attributes, GatedCategory } from '../gate/types.ts';
 import { callerOfLogger } from './calling-package.ts';
 import { type Front, inFront } from './front.ts';
 import type { LoggerCall, LoggerLine, Verdict } from './verdict.ts';
@@ -123,9 +124,24 @@ export class AdoptedCategory {
     return this.#gated.recorded;
   }
 
+  /** Whether calls are recorded, and neither written nor tapped for anybody. */
+  get onlyRecorded(): boolean {
+    return this.#gated.onlyRecorded;
+  }
+
   /** A line for our own outputs. */
   debug(message: string, attributes?: Attributes | (() => Attributes)): void {
     this.#gated.debug(message, attributes);
+  }
+
+  /** The same for a line that is described where an output or a tap takes it. */
+  write(line: LoggerLine): void {
+    if (this.#gated.onlyRecorded) {
+      this.#gated.record(line, line.level ?? LEVEL.debug);
+      return;
+    }
+    const described = line.describe(line.given ?? []);
+    if (described !== undefined) this.#gated.debug(described.message, described.attributes);
   }
 
   /** Whether a line that the logger's own level admits is not written here and now, because a control has a higher level. */
@@ -152,15 +168,16 @@ export class AdoptedCategory {
     }
     if (!call.isDebug) return this.#judgeOrdinary(call, front);
     const { decided } = this.#gated;
-    if (!this.wanted) return decided ? 'drop' : 'native';
-    const { level, reach, text } = call;
-    if (text !== undefined && reach === 'withheld' && this.#gated.onlyRecorded) {
-      this.#gated.record(text, undefined, level);
-      return 'native';
+    const held = decided ? 'drop' : 'native';
+    if (!this.wanted) return held;
+    const { reach } = call;
+    if (reach === 'withheld' && this.#gated.onlyRecorded) {
+      if (front?.isRecorded !== true) this.#gated.record(call, call.level);
+      return held;
     }
     // A line that no output takes is no call.
     const counts = reach !== 'nowhere' || !decided || this.observed;
-    if (counts && !this.#passesBehind(call, front)) return decided ? 'drop' : 'native';
+    if (counts && !this.#passesBehind(call, front)) return held;
     if (reach === 'withheld' || reach === 'unknown') return 'forced';
     return decided ? 'masked' : 'native';
   }
@@ -173,14 +190,13 @@ export class AdoptedCategory {
   }
 
   /** Whether the category lets the line out. Counts it, and gives it to taps and the recorder. */
-  passes({ bytes, level, reach, describe }: LoggerLine): boolean {
-    return this.#gated.passes(bytes, describe, reach && reach === 'open', level);
+  passes(line: LoggerLine): boolean {
+    return this.#gated.passes(line, line.reach && line.reach === 'open', line.level);
   }
 
   /** The same for a line that the logger in front may have recorded. */
   #passesBehind(call: LoggerCall, front: Front | undefined): boolean {
-    if (!front?.isRecorded) return this.passes(call);
-    return this.passes({ ...call, describe: () => asRecorded(call.describe()) });
+    return this.passes(front?.isRecorded ? { ...call, isRecorded: true } : call);
   }
 
   /** Calls back with {@link wanted} when that, {@link opensGuards} or {@link leastLevel} changes, and at once where it is true. */
@@ -227,8 +243,4 @@ export class AdoptedCategory {
     this.#reported = { wanted, opensGuards, leastLevel };
     for (const listener of this.#listeners) listener(wanted);
   }
-}
-
-function asRecorded(described: Described | undefined): Described | undefined {
-  return described && { ...described, isRecorded: true };
 }

@@ -1,5 +1,6 @@
 import { formatLine } from '../calls/emit/formatting.ts';
 import { ANY_LEVEL, LEVEL } from '../gate/levels.ts';
+import type { OwnLine } from '../gate/types.ts';
 import type { AdoptedCategory } from './category.ts';
 import { type Method, Patches } from './patches.ts';
 import type { Adoption } from './types.ts';
@@ -140,18 +141,15 @@ function gateMethod(
 ): void {
   // What quietens lets nothing out that the logger itself holds back.
   const level = Math.min(RANKS[method]!, LEVEL.info);
+  const kind = { level, isDebug: level < LEVEL.info, reach: 'withheld', isTimeless: true } as const;
   patches.wrap(logger, method, (write) => {
+    const { redaction } = category;
+    const describe: OwnLine['describe'] = (given) => ({ message: formatLine(redaction.formatted(given)) });
     const gated: Method<unknown> = function (...given) {
-      const args = category.redaction.formatted(given);
-      const text = typeof args[0] === 'string' ? args[0] : method;
-      const passes = category.passes({
-        bytes: text.length,
-        level,
-        describe: () => ({ message: formatLine(args) }),
-      });
-      if (!passes) return undefined;
+      const text = typeof given[0] === 'string' ? given[0] : method;
+      if (category.judge({ ...kind, bytes: text.length, given, describe }) !== 'forced') return undefined;
       try {
-        return write.apply(this, args);
+        return write.apply(this, redaction.formatted(given));
       } catch (error) {
         failed(error, category);
         return undefined;

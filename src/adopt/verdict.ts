@@ -1,4 +1,4 @@
-import type { Described } from '../gate/types.ts';
+import type { OwnLine } from '../gate/types.ts';
 
 /** What the outputs of a logger do with a line, by the logger's own levels. */
 export type Reach =
@@ -12,11 +12,7 @@ export type Reach =
   | 'unknown';
 
 /** A line that a logger is called for. */
-export interface LoggerLine {
-  /** Its length, for the budget. */
-  readonly bytes: number;
-  /** The line for taps and the recorder; `undefined` if the logger's own filters leave it out. */
-  describe(): Described | undefined;
+export interface LoggerLine extends OwnLine {
   /** Among ours (`gate/levels.ts`). @default debug */
   readonly level?: number;
   /** @default the logger has no levels: nothing but the category decides */
@@ -29,8 +25,6 @@ export interface LoggerCall extends LoggerLine {
   readonly reach: Reach;
   /** Whether the level is below INFO: other lines belong to the application, and are held back only by a control's level. */
   readonly isDebug: boolean;
-  /** The line, where it is nothing but a text. */
-  readonly text?: string | undefined;
 }
 
 /** What becomes of a call. */

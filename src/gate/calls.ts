@@ -217,9 +217,7 @@ export class Calls {
     try {
       const { sink } = active!.controller;
       const outcome =
-        own === undefined
-          ? sink.emit(descriptor, message, given, tenantId)
-          : sink.pass?.(descriptor, own.describe, own.bytes, tenantId);
+        own === undefined ? sink.emit(descriptor, message, given, tenantId) : sink.pass?.(descriptor, own, tenantId);
       if (typeof outcome === 'number') countDrop(this.#dropped, descriptor.index, outcome);
       else if (outcome !== undefined) active!.failed(descriptor, outcome.error);
       return typeof outcome !== 'number';
@@ -238,7 +236,7 @@ export class Calls {
     const active = this.#active;
     const { category, tenantId, isCounted } = call;
     try {
-      const described = own?.describe();
+      const described = own?.describe(own.given ?? []);
       if (own !== undefined && described === undefined) return false;
       const said = described && { message: described.message, given: described.attributes, isOwn: true };
       const outcome = active!.controller.sink.tap?.({ ...call, ...said });
@@ -297,18 +295,12 @@ export class Calls {
     isWritten = false,
   ): false {
     const active = this.#active;
-    if (this.#emitting || active === undefined) return false;
+    if (this.#emitting || active === undefined || own?.isRecorded === true) return false;
     this.#emitting = true;
     try {
       const tenantId = this.#tenantOf(descriptor);
-      const { sink } = active.controller;
-      if (own !== undefined) {
-        if (sink.recording?.(descriptor, tenantId, level) !== true) return false;
-        const described = own.describe();
-        if (described === undefined || described.isRecorded === true) return false;
-        ({ message, attributes: given } = described);
-      }
-      const failure = sink.record?.(descriptor, message, given, tenantId, level, isWritten);
+      const call = { category: descriptor, message, given, tenantId, level, isWritten, own };
+      const failure = active.controller.sink.record?.(call);
       if (failure !== undefined) active.failed(descriptor, failure.error);
     } catch (error) {
       active.failed(descriptor, error);

@@ -2,7 +2,7 @@ import { CAPACITY } from './bits.ts';
 import type { Calls } from './calls.ts';
 import type { GateCore } from './core.ts';
 import { LEVEL } from './levels.ts';
-import type { CategoryDescriptor, CategoryOptions, Described, GatedCategory, Given, Span } from './types.ts';
+import type { CategoryDescriptor, CategoryOptions, GatedCategory, Given, OwnLine, Span } from './types.ts';
 
 /**
  * The category object that applications use. Plain fields because of benchmarks/gate-off.ts: V8 folds constant fields of
@@ -57,13 +57,7 @@ export class CategoryHandle implements GatedCategory {
     return (this.interest[this.word]! & this.mask) !== 0;
   }
 
-  passes(
-    bytes: number,
-    describe: () => Described | undefined,
-    admitted?: boolean,
-    level: number = LEVEL.debug,
-  ): boolean {
-    const own = { bytes, describe };
+  passes(own: OwnLine, admitted?: boolean, level: number = LEVEL.debug): boolean {
     if (admitted !== undefined && !this.decided) return this.calls.observe(this, own, admitted, level);
     return this.wanted && this.calls.emit(this, '', undefined, own, admitted === false ? heldBack(level) : level);
   }
@@ -88,8 +82,8 @@ export class CategoryHandle implements GatedCategory {
     return this.calls.onlyRecords(this);
   }
 
-  record(message: string, attributes: Given, level: number): void {
-    this.calls.record(this, message, attributes, level);
+  record(own: OwnLine, level: number): void {
+    this.calls.record(this, '', undefined, level, own);
   }
 
   get decided(): boolean {

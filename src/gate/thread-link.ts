@@ -33,10 +33,10 @@ export class ThreadLink implements Controller {
       return undefined;
     },
     // Budgets and taps are in the main thread; a line that is written here cannot wait for them.
-    pass: (category, describe, _bytes, tenantId) => {
+    pass: (category, { describe, given = [] }, tenantId) => {
       if (!hasBit(this.memory.tapped, category.index)) return undefined;
       try {
-        const described = describe();
+        const described = describe(given);
         if (described !== undefined) this.#emit(category, described.message, described.attributes, tenantId, true);
         return undefined;
       } catch (error) {

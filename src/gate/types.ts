@@ -66,8 +66,6 @@ export interface Category {
 export interface Described {
   readonly message: string;
   readonly attributes?: Given;
-  /** Whether the same line is recorded already, in the category of the logger that passed it on. @default false */
-  readonly isRecorded?: boolean;
 }
 
 /** A category with what is needed to control the debug output of another library. */
@@ -80,14 +78,12 @@ export interface GatedCategory extends Category {
   /**
    * Decides, counts and limits a line that the caller writes itself. Taps get the described call, also where the category
    * is off. Never throws. Ask only while {@link wanted}.
-   * @param bytes length of the line, for the budget
-   * @param describe returns `undefined` for a line that the caller's own filters leave out: taps do not get it
    * @param admitted whether the line is written where the category is not {@link decided}; such lines have no budget.
    * @default the state of the category
    * @param level of the line (`levels.ts`). @default debug
    * @returns whether the caller may write the line
    */
-  passes(bytes: number, describe: () => Described | undefined, admitted?: boolean, level?: number): boolean;
+  passes(line: OwnLine, admitted?: boolean, level?: number): boolean;
   /**
    * The least urgent level (`levels.ts`) that the control in force here and now lets through; 0 if it has none. Lines of
    * lower levels are held back, also where the logger's own level admits them. Ask only while {@link wanted}.
@@ -101,11 +97,8 @@ export interface GatedCategory extends Category {
   readonly recorded: boolean;
   /** Whether calls are recorded and, whoever makes them, neither written nor tapped, so that {@link record} is all that they need. */
   readonly onlyRecorded: boolean;
-  /**
-   * Records a line that is not written, with secrets in it. Never throws. Call only while {@link onlyRecorded}.
-   * @param attributes as of {@link debug}
-   */
-  record(message: string, attributes: Given, level: number): void;
+  /** Records a line that is not written. Never throws. Call only while {@link onlyRecorded}. */
+  record(line: OwnLine, level: number): void;
   /** Whether a control, a setting or the configuration decides here and now, and not the default in the code. */
   readonly decided: boolean;
   /**
@@ -174,8 +167,18 @@ export interface RecordedLine {
 export interface OwnLine {
   /** Its length, for the budget. */
   readonly bytes: number;
-  /** @returns `undefined` for a line that the logger's own filters leave out */
-  describe(): Described | undefined;
+  /** What the logger was called with. @default nothing */
+  readonly given?: readonly unknown[] | undefined;
+  /**
+   * The line for taps and the recorder.
+   * @param given as above; the recorder may have copied it
+   * @returns `undefined` for a line that the logger's own filters leave out
+   */
+  readonly describe: (given: readonly unknown[]) => Described | undefined;
+  /** Whether what {@link describe} returns depends on {@link given} alone, so that the recorder can ask later. @default false */
+  readonly isTimeless?: boolean | undefined;
+  /** Whether the same line is recorded already, in the category of the logger that passed it on. @default false */
+  readonly isRecorded?: boolean | undefined;
 }
 
 /** A call of a category that is off in this context. */
@@ -189,6 +192,14 @@ export interface TappedCall {
   readonly isOwn?: boolean;
   /** Whether it is counted as a call already. @default false */
   readonly isCounted?: boolean;
+}
+
+/** A call of a recorded category. */
+export interface RecordedCall extends Omit<TappedCall, 'isOwn' | 'isCounted'> {
+  /** Whether it was written as well. */
+  readonly isWritten: boolean;
+  /** In place of message and attributes. */
+  readonly own: OwnLine | undefined;
 }
 
 /** What became of a {@link TappedCall}. */
@@ -240,22 +251,8 @@ export interface Sink {
   watchRecorded?(listener: (index: number, recorded: boolean) => void): () => void;
   /** Whether `.enabled` is true because a call that is made here and now would be recorded. @default false */
   records?(category: CategoryDescriptor, tenantId?: string): boolean;
-  /** Whether a call that is made here and now is recorded. @default false */
-  recording?(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean;
-  /**
-   * Records a call of a recorded category.
-   * @param level of the line
-   * @param written whether it was written as well
-   * @returns the error of its attributes
-   */
-  record?(
-    category: CategoryDescriptor,
-    message: string,
-    attributes: Given,
-    tenantId: string | undefined,
-    level: number,
-    written: boolean,
-  ): AttributeFailure | undefined;
+  /** Records a call, if it is wanted here and now. @returns the error of its attributes */
+  record?(call: RecordedCall): AttributeFailure | undefined;
   /** What was recorded so far of the current piece of work, the oldest first. */
   recordedLines?(): readonly RecordedLine[];
   /** Whether an activation has the category on for this tenant, here and now. @default false */
@@ -264,12 +261,7 @@ export interface Sink {
    * Admits a line that the caller writes itself, and passes its description to the taps.
    * @returns why the line must not be written @default every line may be written, and taps get none
    */
-  pass?(
-    category: CategoryDescriptor,
-    describe: OwnLine['describe'],
-    bytes: number,
-    tenantId?: string,
-  ): AttributeFailure | DropCode | undefined;
+  pass?(category: CategoryDescriptor, own: OwnLine, tenantId?: string): AttributeFailure | DropCode | undefined;
   /**
    * Sends a call of a tapped category to its activations and taps. It counts if it belongs to an activation.
    * @returns `undefined` when none took it

@@ -52,8 +52,8 @@ beforeEach(() => {
   dropping = undefined;
   attachment = gate.attach(
     new RecordingController(4096, {
-      pass: (_category, describe) => {
-        described.push(describe()!);
+      pass: (_category, { describe, given = [] }) => {
+        described.push(describe(given)!);
         return dropping;
       },
     }),

@@ -21,7 +21,9 @@ function leastWritten({ gate }: { readonly gate: Awaited<ReturnType<typeof start
   const category = gate.category('DATABASE');
   const ask = () =>
     Object.entries(LEVEL)
-      .filter(([, level]) => category.wanted && category.passes(1, () => undefined, undefined, level))
+      .filter(
+        ([, level]) => category.wanted && category.passes({ bytes: 1, describe: () => undefined }, undefined, level),
+      )
       .map(([name]) => name)[0] ?? '-';
   return tenant === undefined ? ask() : gate.runWithTenant(tenant, ask);
 }

@@ -353,7 +353,9 @@ test("lines that a logger writes draw on their tenant's budget where it has one,
   sink.budgets.setControl(descriptors[0]!, 'acme', { calls: 1 });
   sink.budgets.setControl(descriptors[0]!, 'free', false);
   const passing = () =>
-    Array.from({ length: 5 }, () => a.passes(1, () => ({ message: 'm' }))).filter((passes) => passes).length;
+    Array.from({ length: 5 }, () => a.passes({ bytes: 1, describe: () => ({ message: 'm' }) })).filter(
+      (passes) => passes,
+    ).length;
   assert.equal(gate.runWithTenant('acme', passing), 1);
   assert.equal(gate.runWithTenant('free', passing), 5);
   assert.equal(gate.runWithTenant('other', passing), 3);

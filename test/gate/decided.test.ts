@@ -16,8 +16,8 @@ function bench(enabled = false) {
   const gate = new GateCore();
   const passed: string[] = [];
   const controller = new RecordingController(4096, {
-    pass: (_category, describe) => {
-      passed.push(describe()!.message);
+    pass: (_category, { describe }) => {
+      passed.push(describe([])!.message);
       return undefined;
     },
   });
@@ -27,7 +27,7 @@ function bench(enabled = false) {
   const ask = () =>
     [true, false].map((admitted) => [
       category.allows(admitted),
-      category.wanted ? category.passes(4, () => ({ message: 'text' }), admitted) : 'not asked',
+      category.wanted ? category.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, admitted) : 'not asked',
     ]);
   return { gate, attachment, category, passed, ask };
 }
@@ -136,7 +136,8 @@ function lineBench(way: 'for all' | 'per tenant' | 'tapped') {
   const say = (line: Line): boolean => {
     outcome = line.outcome;
     const answers: boolean[] = [];
-    const ask = () => void answers.push(logger.passes(4, () => ({ message: 'text' }), line.admitted));
+    const ask = () =>
+      void answers.push(logger.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, line.admitted));
     if (line.nested) {
       inside = ask;
       outer.debug('outer');
@@ -215,10 +216,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
   const category = gate.category('LOGGER');
   assert.equal(category.allows(true), true);
   assert.equal(category.allows(false), false);
-  assert.equal(
-    category.passes(4, () => ({ message: 'text' }), true),
-    true,
-  );
+  assert.equal(category.passes({ bytes: 4, describe: () => ({ message: 'text' }) }, true), true);
   assert.deepEqual(
     failing.failures.map(({ error }) => (error as Error).message),
     ['tap of LOGGER'],
@@ -246,10 +244,7 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
     const attachment = other.attach(controller);
     attachment.setBase(0, false);
     const tapped = other.category('LOGGER');
-    assert.equal(
-      tapped.passes(4, () => ({ message: 'text' })),
-      false,
-    );
+    assert.equal(tapped.passes({ bytes: 4, describe: () => ({ message: 'text' }) }), false);
     assert.equal(controller.failures.length, failures);
     assert.deepEqual([other.callsTotal(0), other.droppedTotal(0)], books);
   }
@@ -323,19 +318,12 @@ test('a watcher that throws is reported, and the others hear the change', () => 
 
 test('a line passes while its category is on: counted, limited by the budget, and described for taps alone', () => {
   const { a, attachment, tap, counts } = tapped();
-  assert.equal(a.passes(1, neverDescribed), false);
+  assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), false);
   attachment.setBase(0, true);
-  assert.equal(a.passes(1, neverDescribed), true);
+  assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), true);
   const { taken, remove } = tap();
-  assert.equal(
-    a.passes(1, () => describe('one')),
-    true,
-  );
-  assert.equal(
-    a.passes(1, () => describe('two')),
-    false,
-    'over the budget',
-  );
+  assert.equal(a.passes({ bytes: 1, describe: () => describe('one') }), true);
+  assert.equal(a.passes({ bytes: 1, describe: () => describe('two') }), false, 'over the budget');
   remove();
   assert.deepEqual(counts(), [3, 1]);
   assert.deepEqual(
@@ -350,18 +338,18 @@ test('a line passes while its category is on: counted, limited by the budget, an
 test('a line of a tapped category that is off goes to the taps, is not counted and does not pass', () => {
   const { a, tap, counts } = tapped();
   const { taken } = tap();
-  assert.equal(
-    a.passes(1, () => describe()),
-    false,
-  );
+  assert.equal(a.passes({ bytes: 1, describe: () => describe() }), false);
   assert.deepEqual([taken.length, ...counts()], [1, 0, 0]);
 });
 
 test('a line passes for the tenant that has it on, and for no other', () => {
   const { gate, a, attachment, counts } = tapped();
   attachment.setTenant('acme', 0, true);
-  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes(1, neverDescribed));
-  assert.deepEqual([passes('acme'), passes('beta'), a.passes(1, neverDescribed)], [true, false, false]);
+  const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes({ bytes: 1, describe: neverDescribed }));
+  assert.deepEqual(
+    [passes('acme'), passes('beta'), a.passes({ bytes: 1, describe: neverDescribed })],
+    [true, false, false],
+  );
   assert.deepEqual(counts(), [1, 0]);
 });
 
@@ -372,7 +360,7 @@ test('a line whose description throws passes all the same, and is reported', () 
   const broken = () => {
     throw new Error('broken');
   };
-  assert.equal(a.passes(1, broken), true);
+  assert.equal(a.passes({ bytes: 1, describe: broken }), true);
   assert.equal(controller.failures.length, 1);
 });
 
@@ -382,9 +370,12 @@ test('a line that is made while another one is emitted is dropped', () => {
   attachment.setBase(1, true);
   tap();
   const inner: boolean[] = [];
-  a.passes(5, () => {
-    inner.push(b.passes(5, neverDescribed));
-    return describe();
+  a.passes({
+    bytes: 5,
+    describe: () => {
+      inner.push(b.passes({ bytes: 5, describe: neverDescribed }));
+      return describe();
+    },
   });
   assert.deepEqual([inner, ...counts()], [[false], 1, 0]);
 });

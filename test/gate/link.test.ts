@@ -76,7 +76,10 @@ test('a thread follows the levels of everybody and of tenants, and the main thre
   deliver();
   const passing = () =>
     Object.entries(LEVEL)
-      .filter(([, level]) => orders.wanted && orders.passes(1, () => ({ message: 'm' }), undefined, level))
+      .filter(
+        ([, level]) =>
+          orders.wanted && orders.passes({ bytes: 1, describe: () => ({ message: 'm' }) }, undefined, level),
+      )
       .map(([name]) => name)[0];
   const heard: number[] = [];
   orders.onWanted(() => heard.push(orders.leastLevel));

@@ -1,24 +1,30 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import { formatLine, UNFORMATTABLE } from '../../calls/emit/formatting.ts';
+import type { AdoptedCategory } from '../category.ts';
 import { Patches } from '../patches.ts';
 import type { Adoption, LibraryCopy } from '../types.ts';
+import type { LoggerLine } from '../verdict.ts';
 import type { DebugExports, DebugInstance, Formatter, Log } from './exports.ts';
 import { Namespaces } from './namespaces.ts';
 
-/** A value that a formatter has put into the text of a call, as the application gave it. */
-interface Insertion {
+/** A formatter that a call has used, by what stands for it in the text, such as `%o`. */
+interface Use {
   readonly letter: string;
   readonly formatter: Formatter;
-  readonly value: unknown;
 }
 
 /** A call before it was formatted. */
 interface Call {
   /** The first argument. */
   readonly template: unknown;
-  readonly inserted: Insertion[];
+  readonly uses: Use[];
+  /** What the formatters got. */
+  readonly values: unknown[];
 }
+
+/** debug's own formatters. Those of the application may depend on the moment. */
+const OWN_FORMATTERS = ['%o', '%O'];
 
 /**
  * One copy of the package `debug`. A call of an instance that is on passes `coerce`, the formatters, `formatArgs` and `log`. Its
@@ -35,9 +41,9 @@ export class DebugCopy {
   #log: Log | undefined;
   #active = true;
   /** The call that is made. */
-  #call: Call = { template: undefined, inserted: [] };
+  #call: Call = { template: undefined, uses: [], values: [] };
   /** A line for our outputs, between `formatArgs` and `log`. */
-  #pending: { readonly instance: unknown; readonly args: readonly unknown[] } | undefined;
+  #pending: { readonly instance: unknown; readonly line: LoggerLine } | undefined;
 
   constructor(exports: DebugExports, copy: LibraryCopy, adoption: Adoption) {
     this.#exports = exports;
@@ -65,7 +71,7 @@ export class DebugCopy {
       return result;
     });
     this.#replace('coerce', (value: unknown) => {
-      this.#call = { template: coerced(() => coerce.call(this.#exports, value), value), inserted: [] };
+      this.#call = { template: coerced(() => coerce.call(this.#exports, value), value), uses: [], values: [] };
       return this.#call.template;
     });
     if (!Object.isFrozen(formatters)) {
@@ -83,7 +89,7 @@ export class DebugCopy {
       const pending = copy.#pending;
       copy.#pending = undefined;
       if (pending === undefined || pending.instance !== this) return Reflect.apply(log, this, args);
-      copy.#emit(this as DebugInstance, pending.args);
+      copy.#emit(this as DebugInstance, pending.line);
       return undefined;
     };
     this.#replace('log', this.#log);
@@ -121,34 +127,36 @@ export class DebugCopy {
     if (typeof formatter !== 'function') return formatter;
     const copy = this;
     return function (this: DebugInstance, value: unknown) {
-      copy.#call.inserted.push({ letter: `%${letter}`, formatter: formatter as Formatter, value });
+      copy.#call.uses.push({ letter: `%${letter}`, formatter: formatter as Formatter });
+      copy.#call.values.push(value);
+      const isForced = copy.#isForced(this);
+      // It is formatted when the line leaves.
+      if (isForced && copy.#stateOf(this)?.category.onlyRecorded) return `%${letter}`;
       const redaction = copy.#redactionFor(this);
       const format = () => Reflect.apply(formatter, this, [redaction ? redaction.value(value) : value]);
-      return copy.#isForced(this) ? copy.#contained(this, format, UNFORMATTABLE) : format();
+      return isForced ? copy.#contained(this, format, UNFORMATTABLE) : format();
     };
   }
 
   #format(instance: DebugInstance, args: unknown[], formatNatively: () => unknown): unknown {
     this.#pending = undefined;
-    const redaction = this.#redactionFor(instance);
+    const state = this.#stateOf(instance);
+    const { category, native } = state ?? {};
+    const redaction = native === false && category?.onlyRecorded ? undefined : this.#redactionFor(instance);
     // debug passes this very array on to its log.
     if (redaction !== undefined) args.splice(0, args.length, ...redaction.formatted(args));
-    const state = this.#stateOf(instance);
-    if (state !== undefined) {
-      const { category, native } = state;
-      const writesItself = this.#hasOwnLog(instance) || (native && !category.decided);
-      if (!writesItself) {
-        this.#pending = { instance, args };
-        return undefined;
-      }
-      const call = this.#call;
-      const shown = () => (redaction === undefined ? redactedArgs(instance, call, args, category.redaction) : args);
-      const passes = category.passes({
+    if (category !== undefined) {
+      const line: LoggerLine = {
+        ...(redaction === undefined ? unformatted(instance, this.#call, args, category) : formatted(instance, args)),
         bytes: String(args[0]).length,
         reach: native ? 'open' : 'withheld',
-        describe: () => describe(instance, shown()),
-      });
-      if (!passes) {
+      };
+      const writesItself = this.#hasOwnLog(instance) || (native && !category.decided);
+      if (!writesItself) {
+        this.#pending = { instance, line };
+        return undefined;
+      }
+      if (!category.passes(line)) {
         replaceNextLog(instance, () => undefined);
         return undefined;
       }
@@ -166,11 +174,9 @@ export class DebugCopy {
     return typeof log === 'function' || !this.#writesToStderr || this.#exports.log !== this.#log;
   }
 
-  #emit(instance: DebugInstance, args: readonly unknown[]): void {
+  #emit(instance: DebugInstance, line: LoggerLine): void {
     const category = this.#namespaces.of(instance)?.category;
-    if (category?.enabled !== true) return;
-    const { message, attributes } = describe(instance, args);
-    category.debug(message, attributes);
+    if (category?.enabled) category.write(line);
   }
 
   /** Returns `instead` if the work throws. */
@@ -204,22 +210,55 @@ export function describe(instance: DebugInstance, args: readonly unknown[]) {
 /** What formatters insert into the first argument of a call: `%o`. `%%` is for `util.format`. */
 const INSERTION = /%([a-zA-Z%])/g;
 
-/** The arguments of a call as they come out of formatters that got redacted values. */
+type Description = Pick<LoggerLine, 'given' | 'describe' | 'isTimeless'>;
+
+/** Describes a call whose arguments were redacted, and the first ones formatted. */
+function formatted(instance: DebugInstance, args: readonly unknown[]): Description {
+  return { given: args, describe: (shown) => describe(instance, shown), isTimeless: true };
+}
+
+/** Describes a call as it comes out of formatters that get redacted values. */
+function unformatted(
+  instance: DebugInstance,
+  { template, uses, values }: Call,
+  args: readonly unknown[],
+  { redaction }: AdoptedCategory,
+): Description {
+  const text = typeof template === 'string' ? template : '%O';
+  return {
+    given: [text, values, args],
+    describe: (given) => describe(instance, redactedArgs(instance, uses, given as Given, redaction)),
+    isTimeless: uses.every(({ letter }) => OWN_FORMATTERS.includes(letter)),
+  };
+}
+
+type Given = readonly [text: string, values: readonly unknown[], args: readonly unknown[]];
+
 function redactedArgs(
   instance: DebugInstance,
-  { template, inserted }: Call,
-  args: readonly unknown[],
+  uses: readonly Use[],
+  [text, values, [formatted, ...rest]]: Given,
   redaction: ArgumentRedaction,
 ): readonly unknown[] {
-  const left = [...inserted];
-  const text = typeof template === 'string' ? template : '%O';
+  // Versions differ in what they make of it.
+  const percent = String(formatted).includes('%%') ? '%%' : '%';
+  let used = 0;
   const first = text.replace(INSERTION, (letter) => {
-    const [next] = left;
-    if (next?.letter !== letter) return letter;
-    left.shift();
-    return String(next.formatter.call(instance, redaction.value(next.value)));
+    if (letter === '%%') return percent;
+    const use = uses[used];
+    if (use?.letter !== letter) return letter;
+    used += 1;
+    return formattedBy(use.formatter, instance, redaction.value(values[used - 1]));
   });
-  return redaction.formatted([first, ...args.slice(1)]);
+  return redaction.formatted([first, ...rest]);
+}
+
+function formattedBy(formatter: Formatter, instance: DebugInstance, value: unknown): string {
+  try {
+    return String(formatter.call(instance, value));
+  } catch {
+    return UNFORMATTABLE;
+  }
 }
 
 /** Replaces the log of an instance for one line: it is called next. */

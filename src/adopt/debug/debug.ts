@@ -38,7 +38,8 @@ function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void
     const args = [typeof first === 'string' ? category.redaction.inspected(first) : first, ...rest];
     const bytes = formatLine(args).length;
     const reach = native ? 'open' : undefined;
-    if (!category.passes({ bytes, reach, describe: () => describe(instance, args) })) return undefined;
+    if (!category.passes({ bytes, reach, given: args, describe: (shown) => describe(instance, shown) }))
+      return undefined;
     try {
       return Reflect.apply(write, instance, native && !category.decided ? given : args);
     } catch (error) {

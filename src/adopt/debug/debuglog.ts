@@ -100,23 +100,22 @@ function ofEndpoint(node: Log, make: () => Log | undefined): Log {
 type Write = (...given: unknown[]) => void;
 
 function writer({ patch, name, node, isNodes, category }: Section): Write {
-  const attributes = (given: readonly unknown[]) => {
-    const rest = typeof given[0] === 'string' ? given.slice(1) : given;
-    return { 'debuglog.section': name, ...(rest.length > 0 && { 'debuglog.arguments': rest }) };
+  const { redaction } = category;
+  const describe = (given: readonly unknown[]) => {
+    const args = redaction.formatted(given);
+    const rest = typeof args[0] === 'string' ? args.slice(1) : args;
+    const attributes = { 'debuglog.section': name, ...(rest.length > 0 && { 'debuglog.arguments': rest }) };
+    return { message: formatLine(args), attributes };
   };
   const write: Write = (...given) => {
     if (patch.adoption === undefined) return node(...(given as [string]));
+    const bytes = typeof given[0] === 'string' ? given[0].length : name.length;
+    const line = { bytes, given, describe, isTimeless: true };
     if (!isNodes) {
-      if (!category.enabled) return;
-      const args = category.redaction.formatted(given);
-      category.debug(formatLine(args), () => attributes(args));
-      return;
+      if (category.enabled) category.write(line);
+    } else if (category.passes({ ...line, reach: 'open' })) {
+      node(...((category.decided ? redaction.formatted(given) : given) as [string]));
     }
-    const length = typeof given[0] === 'string' ? given[0].length : name.length;
-    const redacted = () => category.redaction.formatted(given);
-    const describe = () => ({ message: formatLine(redacted()), attributes: attributes(redacted()) });
-    if (!category.passes({ bytes: length, describe, reach: 'open' })) return;
-    node(...((category.decided ? redacted() : given) as [string]));
   };
   // V8 makes no array of arguments that are only passed on.
   return (...given) => (category.wanted || patch.adoption === undefined ? write(...given) : undefined);

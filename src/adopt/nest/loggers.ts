@@ -144,8 +144,9 @@ abstract class ContextLoggers {
       const reach = reachOf();
       const call: LoggerCall = {
         ...{ level: RANKS[level]!, isDebug, reach, bytes: text.length + 64 },
-        describe: () => describe(category.redaction.values(args)),
-        text: isText(args) ? text : undefined,
+        given: args,
+        describe: describer(category),
+        isTimeless: true,
       };
       const verdict = category.judge(call);
       if (reach === 'open') return { verdict, front: isDebug ? DECIDED : undefined };
@@ -334,9 +335,8 @@ export const givenContext: ContextOf = ({ context }, args) => {
   return args.length > 1 && typeof last === 'string' ? last : context;
 };
 
-/** Whether a call has no more than a text, and perhaps a context. */
-function isText(args: readonly unknown[]): boolean {
-  return args.length <= 2 && args.every((each) => typeof each === 'string');
+function describer({ redaction }: AdoptedCategory): LoggerCall['describe'] {
+  return (given) => describe(redaction.values(given));
 }
 
 function describe(args: readonly unknown[]): { message: string; attributes?: Record<string, string> } {

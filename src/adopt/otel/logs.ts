@@ -2,6 +2,7 @@ import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
 import type { LogProcessor, LogRecord } from '../../calls/emit/debug-lane.ts';
 import { gate } from '../../gate/gate.ts';
 import { ANY_LEVEL, LEVEL } from '../../gate/levels.ts';
+import type { Described } from '../../gate/types.ts';
 import { SEVERITY } from '../../otel/telemetry.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
 import type { AdoptedCategory } from '../category.ts';
@@ -92,11 +93,7 @@ class LogGate implements LogProcessor {
   }
 
   onEmit(record: LogRecord, context?: unknown): void {
-    if (!isBelowInfo(record.severityNumber)) {
-      if (Number(record.severityNumber) >= ERROR) gate.work.fail(undefined);
-      if (!isHeld(record.instrumentationScope?.name, record.severityNumber)) this.#processor.onEmit(record, context);
-      return;
-    }
+    if (Number(record.severityNumber) >= ERROR) gate.work.fail(undefined);
     const decision = decide(record);
     if (decision.passes) this.#processor.onEmit(record, context);
     // The processor may have emitted records of its own.
@@ -108,8 +105,9 @@ class LogGate implements LogProcessor {
     readonly instrumentationScope?: { readonly name: string };
   }): boolean {
     const { severityNumber, instrumentationScope } = options ?? {};
-    if (isBelowInfo(severityNumber) && !passes(instrumentationScope?.name, severityNumber)) return false;
-    if (isHeld(instrumentationScope?.name, severityNumber)) return false;
+    const { isDebug, level } = kindOf(severityNumber);
+    const category = scopeCategory(instrumentationScope?.name ?? '');
+    if (category?.guard({ level, isDebug, admitted: !isDebug }) === false) return false;
     return this.#processor.enabled?.(options) ?? true;
   }
 
@@ -139,23 +137,27 @@ function admit(record: LogRecord): boolean {
   const scope = record.instrumentationScope?.name ?? '';
   const category = scopeCategory(scope);
   if (category === undefined) return true;
-  if (!category.wanted) return false;
-  const body = typeof record.body === 'string' ? record.body : undefined;
-  const described = () => ({
-    message: body ?? record.eventName ?? '',
-    attributes: {
-      ...record.attributes,
-      ...(body === undefined && record.body !== undefined && { body: record.body }),
-      'otel.scope.name': scope,
-    },
+  const { body, eventName, attributes = {}, severityNumber } = record;
+  const kind = kindOf(severityNumber);
+  const verdict = category.judge({
+    ...kind,
+    reach: kind.isDebug ? 'withheld' : 'open',
+    bytes: (typeof body === 'string' ? body : scope).length,
+    given: [body ?? null, eventName ?? '', attributes],
+    describe: (given) => describe(scope, given),
+    isTimeless: true,
   });
-  const passes = category.passes({
-    bytes: (body ?? scope).length,
-    level: levelOf(record.severityNumber),
-    describe: described,
-  });
-  if (passes) redact(record, category.redaction);
-  return passes;
+  if (verdict === 'forced') redact(record, category.redaction);
+  return verdict === 'forced' || (verdict === 'native' && !kind.isDebug);
+}
+
+function describe(scope: string, [body, eventName, attributes]: readonly unknown[]): Described {
+  const isText = typeof body === 'string';
+  const rest = isText || body === null ? {} : { body };
+  return {
+    message: String(isText ? body : eventName),
+    attributes: { ...(attributes as object), ...rest, 'otel.scope.name': scope },
+  };
 }
 
 /** The setters of the SDK's records. */
@@ -174,25 +176,13 @@ function redact(record: LogRecord & WritableRecord, redaction: ArgumentRedaction
   }
 }
 
-/** Whether records of the scope and of a severity below INFO pass here and now. */
-function passes(scope: string | undefined, severityNumber: number | undefined): boolean {
-  const category = scopeCategory(scope ?? '');
-  if (category === undefined) return true;
-  return isOn(category) && (category.observed || !category.holdsBack(levelOf(severityNumber)));
-}
-
-/** Whether a record of INFO or WARN is not written here and now, because the scope is quietened. */
-function isHeld(scope: string | undefined, severityNumber: number | undefined): boolean {
-  if (severityNumber === undefined || severityNumber < INFO || severityNumber >= ERROR) return false;
-  return scopeCategory(scope ?? '')?.holdsBack(levelOf(severityNumber)) === true;
-}
-
 /** Severity numbers of the levels from TRACE up, four of each: https://opentelemetry.io/docs/specs/otel/logs/data-model/. */
 const SEVERITIES = 4;
 
-/** A severity among our levels. */
-function levelOf(severityNumber = 0): number {
-  return Math.min(LEVEL.trace + Math.floor((severityNumber - 1) / SEVERITIES), LEVEL.error);
+/** A severity among our levels. A record without one has 0, or none, and always passes. */
+function kindOf(severityNumber = 0): { readonly level: number; readonly isDebug: boolean } {
+  const level = severityNumber === 0 ? LEVEL.error : LEVEL.trace + Math.floor((severityNumber - 1) / SEVERITIES);
+  return { level: Math.min(level, LEVEL.error), isDebug: severityNumber > 0 && severityNumber < INFO };
 }
 
 /** The least severity of a level; 0 for every record. */
@@ -201,8 +191,3 @@ function severityOf(level: number): number {
 }
 
 const isOn = (category: AdoptedCategory) => category.wanted && category.enabled;
-
-/** Records without a severity have 0, or none. */
-function isBelowInfo(severityNumber: number | undefined): boolean {
-  return severityNumber !== undefined && severityNumber > 0 && severityNumber < INFO;
-}

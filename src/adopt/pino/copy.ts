@@ -6,14 +6,15 @@ import { Patches } from '../patches.ts';
 import { WeakList } from '../weak-list.ts';
 import { type PinoLevel, PinoLevels } from './levels.ts';
 import {
-  describeLine,
+  describer,
+  isTimeless,
   type LogMethod,
   type PinoLogger,
   type PinoParts,
   type PinoPrototype,
   type PinoSymbols,
 } from './logger.ts';
-import { type Call, redactedCall, redactedTexts } from './redacted-call.ts';
+import { redactedCall } from './redacted-call.ts';
 
 /** Loggers that are kept from the garbage collector, per copy of pino. */
 const MAX_KEPT = 16;
@@ -221,7 +222,7 @@ export class PinoCopy {
     return function (...args) {
       const admitted = copy.#levels.admits(this, value);
       const category = copy.#active ? copy.#stateOf(this)?.category : undefined;
-      if (category !== undefined && !category.idle) return copy.#log(this, { ...of, admitted }, category, args);
+      if (category !== undefined && !category.idle) return copy.#log(this, of, category, args);
       const isDropped = isDebug && category?.decided === true;
       return admitted && !isDropped ? method.apply(this, args) : undefined;
     };
@@ -229,24 +230,29 @@ export class PinoCopy {
 
   #log(
     logger: PinoLogger,
-    { level, isDebug, method, admitted }: Pick<PinoLevel, 'level' | 'isDebug' | 'method'> & { admitted: boolean },
+    { value, level, isDebug, method }: Omit<PinoLevel, 'gated'>,
     category: AdoptedCategory,
     args: unknown[],
   ): unknown {
+    const admitted = this.#levels.admits(logger, value);
     if (!admitted && this.#levels.isSilent(logger)) return undefined;
-    let made: Call | undefined;
-    const redacted = () => (made ??= redactedCall(logger, args, category, this.#symbols));
+    const symbols = this.#symbols;
     const verdict = category.judge({
       level,
       isDebug,
       reach: admitted ? 'open' : 'withheld',
       bytes: this.#bytesOf(logger, args),
-      describe: () => describeLine(logger, redactedTexts(args, category.redaction), method, this.#symbols),
+      given: args,
+      describe: describer(logger, method, symbols, category.redaction),
+      // pino's `write`, which notes errors, takes part in describing a line.
+      isTimeless: level < LEVEL.error && isTimeless(logger, symbols),
     });
     if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
     try {
       return writeBehind(undefined, () =>
-        method.apply(...(verdict === 'native' ? ([logger, args] as const) : redacted())),
+        method.apply(
+          ...(verdict === 'native' ? ([logger, args] as const) : redactedCall(logger, args, category, symbols)),
+        ),
       );
     } catch (error) {
       if (verdict !== 'forced') throw error;

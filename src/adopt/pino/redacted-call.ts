@@ -19,10 +19,10 @@ const bindings = new WeakMap<PinoLogger, { readonly text: string; readonly shown
  * The arguments of a call whose line is described: those that pino formats into the text with secrets masked. In fields, and in a
  * text alone, they are masked when the line leaves the process.
  */
-export function redactedTexts(args: unknown[], redaction: ArgumentRedaction): unknown[] {
+export function redactedTexts(args: readonly unknown[], redaction: ArgumentRedaction): unknown[] {
   const [first, ...rest] = args;
-  if (typeof first !== 'object' || first === null) return rest.length === 0 ? args : redaction.formatted(args);
-  return rest.length < 2 ? args : [first, ...redaction.formatted([null, ...rest]).slice(1)];
+  if (typeof first !== 'object' || first === null) return rest.length === 0 ? [first] : redaction.formatted(args);
+  return rest.length < 2 ? [first, ...rest] : [first, ...redaction.formatted([null, ...rest]).slice(1)];
 }
 
 /** A call with secrets masked, in place of one of the application: its arguments, and the bindings of the logger. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { ArgumentRedaction } from '../../calls/emit/arguments.ts';
-import type { Described } from '../../gate/types.ts';
+import type { Described, OwnLine } from '../../gate/types.ts';
 import { fieldOf } from '../../wire/thrown.ts';
 import type { AdoptedCategory } from '../category.ts';
 import { inFront, writeBehind } from '../front.ts';
@@ -20,6 +20,7 @@ interface Formatting {
 export interface WinstonLogger extends LeveledLogger, Formatting {
   readonly silent?: boolean;
   readonly defaultMeta?: unknown;
+  listenerCount(event: string): number;
   write(info: unknown, ...rest: unknown[]): boolean;
   [key: symbol]: unknown;
 }
@@ -64,6 +65,8 @@ const MESSAGE = Symbol.for('message');
  */
 export class WinstonCopy {
   readonly #prototype: object;
+  /** The format of a logger that is given none: it changes nothing but the text that transports write. */
+  readonly #usualFormat: unknown;
   #adopter: LoggerAdopter = UNADOPTED;
   readonly #patches = new Patches();
   readonly #loggers = new WeakList<WinstonLogger>();
@@ -81,6 +84,8 @@ export class WinstonCopy {
 
   constructor(prototype: object) {
     this.#prototype = prototype;
+    const Logger = prototype.constructor as new () => Formatting;
+    this.#usualFormat = new Logger().format?.transform;
   }
 
   /**
@@ -271,21 +276,35 @@ export class WinstonCopy {
       if (category === undefined || logger.silent) return 'native';
       const isDebug = isBelowInfo(logger.levels, level);
       if (category.idle) return isDebug && category.decided ? 'drop' : 'native';
-      return category.judge({
+      // Until something decides, transports of different levels write what they take.
+      const isNative = isDebug && !category.decided && inFront()?.isDecided !== true && admits(logger, level);
+      const reach = isNative ? 'open' : reachOf(logger, level);
+      const isTimeless = this.#isTimeless(logger);
+      const verdict = category.judge({
         level: rankOf(logger.levels, level),
         isDebug,
-        // Until something decides, transports of different levels write what they take.
-        get reach() {
-          const isNative = isDebug && !category.decided && inFront()?.isDecided !== true && admits(logger, level);
-          return isNative ? 'open' : reachOf(logger, level);
-        },
+        reach,
         bytes: (typeof line.message === 'string' ? line.message.length : 0) + 64,
-        describe: () => describe(logger, redactedLine(line, category.redaction)),
+        given: [line, line[SPLAT] ?? []],
+        describe: isTimeless ? plainDescriber(category.redaction) : describer(logger, category.redaction),
+        isTimeless,
       });
+      // winston would format a line that no transport takes.
+      return verdict === 'native' && reach === 'withheld' && isTimeless ? 'drop' : verdict;
     } catch (error) {
       this.#adopter.failed(error, this.#categoryOf(logger));
       return 'native';
     }
+  }
+
+  /** Whether no function of the application sees a line, other than those that write it. */
+  #isTimeless(logger: WinstonLogger): boolean {
+    const transports = transportsOf(logger) as readonly Formatting[];
+    return (
+      logger.format?.transform === this.#usualFormat &&
+      logger.listenerCount('data') === transports.length &&
+      transports.every(({ format }) => format === undefined)
+    );
   }
 
   #isEnabled(logger: WinstonLogger, level: string, admitted: boolean): boolean {
@@ -319,6 +338,19 @@ export class WinstonCopy {
 function levelOf(line: unknown): string | undefined {
   const level = fieldOf(line, LEVEL) ?? fieldOf(line, 'level');
   return typeof level === 'string' ? level : undefined;
+}
+
+function describer(logger: WinstonLogger, redaction: ArgumentRedaction): OwnLine['describe'] {
+  return ([info]) => describe(logger, redactedLine(info as Info, redaction));
+}
+
+/** For lines that no format changes. */
+function plainDescriber(redaction: ArgumentRedaction): OwnLine['describe'] {
+  return ([info, splat]) => {
+    const line = { ...(info as Info), [SPLAT]: splat };
+    const { level: _level, message, ...attributes } = redactedLine(line, redaction);
+    return { message: stripVTControlCharacters(String(message)), attributes };
+  };
 }
 
 /**

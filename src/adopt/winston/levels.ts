@@ -31,23 +31,35 @@ export function isBelowInfo(levels: Levels, level: string): boolean {
   return levels.info === undefined ? DEBUG_LEVELS.has(level) : levels[level]! > levels.info;
 }
 
-/** By the levels of a logger. */
-const ranks = new WeakMap<Levels, Map<string, number>>();
+/** What levels stand for, by name. */
+interface Meaning {
+  readonly ranks: Map<string, number>;
+  readonly ordinary: number;
+}
+
+const meanings = new WeakMap<Levels, Meaning>();
+
+function meaningOf(levels: Levels): Meaning {
+  const known = meanings.get(levels);
+  if (known !== undefined) return known;
+  const ordinary = Object.entries(levels).filter(([level]) => !DEBUG_LEVELS.has(level));
+  const made = { ranks: new Map(), ordinary: levels.info ?? Math.max(...ordinary.map(([, value]) => value)) };
+  meanings.set(levels, made);
+  return made;
+}
 
 /** Where a level stands among ours (`gate/levels.ts`). */
 export function rankOf(levels: Levels, level: string): number {
-  const known = ranks.get(levels) ?? new Map<string, number>();
-  ranks.set(levels, known);
+  const { ranks } = meaningOf(levels);
   const rank =
-    known.get(level) ?? levelAmong(levels, isBelowInfo(levels, level), (other) => levels[level]! <= levels[other]!);
-  known.set(level, rank);
+    ranks.get(level) ?? levelAmong(levels, isBelowInfo(levels, level), (other) => levels[level]! <= levels[other]!);
+  ranks.set(level, rank);
   return rank;
 }
 
 /** The value of the least urgent level that a transport takes, if it takes ordinary output: INFO, or the last that is no debug output. */
 export function ordinaryOf(levels: Levels): number {
-  const ordinary = Object.entries(levels).filter(([level]) => !DEBUG_LEVELS.has(level));
-  return levels.info ?? Math.max(...ordinary.map(([, value]) => value));
+  return meaningOf(levels).ordinary;
 }
 
 /** The value of the least urgent level that a transport writes; `undefined` if it writes none. */

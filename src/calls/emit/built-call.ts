@@ -1,4 +1,4 @@
-import type { AttributeFailure, Given } from '../../gate/types.ts';
+import type { Given } from '../../gate/types.ts';
 import { ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { Redaction } from '../../wire/redaction.ts';
 import { isError, messageOf, typeOfThrown } from '../../wire/thrown.ts';
@@ -10,11 +10,6 @@ import { ValueBuilder } from './value.ts';
 /** A message up to this length always fits, whatever its characters are. */
 const SHORT_LENGTH = Math.floor((MAX_VALUE_BYTES - 2) / MAX_UNIT_BYTES);
 
-export interface Built {
-  readonly call: Call;
-  readonly failure: AttributeFailure | undefined;
-}
-
 /** Builds what leaves the process of a call: bounded and redacted. */
 export class CallBuilder {
   readonly #redaction: Redaction;
@@ -24,14 +19,14 @@ export class CallBuilder {
   }
 
   /** @param at when the call was made, in milliseconds since the epoch. @default now */
-  build(category: string, message: string, given: Given, tenantId: string | undefined, at?: number): Built {
+  build(category: string, message: string, given: Given, tenantId: string | undefined, at?: number): Call {
     const isText = typeof message === 'string';
     const built = buildAttributes(category, isText ? given : withError(message, given), this.#redaction);
     const text = messageText(message, this.#redaction);
     const { attributes, simple, failure } = built;
     const tenantBytes = tenantId === undefined ? 0 : bytesOf({ [ATTR_TENANT_ID]: tenantId });
     const bytes = built.bytes + text.length + tenantBytes;
-    return { call: { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes, at }, failure };
+    return { severity: 'DEBUG', message: text, attributes, simple, tenantId, bytes, at, failure };
   }
 }
 

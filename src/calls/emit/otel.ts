@@ -22,13 +22,10 @@ export function otelOutput(logger: Logger, instanceId: string | undefined, dropp
     if (instanceId !== undefined) own[ATTR_INSTANCE_ID] = instanceId;
     rememberNames(own);
     const before = lanes.count;
-    logger.emit({
-      ...(at !== undefined && { timestamp: new Date(at) }),
-      severityNumber: SEVERITY[severity].severityNumber,
-      severityText: severity,
-      body: message,
-      attributes: own,
-    });
+    const { severityNumber } = SEVERITY[severity];
+    const record = { severityNumber, severityText: severity, body: message, attributes: own };
+    // Most calls are of this moment, which the SDK fills in: a spread for the others would take a tenth of the whole.
+    logger.emit(at === undefined ? record : { ...record, timestamp: new Date(at) });
     return lanes.count === before ? undefined : dropped();
   };
 }

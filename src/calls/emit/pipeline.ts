@@ -14,7 +14,7 @@ import { timestamp } from '../../wire/time.ts';
 import type { Activations, ActiveCategory } from './activations.ts';
 import type { Budget } from './budget.ts';
 import type { Budgets, Surplus } from './budgets.ts';
-import type { Built, CallBuilder } from './built-call.ts';
+import type { CallBuilder } from './built-call.ts';
 import type { Outputs } from './outputs.ts';
 import type { Call } from './record.ts';
 import type { Attached, Tap } from './taps.ts';
@@ -63,22 +63,17 @@ export class Pipeline {
     const dropped = budget?.admit();
     const taps = plan.isTapped ? this.#tapsOf(category, tenantId) : NO_TAPS;
     if (dropped !== undefined && taps.length === 0) return dropped;
-    const { call, failure } = this.#parts.builder.build(category.name, message, given, tenantId);
+    const call = this.#parts.builder.build(category.name, message, given, tenantId);
     if (taps.length > 0) give(taps, category, call);
     if (dropped !== undefined) return dropped;
     const own = taps.length === 0 ? call : copyOf(call);
     const refused = this.#parts.outputs.current()(own);
     if (refused === undefined) budget?.spend(own.bytes);
-    return refused ?? failure;
+    return refused ?? call.failure;
   }
 
   /** The same for a line that its logger writes: budget and taps. @returns why it must not be written */
-  pass(
-    category: CategoryDescriptor,
-    describe: OwnLine['describe'],
-    bytes: number,
-    tenantId: string | undefined,
-  ): Outcome {
+  pass(category: CategoryDescriptor, { bytes, describe, given = [] }: OwnLine, tenantId: string | undefined): Outcome {
     const plan = this.#plans[category.index] ?? this.#plan(category);
     const budget = plan.byTenant ? this.#parts.budgets.ofCall(category, tenantId) : plan.budget;
     const dropped = budget?.admit();
@@ -86,12 +81,12 @@ export class Pipeline {
     const taps = plan.isTapped ? this.#tapsOf(category, tenantId) : NO_TAPS;
     if (taps.length === 0) return dropped;
     try {
-      const described = describe();
+      const described = describe(given);
       if (described === undefined) return dropped;
       const { message, attributes } = described;
-      const { call, failure } = this.#parts.builder.build(category.name, message, attributes, tenantId);
+      const call = this.#parts.builder.build(category.name, message, attributes, tenantId);
       give(taps, category, call);
-      return dropped ?? failure;
+      return dropped ?? call.failure;
     } catch (error) {
       return dropped ?? { error };
     }
@@ -105,12 +100,13 @@ export class Pipeline {
     const taps = this.#tapsOf(category, tenantId);
     const activations = this.#parts.activations.taking(category, tenantId, level);
     if (taps.length + activations.length === 0) return undefined;
-    let built: Built | undefined;
+    let built: Call | undefined;
     const build = () => (built ??= this.#parts.builder.build(category.name, message, given, tenantId));
-    const { by, dropped } = admitted(activations, tenantId, () => build().call);
+    const { by, dropped } = admitted(activations, tenantId, build);
     if (built === undefined && taps.length === 0 && by === undefined)
       return { activated: dropped !== undefined, dropped };
-    const { call, failure } = build();
+    const call = build();
+    const { failure } = call;
     give(taps, category, call);
     const isLogged = by !== undefined || taps.some((tap) => tap.logs === true);
     const own = isLogged && isOwn !== true ? copyOf(call) : call;

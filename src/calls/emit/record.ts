@@ -1,5 +1,6 @@
 import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
+import type { AttributeFailure } from '../../gate/types.ts';
 import { ATTR_CATEGORY_NAME, ATTR_INSTANCE_ID, ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { DebugRecord, Fields } from '../../wire/debug-record.ts';
 import { lineText } from '../../wire/line-text.ts';
@@ -20,6 +21,8 @@ export interface Call {
   bytes: number;
   /** When it was made, in milliseconds since the epoch. @default now */
   readonly at?: number | undefined;
+  /** The error of its attributes, without which it was built. */
+  readonly failure?: AttributeFailure | undefined;
 }
 
 /** An output. Returns why a call was dropped, otherwise `undefined`. Exceptions are reported once per category. */

@@ -99,12 +99,10 @@ export function createSink(options: SinkOptions): EmissionSink {
     unevaluated: (index) => activations.unevaluated(index),
     addTap: (category, tap) => taps.add(category, tap),
     emit: (category, message, given, tenantId) => pipeline.emit(category, message, given, tenantId),
-    pass: (category, describe, bytes, tenantId) => pipeline.pass(category, describe, bytes, tenantId),
+    pass: (category, own, tenantId) => pipeline.pass(category, own, tenantId),
     tap: (call) => pipeline.tap(call),
-    record: (category, message, given, tenantId, level, written) =>
-      recorder.take(category, message, given, tenantId, level, written),
+    record: (call) => recorder.take(call),
     recordedLines: () => recorder.currentLines(),
-    recording: (category, tenantId, level) => recorder.isRecording(category, tenantId, level),
     records: (category, tenantId) => recorder.opens(category, tenantId),
     watchRecorded: (listener) => recorder.watch(listener),
     tapped(category, tenantId) {

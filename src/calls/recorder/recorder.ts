@@ -1,7 +1,7 @@
 import { type Context, context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { DropCode } from '../../gate/drops.ts';
 import { ANY_LEVEL } from '../../gate/levels.ts';
-import type { AttributeFailure, CategoryDescriptor, Given, RecordedLine } from '../../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, RecordedCall, RecordedLine } from '../../gate/types.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { ATTR_RECORDED, ATTR_RECORDER_CUT, ATTR_WORK_ID, ATTR_WORK_OUTCOME } from '../../otel/semconv.ts';
 import type { RecordedFailure } from '../../trail/notify/failures.ts';
@@ -19,7 +19,7 @@ import { summaryOf } from '../work/summary.ts';
 import { keptWork, spanContextOf, workIdOf } from './kept-work.ts';
 import { KeptPast } from './past.ts';
 import { Ring } from './ring.ts';
-import { callOf, type Slot, takeOver } from './slot.ts';
+import { callOf, detach, lateLine, type Slot, settle, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
 /**
@@ -137,7 +137,8 @@ export class Recorder {
   readonly #listeners = new Set<(index: number, recorded: boolean) => void>();
   /** The longest work first. */
   readonly #open = new Map<PieceOfWork, Recording>();
-  readonly #counts = new Map<number, RecorderCounts>();
+  /** By index of the category. */
+  readonly #counts: (RecorderCounts | undefined)[] = [];
   /** Of texts and slots. */
   #bytes = 0;
   #order = 0;
@@ -184,12 +185,10 @@ export class Recorder {
 
   /** Whether a call that is made now would be recorded, and guards are open for that. */
   opens(category: CategoryDescriptor, tenantId: string | undefined): boolean {
-    return this.#options.limits.guards && this.isRecording(category, tenantId, Number.POSITIVE_INFINITY);
-  }
-
-  /** Whether a call that is made now is recorded. */
-  isRecording(category: CategoryDescriptor, tenantId: string | undefined, level: number): boolean {
-    return this.#options.works.currentWork() !== undefined && this.#wants(category, tenantId, level);
+    const { limits, works } = this.#options;
+    return (
+      limits.guards && works.currentWork() !== undefined && this.#wants(category, tenantId, Number.POSITIVE_INFINITY)
+    );
   }
 
   /** Calls back with every category that is recorded, and whenever that changes. */
@@ -200,7 +199,7 @@ export class Recorder {
   }
 
   countsOf(index: number): Readonly<RecorderCounts> | undefined {
-    return this.#counts.get(index);
+    return this.#counts[index];
   }
 
   /** What was recorded so far of the current piece of work; of work that has just ended too: reporters of errors take their time. */
@@ -219,26 +218,23 @@ export class Recorder {
   }
 
   /** Records a call of the current work. */
-  take(
-    category: CategoryDescriptor,
-    message: string,
-    given: Given,
-    tenantId: string | undefined,
-    level: number,
-    isWritten: boolean,
-  ): AttributeFailure | undefined {
+  take({ category, message, given, tenantId, level, isWritten, own }: RecordedCall): AttributeFailure | undefined {
     const work = this.#options.works.currentWork();
     if (work === undefined || !this.#wants(category, tenantId, level)) return undefined;
+    const late = own && lateLine(own);
+    const described = late === undefined ? own?.describe(own.given ?? []) : undefined;
+    if (own !== undefined && late === undefined && described === undefined) return undefined;
+    const { builder, clock, limits } = this.#options;
     const active = context.active();
-    const recording = this.#recordingOf(work.followed, active);
     const slot: Slot = {
       category,
-      message,
+      message: described?.message ?? message,
       attributes: undefined,
       plain: true,
-      bytes: 0,
+      bytes: late?.bytes ?? 0,
+      late,
       level,
-      at: this.#options.clock.now(),
+      at: clock.now(),
       order: this.#order++,
       tenantId,
       work,
@@ -247,11 +243,13 @@ export class Recorder {
       writtenTo: NOWHERE,
       isKept: false,
     };
-    const failure = takeOver(slot, given, this.#options.builder);
+    const attributes = described === undefined ? given : described.attributes;
+    const failure = late === undefined ? takeOver(slot, attributes, builder) : undefined;
+    const recording = this.#recordingOf(work.followed, active);
     recording.slots.push(slot);
     recording.bytes += slot.bytes;
     this.#bytes += slot.bytes + SLOT_BYTES;
-    const { callsPerWork, bytesPerWork, bytes } = this.#options.limits;
+    const { callsPerWork, bytesPerWork, bytes } = limits;
     while (recording.slots.length > callsPerWork || recording.bytes > bytesPerWork) this.#cutOldest(recording);
     while (this.#bytes > bytes) this.#cutLongest();
     return failure;
@@ -376,11 +374,8 @@ export class Recorder {
   }
 
   #countOf({ index }: CategoryDescriptor): RecorderCounts {
-    const known = this.#counts.get(index);
-    if (known !== undefined) return known;
-    const counts = { written: 0, forgotten: 0, cut: 0 };
-    this.#counts.set(index, counts);
-    return counts;
+    this.#counts[index] ??= { written: 0, forgotten: 0, cut: 0 };
+    return this.#counts[index];
   }
 
   #ended(piece: PieceOfWork): void {
@@ -421,7 +416,10 @@ export class Recorder {
     if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
     if (kept.length === 0 && piece.failure === undefined) return undefined;
-    for (const slot of kept) slot.isKept = true;
+    for (const slot of kept) {
+      settle(slot, this.#options.builder);
+      slot.isKept = true;
+    }
     return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept }));
   }
 
@@ -509,17 +507,13 @@ function slownessOf({ when }: HeldOutput): number {
 }
 
 /**
- * Copies the texts of calls of work that goes on. They may be slices, which would keep the whole texts in memory that they are of.
+ * Copies the texts of calls of work that goes on.
  * @returns how many were copied
  */
 function copyTexts(recording: Recording, most: number): number {
   const end = Math.min(recording.slots.length, recording.copied + most);
   const count = end - recording.copied;
-  for (; recording.copied < end; recording.copied++) {
-    const slot = recording.slots[recording.copied]!;
-    const { message, attributes } = slot;
-    Object.assign(slot, structuredClone({ message, attributes }));
-  }
+  for (; recording.copied < end; recording.copied++) detach(recording.slots[recording.copied]!);
   return count;
 }
 

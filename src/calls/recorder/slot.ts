@@ -1,14 +1,14 @@
 import type { Context } from '@opentelemetry/api';
-import type { AttributeFailure, CategoryDescriptor, Given } from '../../gate/types.ts';
+import type { AttributeFailure, CategoryDescriptor, Described, Given, OwnLine } from '../../gate/types.ts';
 import type { Work } from '../../gate/work.ts';
 import type { Fields } from '../../wire/debug-record.ts';
 import type { CallBuilder } from '../emit/built-call.ts';
+import { UNFORMATTABLE } from '../emit/formatting.ts';
 import type { Call } from '../emit/record.ts';
-import { isPlain } from '../emit/value.ts';
 
-/** Longest text that is kept as it is. */
-const MAX_PLAIN_LENGTH = 1000;
-const MAX_PLAIN_ATTRIBUTES = 64;
+/** Longest text that is kept as it is, and most values. */
+const MAX_LENGTH = 1000;
+const MAX_VALUES = 64;
 /** OpenTelemetry's exporters reject larger integers. */
 const INT64 = 2 ** 63;
 
@@ -20,6 +20,14 @@ interface Content {
   plain: boolean;
   /** Approximate size of both. */
   bytes: number;
+  /** In place of message and attributes, until the line leaves. */
+  late?: LateLine | undefined;
+}
+
+/** A copy of what a logger was called with, and what makes the line of it. */
+interface LateLine extends Pick<OwnLine, 'describe'> {
+  readonly given: readonly unknown[];
+  readonly bytes: number;
 }
 
 /** A recorded call of work that has not ended. */
@@ -41,23 +49,29 @@ export interface Slot extends Content {
   isKept: boolean;
 }
 
+type Taken = Content & Pick<Slot, 'category' | 'tenantId'>;
+
 /**
- * Takes over what was given to a call before the application changes it. A few short values, which is the usual case, are copied as
- * they are; the rest is bounded and redacted at once. Never throws.
+ * Takes over what was given to a call before the application changes it. Plain data, which is the usual case, is copied; anything else is
+ * bounded and redacted at once. Never throws.
  */
-export function takeOver(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
-  const { message } = slot;
+export function takeOver(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
   let attributes: unknown = given;
-  if (typeof given === 'function') {
-    try {
-      attributes = given();
-    } catch (error) {
-      return build(slot, fails(error), builder);
-    }
+  try {
+    if (typeof given === 'function') attributes = given();
+  } catch (error) {
+    return build(slot, fails(error), builder);
   }
-  if (typeof message === 'string' && message.length <= MAX_PLAIN_LENGTH && copyPlain(slot, attributes))
+  try {
+    const room = { values: MAX_VALUES, bytes: 0 };
+    if (typeof slot.message !== 'string') throw REFUSED;
+    copyOf(slot.message, room);
+    slot.attributes = attributes === undefined ? undefined : (copyOf(attributes, room) as Fields);
+    slot.bytes = room.bytes;
     return undefined;
-  return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
+  } catch {
+    return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
+  }
 }
 
 function fails(error: unknown): () => never {
@@ -66,47 +80,103 @@ function fails(error: unknown): () => never {
   };
 }
 
-/** @returns false for what is not plain, or throws */
-function copyPlain(slot: Slot, given: unknown): boolean {
-  let bytes = slot.message.length;
-  try {
-    if (given !== undefined) {
-      if (typeof given !== 'object' || given === null || !isPlain(given)) return false;
-      const attributes: Fields = { ...given };
-      let room = MAX_PLAIN_ATTRIBUTES;
-      for (const name in attributes) {
-        const value = attributes[name];
-        bytes += name.length + 8;
-        if (typeof value === 'string') {
-          if (value.length > MAX_PLAIN_LENGTH) return false;
-          bytes += value.length;
-        } else if (typeof value === 'number') {
-          if (!(value < INT64 && value > -INT64)) return false;
-        } else if (typeof value !== 'boolean') return false;
-        room -= 1;
-        if (room < 0 || name.length > MAX_PLAIN_LENGTH) return false;
-      }
-      slot.attributes = attributes;
-    }
-    slot.bytes = bytes;
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function build(slot: Slot, given: Given, builder: CallBuilder): AttributeFailure | undefined {
-  const { call, failure } = builder.build(slot.category.name, slot.message, given, slot.tenantId);
-  const { message, attributes, bytes } = call;
+function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+  const call = builder.build(slot.category.name, slot.message, given, slot.tenantId);
+  const { message, attributes, bytes, failure } = call;
   Object.assign(slot, { message, attributes, bytes, plain: false });
   return failure;
 }
 
+/**
+ * Copies what a logger was called with, before the application changes it.
+ * @returns `undefined` for a line that is described at once: it depends on the moment, or on objects with a class, or is large
+ */
+export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLine | undefined {
+  if (isTimeless !== true) return undefined;
+  try {
+    const room = { values: MAX_VALUES, bytes: 0 };
+    return { given: given.map((each) => copyOf(each, room)), bytes: room.bytes, describe };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Copies the texts of a call. They may be slices, which would keep the whole texts in memory that they are of. */
+export function detach(slot: Slot): void {
+  const { message, attributes, late } = slot;
+  if (late === undefined) Object.assign(slot, structuredClone({ message, attributes }));
+  else slot.late = { ...late, given: structuredClone(late.given) };
+}
+
+/** Thrown for a value that is large, or whose copy might be shown in another way. */
+const REFUSED = new Error('no plain data');
+
+interface Room {
+  values: number;
+  bytes: number;
+}
+
+/** Copies what JSON keeps as it is. @throws {@link REFUSED}, or what a getter throws */
+function copyOf(value: unknown, room: Room): unknown {
+  room.values -= 1;
+  room.bytes += 8;
+  if (typeof value === 'string') room.bytes += shortLength(value);
+  else if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
+  else if (
+    typeof value === 'number' ? !(value < INT64 && value > -INT64) : typeof value !== 'boolean' && value !== null
+  )
+    throw REFUSED;
+  return value;
+}
+
+function copyOfObject(value: object, room: Room): object {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype) {
+    const copy: Record<string, unknown> = { ...value };
+    for (const name in copy) {
+      room.bytes += shortLength(name);
+      const given = copy[name];
+      const own = copyOf(given, room);
+      if (room.values < 0 || name === '__proto__') throw REFUSED;
+      if (own !== given) copy[name] = own;
+    }
+    return copy;
+  }
+  // Others have a class, holes, or fields beside their entries.
+  const isList = Array.isArray(value) && prototype === Array.prototype && value.length <= room.values;
+  if (!isList || Object.keys(value).length !== value.length) throw REFUSED;
+  return value.map((each) => copyOf(each, room));
+}
+
+function shortLength({ length }: string): number {
+  if (length > MAX_LENGTH) throw REFUSED;
+  return length;
+}
+
+/** Makes the line of a call, if it is described late. */
+export function settle(slot: Content & Pick<Slot, 'category' | 'tenantId'>, builder: CallBuilder): void {
+  const { late } = slot;
+  if (late === undefined) return;
+  const { bytes } = slot;
+  const { message, attributes } = describeLate(late);
+  Object.assign(slot, { message, late: undefined });
+  takeOver(slot, attributes, builder);
+  // As the recorder has counted it.
+  slot.bytes = bytes;
+}
+
+function describeLate({ describe, given }: LateLine): Described {
+  try {
+    return describe(given) ?? { message: UNFORMATTABLE };
+  } catch {
+    return { message: UNFORMATTABLE };
+  }
+}
+
 /** The call as it leaves the process. */
-export function callOf(
-  { message, attributes, plain, bytes, category, at, tenantId }: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>,
-  builder: CallBuilder,
-): Call {
-  if (plain) return builder.build(category.name, message, attributes, tenantId, at).call;
+export function callOf(slot: Content & Pick<Slot, 'category' | 'at' | 'tenantId'>, builder: CallBuilder): Call {
+  settle(slot, builder);
+  const { message, attributes, plain, bytes, category, at, tenantId } = slot;
+  if (plain) return builder.build(category.name, message, attributes, tenantId, at);
   return { severity: 'DEBUG', message, attributes: attributes ?? {}, simple: false, tenantId, bytes, at };
 }

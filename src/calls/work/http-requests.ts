@@ -83,13 +83,13 @@ export class HttpRequests {
     answer.on('close', () => {
       enter();
       // After the application's listeners.
-      process.nextTick(() => endWork(work, answer.writableFinished ? status() : undefined));
+      process.nextTick(endWork, work, answer, status);
     });
   }
 }
 
-function endWork(work: Work, status: number | undefined): void {
+function endWork(work: Work, answer: Writable, status: () => number | undefined): void {
   // An async context, such as that of a connection, can outlive the request.
   work.ended = true;
-  work.followed?.answered(status);
+  work.followed?.answered(answer.writableFinished ? status() : undefined);
 }

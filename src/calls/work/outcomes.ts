@@ -118,7 +118,8 @@ export class PieceOfWork implements FollowedWork {
   #end(): void {
     if (this.ended) return;
     // The SDK's spans show their status, which the API's interface does not have.
-    if (fieldOf(fieldOf(this.#span, 'status'), 'code') === SpanStatusCode.ERROR) this.fail(undefined);
+    const status = this.#span && fieldOf(this.#span, 'status');
+    if (status !== undefined && fieldOf(status, 'code') === SpanStatusCode.ERROR) this.fail(undefined);
     this.ended = true;
     this.#milliseconds = this.milliseconds;
     this.#whenEnded(this);
