@@ -2,7 +2,7 @@
 
 import { ns, type Report, type Timing, type Verdict } from './measurement.ts';
 
-/** A file of results/. Timings have no rounds there, and verdicts of older files no spread. */
+/** A file of results/. Timings have no rounds there. */
 export interface Run {
   readonly date: string;
   readonly commit: string;

@@ -423,7 +423,9 @@ function linesOf(
   const [ended] = (action !== 'enable' && /\d+ activations? ended/.exec(message)) || [];
   // What stays on is said below, with how to switch it off.
   const changes = answer.changes.filter(({ previousState: before, newState }) =>
-    before && newState ? verb !== 'end' || dryRun === true : before || newState || ended === undefined,
+    before && newState
+      ? verb !== 'end' || dryRun === true
+      : before || newState || action === 'disable' || ended === undefined,
   );
   const made = byText(
     changes,
