@@ -453,9 +453,13 @@ export function parseConfig(input: unknown): ResolvedConfig {
   if (result.success) return result.data;
   const { field, message } = firstIssue(result.error);
   const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
-  const meant = message === UNKNOWN_FIELD ? nearestField(field) : '';
+  const meant = message === UNKNOWN_FIELD ? (REPLACED[field] ?? nearestField(field)) : '';
   throw invalidSetting(field, `${subject} ${message}${meant}`);
 }
+
+const PAST = ': recorder.categories and recorder.keepSeconds take its place';
+/** Options of releases before, and what takes their place. */
+const REPLACED: Readonly<Record<string, string>> = { 'tail.historySeconds': PAST, 'tail.historyCategories': PAST };
 
 /** Largest edit distance at which a known field is suggested. */
 const MISTYPED_LETTERS = 2;

@@ -65,6 +65,7 @@ const activation: z.ZodType<Activation> = z.object({
 const scopeContent = z.object({
   settings: z.array(z.unknown()),
   activations: z.array(z.unknown()).optional(),
+  recordings: z.array(z.unknown()).optional(),
 });
 
 const instance: z.ZodType<Omit<Announcement, 'id'>> = z.object({
@@ -113,13 +114,13 @@ export class StoredValues {
   scope(revision: unknown, changedAt: unknown, json: string): ScopeState {
     const at = this.#checked('scope', instant, changedAt);
     const content = this.#known('scope', decodeJson(scopeContent, json));
-    const { settings = [], activations = [] } = content ?? {};
-    const known = activations.flatMap((each) => this.#checked('activation', activation, each) ?? []);
+    const { settings = [], activations = [], recordings = [] } = content ?? {};
+    const known = [...activations, ...recordings].flatMap(
+      (each) => this.#checked('activation', activation, each) ?? [],
+    );
     return {
       revision: this.#checked('scope', count, revision) ?? 0,
-      settings: new Map(
-        settings.map((each) => this.#checked('setting', namedSetting, each)).filter((each) => each !== undefined),
-      ),
+      settings: new Map(settings.flatMap((each) => [this.#checked('setting', namedSetting, each)].filter(isGiven))),
       ...(known.length > 0 && { activations: known }),
       ...(at !== undefined && { changedAt: at }),
     };
@@ -147,9 +148,19 @@ export class StoredValues {
   }
 }
 
-/** The storage format of a scope's content: `{"settings":[["NAME",{"permanent":true}],…],"activations":[…]}`. */
+function isGiven<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+/**
+ * The storage format of a scope's content: `{"settings":[["NAME",{"permanent":true}],…],"activations":[…]}`. What is only
+ * recorded stands apart, because a release that does not know recordings would write the lines.
+ */
 export function encodeScope({ settings, activations = [] }: Pick<ScopeState, 'settings' | 'activations'>): string {
-  return JSON.stringify({ settings: [...settings], ...(activations.length > 0 && { activations }) });
+  const { activations: written, recordings } = Object.groupBy(activations, ({ record }) =>
+    record ? 'recordings' : 'activations',
+  );
+  return JSON.stringify({ settings: [...settings], activations: written, recordings });
 }
 
 /** The result of a commit whose request id has an answer. A malformed answer belongs to no request. */

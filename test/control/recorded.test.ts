@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { runWork } from '../../src/api.ts';
 import { NO_END } from '../../src/store/state-store.ts';
+import { encodeScope, StoredValues } from '../../src/store/stored-values.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
@@ -189,4 +190,11 @@ it('a recording lasts a week although other controls may not, and a change of th
   assert.equal(stateOf().activations, undefined);
   time.suspend(1000 * DAY);
   assert.equal(stateOf(undefined, 'CACHE').activations?.[0]?.activation.expiresAt, NO_END);
+});
+
+it('a release that does not know recordings does not write their lines', () => {
+  const stored = { id: 'a1', categories: ['KEPT'], record: true as const, expiresAt: NO_END, maskKey: 'k' };
+  const json = encodeScope({ settings: new Map(), activations: [stored] });
+  assert.equal(JSON.parse(json).activations, undefined);
+  assert.deepEqual(new StoredValues().scope(1, 1, json).activations, [stored]);
 });

@@ -260,7 +260,10 @@ test('one 503 that asks for an hour degrades health at once, and `rdcp notificat
   const { stdout } = await promisify(execFile)(process.execPath, [built('cli/main.js'), 'notifications'], {
     env: { ...process.env, RDCP_URL: url, RDCP_API_KEY: admin.key },
   });
-  assert.match(stdout, new RegExp(`^${new URL(receiver.url).host}: failing, 1 waiting, ${asked}, next attempt at \\d\\d:`));
+  assert.match(
+    stdout,
+    new RegExp(`^${new URL(receiver.url).host}: failing, 1 waiting, ${asked}, next attempt at \\d\\d:`),
+  );
   assert.match(stdout, /\n20\S+ +change +failed +1 +it answers with status 503$/m);
   assert.doesNotMatch(stdout, /hook/);
   await control({ action: 'disable', categories: ['ORDERS'] });

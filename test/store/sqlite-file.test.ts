@@ -24,9 +24,9 @@ import { openStore } from '../../src/store/open.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import { atMost } from '../support/at-most.ts';
-import { fleetOf } from '../support/on-records.ts';
+import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { inBoth, runs } from '../support/tiers.ts';
-import { appendAudit, auditEntry, auditIds, change, NOW, until } from './contract/samples.ts';
+import { appendAudit, auditEntry, auditIds, change, NOW, replayRecord, until } from './contract/samples.ts';
 
 let folder: string;
 let file: string;
@@ -164,6 +164,33 @@ test('the database of another application is refused, and left as it is', () => 
     ['customer'],
   );
   again.close();
+});
+
+test('a file of version 1 is brought to this version with state, trail, kept answers, sessions and revocations', async () => {
+  const first = createSqliteStore(file);
+  const replay = replayRecord();
+  const commit = change('acme', 0, { A: { permanent: true } }, { replay });
+  await first.commit(commit);
+  await first.close();
+  const old = new DatabaseSync(file);
+  old.exec(`
+    DROP TABLE record;
+    CREATE TABLE token_session (id TEXT PRIMARY KEY, current TEXT, data TEXT, expires_at INTEGER);
+    CREATE TABLE token_revocation (position INTEGER PRIMARY KEY, session TEXT, until INTEGER);
+    CREATE TABLE fleet (id TEXT);
+    CREATE TABLE category_list (id TEXT);
+    INSERT INTO token_session VALUES ('s', 'hash', '{"a":1}', ${NOW + 60_000});
+    INSERT INTO token_revocation VALUES (7, 'r', ${NOW + 60_000});
+    PRAGMA user_version = 1;`);
+  old.close();
+  const store = createSqliteStore(file);
+  assert.deepEqual([...((await store.load()).get('acme')?.settings ?? [])], [['A', { permanent: true }]]);
+  assert.deepEqual(await store.newestAudit(), commit.audit);
+  assert.deepEqual({ ...(await store.findReplay(replay.key, NOW)) }, replay);
+  const tokens = tokensOf(store);
+  assert.deepEqual(await tokens.find('s', NOW), { id: 's', current: 'hash', data: '{"a":1}', expiresAt: NOW + 60_000 });
+  assert.deepEqual((await tokens.revocations(0, NOW)).revoked, [{ sessionId: 'r', until: NOW + 60_000 }]);
+  await store.close();
 });
 
 test('a file of a newer release is refused, and says so', async () => {

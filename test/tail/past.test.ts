@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findFailures } from '../../src/calls/tail/failures.ts';
 import { Tail, type TailRequest, type TailSummary } from '../../src/calls/tail/tail.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import { type Network, network } from './network.ts';
 
 const SPEC = { categories: ['DATABASE'], rate: 100, log: false, milliseconds: 60_000, processes: 1 };
@@ -161,6 +162,14 @@ describe('a tail with since', () => {
         [[], ['now: 1 of 2, 0 lines'], 'past'],
       ],
     );
+  });
+
+  it('takes the place of options that a configuration may still have', () => {
+    for (const field of ['historySeconds', 'historyCategories']) {
+      assert.throws(() => parseConfig({ tail: { [field]: 30 } }), {
+        message: `configuration: tail.${field} is not a known field: recorder.categories and recorder.keepSeconds take its place`,
+      });
+    }
   });
 });
 

@@ -20,11 +20,9 @@ export function assertSchema(name: string): void {
   throw invalidStore('postgres: schema must be at most 40 lower-case letters, digits and underscores');
 }
 
-/** The version that this release reads and writes. Versions begin with 2. */
-const VERSION = 2;
-
-/** Statements that see the schema alone. */
-const SCHEMA = `
+/** The versions of the schema, each made from the one before. Their statements see the schema alone. */
+const VERSIONS = [
+  `
 -- One row. A transaction that holds its lock writes in an order that all readers see: state, trail and revocations.
 CREATE TABLE history (
   -- Of the content: new when the database was found empty, or has lost changes.
@@ -160,7 +158,8 @@ BEGIN
   RAISE SQLSTATE 'RD000';
 EXCEPTION WHEN SQLSTATE 'RD000' THEN NULL;
 END $$;
-
+`,
+  `
 -- Short texts that end by themselves: sessions of tokens, what each process announces.
 CREATE TABLE records (
   kind text COLLATE "C" NOT NULL,
@@ -210,7 +209,7 @@ END $$;
 
 -- A message to all, or to one. A short one goes by NOTIFY; a long one, and any while a process reads the table, by the
 -- table, whose senders take turns, so that positions are read in their order.
-CREATE FUNCTION send(channel text, receiver text, body text, to_table boolean) RETURNS void
+CREATE OR REPLACE FUNCTION send(channel text, receiver text, body text, to_table boolean) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   long boolean := octet_length(body) > ${MAX_PAYLOAD};
@@ -224,8 +223,19 @@ BEGIN
   PERFORM pg_notify(channel, CASE WHEN long THEN place::text ELSE body END);
 END $$;
 
-CREATE TABLE schema_version AS SELECT ${VERSION} AS version;
-`;
+-- Version 1 had a table for each kind of record. What processes announce is written again.
+DO $$ BEGIN
+  IF EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'token_session') THEN
+    INSERT INTO records (kind, key, value, expires_at, written_at)
+      SELECT 'session', id, '"' || current || '\\n' || substr(data, 2), expires_at, 0 FROM token_session;
+    INSERT INTO records (kind, key, value, expires_at, written_at)
+      SELECT 'revocation', session, '""', until, 0 FROM token_revocation ORDER BY position;
+    DROP TABLE token_session, token_revocation, fleet, category_list;
+    DROP FUNCTION rotate_session, revoke_session;
+  END IF;
+END $$;
+`,
+];
 
 /** The versions of a schema before and after a migration; 0 where it was missing. */
 export interface Migration {
@@ -241,19 +251,19 @@ export interface Migration {
  */
 export async function migrate(run: Query, schema: string, owner?: string): Promise<Migration> {
   await assertOwned(run, schema, owner);
-  const to = VERSION;
+  const to = VERSIONS.length;
   const found = await versionOf(run, schema);
   if (found === to) return { from: to, to };
   await run('BEGIN');
   try {
     await run("SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock(hashtext($1))", [schema]);
     const from = await versionOf(run, schema);
-    if (from !== 0 && from !== to) throw invalidStore(`postgres: the schema ${schema} was made by a newer release`);
-    if (from === 0) {
-      await run(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
-      await run(`SET LOCAL search_path = "${schema}"`);
-      await run(SCHEMA);
-    }
+    if (from > to) throw invalidStore(`postgres: the schema ${schema} was made by a newer release`);
+    if (from === 0) await run(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+    await run(`SET LOCAL search_path = "${schema}"`);
+    for (const statements of VERSIONS.slice(from)) await run(statements);
+    await run('CREATE TABLE IF NOT EXISTS schema_version AS SELECT 0 AS version');
+    await run('UPDATE schema_version SET version = $1', [to]);
     await run('COMMIT');
     return { from, to };
   } catch (error) {

@@ -10,7 +10,7 @@ const APPLICATION_ID = 0x52444350;
 /** How long the first opening waits for another process that creates the same file, in milliseconds. */
 const OPEN_TIMEOUT_MS = 5_000;
 
-/** The format that this release reads and writes: `user_version` of the file. Formats begin with 2. */
+/** The format that this release reads and writes: `user_version` of the file. */
 const VERSION = 2;
 
 const SCHEMA = `
@@ -69,6 +69,10 @@ const SCHEMA = `
     body TEXT NOT NULL
   ) STRICT;
 
+  PRAGMA application_id = ${APPLICATION_ID};
+`;
+
+const RECORDS = `
   -- Short texts that end by themselves: sessions of tokens, what each process announces.
   CREATE TABLE record (
     -- AUTOINCREMENT: a reader's position must not be used a second time.
@@ -82,9 +86,19 @@ const SCHEMA = `
     UNIQUE (kind, key)
   ) STRICT;
   CREATE INDEX record_expires_at ON record (expires_at);
-
-  PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
+`;
+
+/** From version 1, which had a table for each kind of record. What processes announce is written again. */
+const FROM_VERSION_1 = `${RECORDS}
+  INSERT INTO record (kind, key, value, expires_at, written_at)
+    SELECT 'session', id, current || char(10) || data, expires_at, 0 FROM token_session;
+  INSERT INTO record (kind, key, value, expires_at, written_at)
+    SELECT 'revocation', session, '', until, 0 FROM token_revocation ORDER BY position;
+  DROP TABLE token_session;
+  DROP TABLE token_revocation;
+  DROP TABLE fleet;
+  DROP TABLE category_list;
 `;
 
 /**
@@ -168,7 +182,9 @@ function makeTables(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     // Read again under the lock: another process may have made them meanwhile.
-    if (versionOf(database) === 0) database.exec(SCHEMA);
+    const version = versionOf(database);
+    if (version === 0) database.exec(SCHEMA + RECORDS);
+    if (version === 1) database.exec(FROM_VERSION_1);
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');
@@ -179,7 +195,7 @@ function makeTables(database: DatabaseSync): void {
 /** 0 for a new file. */
 function versionOf(database: DatabaseSync): number {
   const version = Number(pragma(database, 'user_version'));
-  if (version === 0 || version === VERSION) return version;
+  if (version >= 0 && version <= VERSION) return version;
   throw new FileRefusal(
     `was written by a newer release of this package (schema ${version}; this release knows ${VERSION})`,
   );
