@@ -102,7 +102,7 @@ it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t)
   assert.deepEqual(await of('admin', {}, 'beta'), ['43']);
   assert.deepEqual(await of('admin', { target: { match: { 'user.id': '42' } } }), ['42']);
   assert.deepEqual(await of('admin', { limit: 1 }), ['43']);
-  assert.deepEqual(await of('admin', { when: { failed: true, slowerThan: '1ms' }, limit: 1 }), ['43']);
+  assert.deepEqual(await of('admin', { when: { failed: true, slowerThan: '10m' } }), ['43', '42']);
   const [hidden] = (await client('limited').failures()).failures;
   assert.deepEqual(
     [hidden?.outcome, hidden?.attributes, hidden?.lines],
