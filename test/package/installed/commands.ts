@@ -190,7 +190,7 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['list ORDERS --key-file eve.key', /^ORDERS +off /m, { again: true }],
     ['tail DB_READ --key-file bob.key --tenant acme --lines 1', /order placed customer=\[redacted\]/],
     ['enable DB_WRITE --key-file bob.key --tenant acme --for 10m', /rdcp approve (?<WAITING>\w+)/, { code: 1 }],
-    ['approve', /^\S+ +enable DB_WRITE .* acme +bob /m],
+    ['approve', /^\S+ +\S.* bob \(acme\) +enable DB_WRITE for 10m /m],
     ['approve $WAITING', /^Enabled DB_WRITE until /],
     ['keys revoke --file keys.json $KEY', /^Revoked key-/],
     ['list --key-file bob.key', /RDCP_AUTH_FAILED/, { code: 1, again: true }],
