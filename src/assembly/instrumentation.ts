@@ -16,9 +16,9 @@ import {
   SCOPE,
   type Telemetry,
 } from '../otel/telemetry.ts';
-import { EMISSION_TEXTS } from '../wire/emission.ts';
 import { afterStart } from '../wire/time/after-start.ts';
 import { INSTRUMENTATION_NAME, VERSION } from '../wire/version.ts';
+import { EMISSION_TEXTS } from '../wire/words/emission.ts';
 import { createRdcp, type Rdcp } from './rdcp.ts';
 
 /** Options of {@link RdcpInstrumentation}: those of `createRdcp`, and OpenTelemetry's `enabled`. */

@@ -7,7 +7,7 @@ import { EVERYBODY, ISOLATION_LEVELS, SECURITY_LEVELS } from '../wire/constants.
 import { duration } from '../wire/control-request.ts';
 import type { DebugRecord } from '../wire/debug-record.ts';
 import type { ReadonlyArrays, Shape } from '../wire/documented.ts';
-import { invalidSetting } from '../wire/errors.ts';
+import { RdcpError } from '../wire/errors.ts';
 import { firstIssue, UNKNOWN_FIELD } from '../wire/issues.ts';
 import { expressionProblem } from '../wire/line-filter.ts';
 import { isAddressOrNetwork, UNIX_SOCKET } from '../wire/net/addresses.ts';
@@ -454,7 +454,7 @@ export function parseConfig(input: unknown): ResolvedConfig {
   const { field, message } = firstIssue(result.error);
   const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
   const meant = message === UNKNOWN_FIELD ? (REPLACED[field] ?? nearestField(field)) : '';
-  throw invalidSetting(field, `${subject} ${message}${meant}`);
+  throw new RdcpError('RDCP_CONFIG_INVALID', `${subject} ${message}${meant}`, { details: { field } });
 }
 
 const PAST = ': recorder.categories and recorder.keepSeconds take its place';

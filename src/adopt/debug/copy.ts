@@ -23,7 +23,7 @@ interface Call {
   readonly values: unknown[];
 }
 
-/** debug's own formatters. Those of the application may depend on the moment. */
+/** debug's own formatters, or what replaces them. Others of the application may depend on the moment. */
 const OWN_FORMATTERS = ['%o', '%O'];
 
 /**

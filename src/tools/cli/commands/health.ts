@@ -1,4 +1,5 @@
-import { EMISSION_TEXTS, type Emission } from '../../../wire/emission.ts';
+import type { Emission } from '../../../wire/emission.ts';
+import { EMISSION_TEXTS } from '../../../wire/words/emission.ts';
 import { type Command, EXIT, type Style } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';

@@ -87,7 +87,7 @@ function Result({ answer: { categories, instances }, silence }: ResultProps) {
   const sum = (name: 'callsPerSecond' | 'bytesPerSecond' | 'gigabytesPerDay' | 'droppedByBudget') =>
     forecasts.reduce((total, forecast) => total + forecast[name].value, 0);
   const { asked, answered } = instances;
-  // What nobody measured is no 0.
+  // Without an answer nothing is measured, and a sum of nothing would show 0.
   const known = (text: string) => (answered === 0 ? '-' : text);
   return (
     <>
