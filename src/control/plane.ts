@@ -43,8 +43,10 @@ export interface ControlPlaneOptions extends GateOptions {
 
 /** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
 const TICK_MS = 1000;
-/** Waiting commands per tenant. At 100 ms per write, more would outlast their requests. */
+/** Waiting commands per tenant. */
 const MAX_WAITING = 256;
+/** How long a command waits for its turn, in milliseconds: on a slow store it is refused rather than answered late. */
+const MAX_WAIT_MS = 2000;
 /** Work of our own in the queue, beside that of tenants. */
 const OURS = Symbol('ours');
 
@@ -135,7 +137,12 @@ class Plane implements ControlPlane {
 
   async #answer(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     const tenant = context.tenant?.id ?? context.scope.key;
-    const outcome = await this.#turns.take(tenant, () => this.#commands.run(request, context));
+    const { clock } = this.#options;
+    const latest = clock.monotonic() + MAX_WAIT_MS;
+    const outcome = await this.#turns.take(tenant, () => {
+      if (clock.monotonic() > latest) throw CHANGE_REFUSALS.manyWaiting();
+      return this.#commands.run(request, context);
+    });
     this.#watch();
     return outcome;
   }

@@ -6,15 +6,15 @@ import type { StateStore } from '../../src/store/state-store.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, enable, GLOBAL, startPlane } from './running-plane.ts';
 
-const WRITE_MS = 100;
+const WRITE_MS = 5;
 const BACKLOG = 60;
 const OTHER = { scope: { key: 'other', tenantId: 'other' } };
 
-/** A plane on a store that takes 100 ms for each write, and how long the commands of two tenants take there. */
-async function slowPlane() {
+/** A plane on a store that takes 5 ms for each write, and how long the commands of two tenants take there. */
+async function slowPlane(writeMs = WRITE_MS) {
   const time = virtualTime();
   const inner = createMemoryStore();
-  const write = () => new Promise<void>((resolve) => void time.delay(WRITE_MS, resolve));
+  const write = () => new Promise<void>((resolve) => void time.delay(writeMs, resolve));
   const store: StateStore = {
     ...inner,
     commit: (commit) => write().then(() => inner.commit(commit)),
@@ -88,4 +88,13 @@ test('a tenant whose backlog is long is refused more, with nothing changed, and 
   await pass(257 * WRITE_MS);
   await Promise.all([...kept, others]);
   assert.equal((await trail()).length, 257);
+});
+
+test('on a slow link a command that has waited two seconds is refused, with nothing changed', async () => {
+  const { control, pass, timed, trail } = await slowPlane(500);
+  const answers = Array.from({ length: 9 }, () => timed(code(control(enable(), { scope: ACME }))));
+  await pass(10_000);
+  const times = await Promise.all(answers);
+  assert.deepEqual(times, [500, 1000, 1500, 2000, 2500, 2500, 2500, 2500, 2500]);
+  assert.equal((await trail()).length, 5);
 });
