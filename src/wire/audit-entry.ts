@@ -24,7 +24,7 @@ export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry
     value = JSON.parse(json);
   } catch {}
   const text = serialized(value);
-  const isSound = text !== undefined && (text === json || duplicateMember(json, value) === undefined);
+  const isSound = text !== undefined && (text === json || duplicateMember(json) === undefined);
   return isSound ? asAuditEntry(value, known) : placeholderFor(value, known());
 }
 

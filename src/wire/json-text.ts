@@ -1,31 +1,44 @@
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPENING_BRACE = 0x7b;
+const OPENING: ReadonlySet<number> = new Set([0x5b, OPENING_BRACE]);
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /**
  * The first member name that an object in a JSON text has twice; `undefined` for none. Parsers disagree about which one wins (RFC 8259, section 4).
  * @param json valid JSON
- * @param value the parsed text
  */
-export function duplicateMember(json: string, value: unknown): string | undefined {
-  // Fast path: JSON that serializes to itself has no duplicate member. Go escapes three characters that need no escape.
-  if (serialized(value) === json.replace(/\\u00(?:26|3c|3e)/g, (escaped) => JSON.parse(`"${escaped}"`)))
-    return undefined;
-  /** For each open object, its member names and whether a name comes next; `undefined` for an array. */
-  const open: ({ readonly names: Set<string>; nameNext: boolean } | undefined)[] = [];
-  for (const [token] of json.matchAll(TOKEN)) {
-    const innermost = open.at(-1);
-    if (token === '{') open.push({ names: new Set(), nameNext: true });
-    else if (token === '[') open.push(undefined);
-    else if (token === '}' || token === ']') open.pop();
-    else if (innermost === undefined) continue;
-    else if (token === ',') innermost.nameNext = true;
-    else if (innermost.nameNext) {
-      const name: string = JSON.parse(token);
-      if (innermost.names.has(name)) return name;
-      innermost.names.add(name);
-      innermost.nameNext = false;
-    }
+export function duplicateMember(json: string): string | undefined {
+  /** The member names of each open object; `undefined` for a list. */
+  const open: (Set<string> | undefined)[] = [];
+  let nameNext = false;
+  for (let at = 0; at < json.length; at++) {
+    const character = json.charCodeAt(at);
+    if (character === QUOTE) {
+      const end = endOfString(json, at);
+      if (nameNext) {
+        const name: string = JSON.parse(json.slice(at, end + 1));
+        const names = open.at(-1);
+        if (names?.has(name)) return name;
+        names?.add(name);
+      }
+      nameNext = false;
+      at = end;
+    } else if (OPENING.has(character)) {
+      nameNext = character === OPENING_BRACE;
+      open.push(nameNext ? new Set() : undefined);
+    } else if (CLOSING.has(character)) open.pop();
+    else if (character === COMMA) nameNext = open.at(-1) !== undefined;
   }
   return undefined;
+}
+
+/** Where the string that begins at `start` has its closing quote. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  while (json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
 }
 
 /** The JSON of a value; `undefined` for one that is nested too deeply, although its JSON was parsed. */
@@ -44,12 +57,6 @@ export interface JsonBounds {
   /** Members of objects and elements of lists, of all objects and lists together. */
   readonly values: number;
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /**
  * Which bound a JSON text exceeds, found without parsing it: what a parser makes of a text may be many times as large.

@@ -291,11 +291,11 @@ test('of any JSON, exactly a text with a member added a second time has a duplic
   fc.assert(
     fc.property(object, fc.nat(), (value, index) => {
       const spaced = JSON.stringify(value, null, 1);
-      assert.equal(duplicateMember(spaced, JSON.parse(spaced)), undefined);
+      assert.equal(duplicateMember(spaced), undefined);
       const names = Object.keys(value);
       const name = names[index % names.length]!;
       const text = `${spaced.slice(0, -1)},${JSON.stringify(name)}:[]}`;
-      assert.equal(duplicateMember(text, JSON.parse(text)), name);
+      assert.equal(duplicateMember(text), name);
     }),
   );
 });

@@ -37,7 +37,7 @@ export function jsonBody(bounds = BODY_BOUNDS): Step {
     const parsed = parse(text);
     ctx.request.body = asObject(parsed);
     await pause();
-    const duplicate = duplicateMember(text, parsed);
+    const duplicate = duplicateMember(text);
     if (duplicate !== undefined) throw malformed(escapeUnprintable(duplicate), 'appears twice in one object');
   };
 }

@@ -13,7 +13,7 @@ export function parseObject(content: string, file: string, otherwise: string): R
   } catch {
     throw new UsageError(`${file} is not JSON: ${otherwise}`);
   }
-  const twice = duplicateMember(content, value);
+  const twice = duplicateMember(content);
   if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
   return Object(value);
 }
