@@ -1,7 +1,7 @@
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { Attempt, Requested, Tailed } from './requests.ts';
-import { KEYS } from './schedule.ts';
+import { KEYS, SLOW_MS } from './schedule.ts';
 import { isOn, type Life, type World } from './world.ts';
 
 /** How late a report of a process may be on a busy machine, in milliseconds. */
@@ -201,8 +201,11 @@ export class Judge {
           const end = (before.at(-1)?.ends ?? 0) + END_MS;
           // A stopped process ends it when it runs again.
           const stop = life.stopped.find(({ from, to }) => from <= end && to + END_MS >= end);
+          const gaps = life.reports
+            .filter(({ at, gap }) => gap > SLOW_MS && at > end - END_MS && at - gap < on.to)
+            .map(({ at, gap }) => `${gap} ms before ${clock(at)}`);
           const say = () =>
-            `${category} in ${life.slot} on until ${clock(on.to)} instead of ${clock(end - END_MS)} after ${before.slice(-2).map(text).join('; ')}`;
+            `${category} in ${life.slot} (stopped until ${clock(stop?.to ?? 0)}; did not run for ${gaps}) on until ${clock(on.to)} instead of ${clock(end - END_MS)} after ${before.slice(-2).map(text).join('; ')}`;
           this.check('ends', on.to <= Math.max(end, (stop?.to ?? 0) + END_MS), say);
         }
       }

@@ -1,7 +1,7 @@
 // One process of the fleet that the chaos program breaks. It writes a numbered line every 20 ms, and sends what its gate says
 // whenever that changes. When it is asked to end, it closes its remote control, and must then end by itself.
 import { createRdcp, type RdcpConfig } from 'opentelemetry-instrumentation-rdcp';
-import { KEYS, LINES } from './schedule.ts';
+import { KEYS, LINES, SLOW_MS } from './schedule.ts';
 
 const silent = { info() {}, warn() {}, error() {} };
 const rdcp = createRdcp({ ...(JSON.parse(process.argv[2] as string) as RdcpConfig), logger: silent });
@@ -15,11 +15,15 @@ process.send?.({ url });
 
 let n = 0;
 let sent = '';
+let before = Date.now();
 const timer = setInterval(() => {
   n += 1;
   lines.debug('line', { pid: process.pid, n });
   const states = keys.map((enabled) => Number(enabled())).join('');
-  if (states !== sent) process.send?.({ at: Date.now(), states });
+  const at = Date.now();
+  const gap = at - before;
+  before = at;
+  if (states !== sent || gap > SLOW_MS) process.send?.({ at, states, gap });
   sent = states;
 }, 20);
 

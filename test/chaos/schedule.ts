@@ -14,6 +14,9 @@ export const KEYS: readonly { readonly category: string; readonly tenant?: strin
   { category: 'SHORT_OWN', tenant: 'acme', short: true },
 ];
 
+/** A process that was not able to run for longer than this says so, in milliseconds. */
+export const SLOW_MS = 250;
+
 /** A round has a storm, in milliseconds, and then rest, in which it is judged: about 12 s together. */
 const STORM_MS = 8000;
 const ROUND_MS = 12_000;

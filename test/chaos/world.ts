@@ -19,8 +19,8 @@ export interface Life {
   readonly process: MemberProcess;
   readonly from: number;
   to: number;
-  /** What its gate has said: a character for each key. */
-  readonly reports: { readonly at: number; readonly states: string }[];
+  /** What its gate has said, a character for each key, and how long before it the process last ran, in milliseconds. */
+  readonly reports: { readonly at: number; readonly states: string; readonly gap: number }[];
   readonly stopped: { readonly from: number; readonly to: number }[];
 }
 
@@ -41,7 +41,8 @@ const STORES: Readonly<Record<StoreName, () => Promise<Server>>> = {
   async redis() {
     // What it has acknowledged it has after a restart.
     const server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
-    return { ...server, empty: () => server.command('FLUSHALL') };
+    // While it loads what it had saved, it refuses.
+    return { ...server, empty: () => until('the loss', () => server.command('FLUSHALL') === 'OK', 20_000) };
   },
   async postgres() {
     const server = await startPostgres();
