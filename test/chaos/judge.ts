@@ -1,7 +1,7 @@
 import { createVerifier } from '../../src/trail/verify.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { Attempt, Requested, Tailed } from './requests.ts';
-import { KEYS, SLOW_MS } from './schedule.ts';
+import { KEYS } from './schedule.ts';
 import { isOn, type Life, type World } from './world.ts';
 
 /** How late a report of a process may be on a busy machine, in milliseconds. */
@@ -135,7 +135,9 @@ export class Judge {
     // The list of processes is lost with the rest, so that nobody knows of one that is cut off at that time.
     const lost = this.#world.losses.some((at) => Math.abs(at - start) < 10_000);
     if (answer.status !== 'success' || meanwhile || lost || ends < until) return;
-    const alive = this.#world.lives.filter(({ from, to }) => from < start && to > until);
+    const reports = ({ from, to, starved }: Life) =>
+      from < start && to > until && !starved.some((gap) => gap.from < until && gap.to > end);
+    const alive = this.#world.lives.filter(reports);
     const not = alive.filter((life) => isOn(life, key, until) !== enables).map(({ slot }) => slot);
     this.check('applied', not.length === 0, () => `${say()}, not by ${not}`);
   }
@@ -199,13 +201,10 @@ export class Judge {
         for (const on of onSpans(life, key)) {
           const before = enabled.filter(({ from }) => from <= on.to).toSorted((one, other) => one.ends - other.ends);
           const end = (before.at(-1)?.ends ?? 0) + END_MS;
-          // A stopped process ends it when it runs again.
-          const stop = life.stopped.find(({ from, to }) => from <= end && to + END_MS >= end);
-          const gaps = life.reports
-            .filter(({ at, gap }) => gap > SLOW_MS && at > end - END_MS && at - gap < on.to)
-            .map(({ at, gap }) => `${gap} ms before ${clock(at)}`);
+          // A stopped process ends it when it runs again; so does one that has to wait for a busy machine.
+          const stop = [...life.stopped, ...life.starved].findLast(({ from, to }) => from <= end && to + END_MS >= end);
           const say = () =>
-            `${category} in ${life.slot} (stopped until ${clock(stop?.to ?? 0)}; did not run for ${gaps}) on until ${clock(on.to)} instead of ${clock(end - END_MS)} after ${before.slice(-2).map(text).join('; ')}`;
+            `${category} in ${life.slot} on until ${clock(on.to)} instead of ${clock(end - END_MS)} after ${before.slice(-2).map(text).join('; ')}`;
           this.check('ends', on.to <= Math.max(end, (stop?.to ?? 0) + END_MS), say);
         }
       }

@@ -77,6 +77,9 @@ try {
 }
 judge.check('ended', world.endings.length === 0, () => world.endings.join('; '));
 
+const starved = world.lives.flatMap((life) => life.starved.map(({ from, to }) => to - from));
+counts.set('times that a process had to wait for the machine', starved.length);
+counts.set('longest of them, in ms', Math.max(0, ...starved));
 counts.set('slowest answer of a process that was not stopped, in ms', slowest);
 counts.set('slowest convergence, in ms', slowestRest);
 for (const [what, number] of [...counts].sort()) console.log(what.padEnd(60), String(number).padStart(6));

@@ -14,7 +14,7 @@ export const KEYS: readonly { readonly category: string; readonly tenant?: strin
   { category: 'SHORT_OWN', tenant: 'acme', short: true },
 ];
 
-/** A process that was not able to run for longer than this says so, in milliseconds. */
+/** A process that could not run for longer than this says so, in milliseconds: on a quiet machine none has to. */
 export const SLOW_MS = 250;
 
 /** A round has a storm, in milliseconds, and then rest, in which it is judged: about 12 s together. */

@@ -8,10 +8,16 @@ import { startProxy } from '../store/proxy.ts';
 import { startRedis } from '../store/redis-server.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
-import { type Fault, SIZE, type StoreName } from './schedule.ts';
+import { type Fault, SIZE, SLOW_MS, type StoreName } from './schedule.ts';
 
 /** How long a process may take to end, in milliseconds. */
 const END_MS = 15_000;
+
+/** What the gate of a process says: a character for each key. */
+interface Report {
+  readonly at: number;
+  readonly states: string;
+}
 
 /** A process, from its start to its end. */
 export interface Life {
@@ -19,9 +25,15 @@ export interface Life {
   readonly process: MemberProcess;
   readonly from: number;
   to: number;
-  /** What its gate has said, a character for each key, and how long before it the process last ran, in milliseconds. */
-  readonly reports: { readonly at: number; readonly states: string; readonly gap: number }[];
-  readonly stopped: { readonly from: number; readonly to: number }[];
+  readonly reports: Report[];
+  readonly stopped: Span[];
+  /** When the machine did not let it run for a while. */
+  readonly starved: Span[];
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
 }
 
 export const isOn = ({ reports }: Life, key: number, at: number): boolean =>
@@ -92,8 +104,22 @@ export async function createWorld(name: StoreName) {
     const url = port === undefined ? store.url : store.url.replace(`:${port}`, `:${proxies[slot]?.port}`);
     const config = { store: url, tenancy: { isolation: 'organization' } } as const;
     const process = await startMember(config, join(import.meta.dirname, 'member.ts'));
-    const life: Life = { slot, process, from: Date.now(), to: Number.POSITIVE_INFINITY, reports: [], stopped: [] };
-    process.onMessage((report) => life.reports.push(report as Life['reports'][number]));
+    const life: Life = {
+      slot,
+      process,
+      from: Date.now(),
+      to: Number.POSITIVE_INFINITY,
+      reports: [],
+      stopped: [],
+      starved: [],
+    };
+    process.onMessage((message) => {
+      const { gap, ...report } = message as Report & { readonly gap: number };
+      life.reports.push(report);
+      const from = report.at - gap;
+      const wasStopped = life.stopped.some((stop) => stop.to > from);
+      if (gap > SLOW_MS && !wasStopped) life.starved.push({ from, to: report.at });
+    });
     lives.push(life);
     void process.exited.then((code) => {
       if (life.to < Number.POSITIVE_INFINITY || closing) return;
