@@ -9,6 +9,7 @@ import { clientCertificateOf } from '../../src/endpoint/request.ts';
 import { type Certificate, createAuthority, writePems } from '../support/certificate.ts';
 import { listen } from '../support/listening.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
+import { until } from '../support/until.ts';
 
 const authority = createAuthority();
 const server = authority.issue('localhost', { usage: 'server' });
@@ -122,13 +123,12 @@ test('a session cannot be resumed: neither without a certificate, nor with one t
 });
 
 async function untilRefused(url: string, tls: ConnectionOptions): Promise<void> {
-  const served = () =>
+  const isRefused = () =>
     getOverTls(url, tls).then(
-      () => true,
       () => false,
+      () => true,
     );
-  for (let attempt = 0; attempt < 200; attempt++) if (!(await served())) return;
-  assert.fail('still served');
+  await until('the client is refused', isRefused);
 }
 
 test('a revocation list that is replaced ends every open connection; who is still trusted connects again', async (t) => {
