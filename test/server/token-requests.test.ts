@@ -208,21 +208,6 @@ test('a chain of exchanges ends, and no session of it outlives the one before', 
   assert.deepEqual(statuses, [200, 200, 200, 400]);
 });
 
-test('a refresh token is of use to its client alone', async (t) => {
-  const server = await startTokenServer(t);
-  const { body } = await exchangeKey(server, 'operator');
-  const attempts: [object, number, string][] = [
-    [{ client_id: 'status-client' }, 400, 'invalid_grant'],
-    [{ client_id: 'status-client', client_secret: KEYS.status }, 400, 'invalid_grant'],
-    [{ client_id: 'operator-client', client_secret: 'x' }, 401, 'invalid_client'],
-  ];
-  for (const [fields, status, error] of attempts) {
-    const refused = await refresh<OAuthErrorResponse>(server, body.refresh_token, { ...fields });
-    assert.deepEqual([refused.status, refused.body.error], [status, error]);
-  }
-  assert.equal((await refresh(server, body.refresh_token, { ...operator })).status, 200);
-});
-
 test('the tenant of a credential is that of its tokens, and no header changes it', async (t) => {
   const key = 'a key of the tenant acme, made up for this test'.replaceAll(' ', '-');
   const record = {
