@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makeKey } from '../auth/records.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
 
@@ -51,12 +51,6 @@ async function start(t: TestContext, name: Name, folder: string): Promise<Runnin
   return { child, url };
 }
 
-function setUp(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-many-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 /** The command as a process of its own, with a profile for each service. */
 function command(t: TestContext, folder: string, urls: Readonly<Record<string, string>>, args: readonly string[]) {
   const profiles = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url, apiKey: ops.key }]));
@@ -75,7 +69,7 @@ function command(t: TestContext, folder: string, urls: Readonly<Record<string, s
 }
 
 test('one tail has every line of five services once and in order, also while one is stopped', async (t) => {
-  const folder = setUp(t);
+  const folder = newFolder(t);
   const started = await Promise.all(NAMES.map(async (name) => [name, await start(t, name, folder)] as const));
   const services = Object.fromEntries(started) as Record<Name, Running>;
   const urls = Object.fromEntries(started.map(([name, { url }]) => [name, url]));
