@@ -8,7 +8,7 @@ import { askToken, basic, exchangeKey, post } from '../server/tokens.ts';
 import { selfSigned, writePems } from '../support/certificate.ts';
 import { exchange, parseAnswer, type RawAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS } from '../support/server.ts';
-import { http2Session } from '../support/tls-client.ts';
+import { http2Request, http2Session } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
 
 // Whatever goes wrong at an endpoint of OAuth, also before it is reached, is told as OAuth has it.
@@ -170,6 +170,7 @@ test('a body that drips over HTTP/2 is refused in the form of its endpoint', asy
   clearInterval(drip);
   await once(dripping, 'close');
   assert.deepEqual([headers[':status'], JSON.parse(text).error], [408, 'invalid_request']);
+  assert.equal((await http2Request(session, { ':path': TOKEN_PATHS.metadata })).status, 200, 'the connection goes on');
 });
 
 test('a temporary failure of the server is distinguished from a wrong request', async (t) => {

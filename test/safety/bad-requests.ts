@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { PATHS, PROTOCOL } from '../../src/wire/constants.ts';
 import type { ErrorResponse, MetricsResponse } from '../../src/wire/messages.ts';
-
 import { CATEGORIES } from '../support/categories.ts';
 import fc from '../support/fast-check.ts';
 import { newFolder } from '../support/folder.ts';

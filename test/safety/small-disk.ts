@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -14,8 +14,7 @@ export function smallDisk(t: TestContext, size: string, owner?: { readonly uid: 
   let disk = '';
   // Before its directory is removed.
   t.after(() => unmount(disk));
-  disk = join(newFolder(t), 'disk');
-  mkdirSync(disk);
+  disk = newFolder(t);
   if (!mount(disk, `size=${size},mode=700`)) throw new Error(whyNoMount() || 'mount failed');
   if (owner !== undefined) chownSync(disk, owner.uid, owner.gid);
   return disk;
