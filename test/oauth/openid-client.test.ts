@@ -122,6 +122,8 @@ test('every refusal is understood by its code', async (t) => {
   const refusals: [error: string, request: () => Promise<unknown>][] = [
     ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'admin' })],
     ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'openid' })],
+    ['invalid_scope', () => exchange(stranger, { subject_token: session.access_token, scope: 'admin' })],
+    ['invalid_scope', () => oauth.refreshTokenGrant(config, session.refresh_token ?? '', { scope: 'admin' })],
     ['unsupported_grant_type', () => oauth.genericGrantRequest(config, 'password', { username: 'ann', password: 'x' })],
     ['invalid_request', () => exchange(config, { subject_token: 'nonsense' })],
     ['invalid_request', () => exchange(config, { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' })],

@@ -115,6 +115,7 @@ for (const [ending, end] of Object.entries(ENDINGS)) {
         for (const { access_token: token } of [first, second, derived]) {
           assert.equal((await session(each, token)).status, 401, message);
         }
+        assert.equal((await refresh(each, derived.refresh_token)).status, 400, message);
         assert.equal((await session(each, bystander.access_token)).status, 200, message);
       }
     }

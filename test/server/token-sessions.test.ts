@@ -6,12 +6,9 @@ import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse, WellKnownDocument } from '../../src/wire/messages.ts';
-import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
 import { KEYS } from '../support/server.ts';
 import {
-  ACCESS_TOKEN,
   askToken,
-  bearer,
   credentials,
   exchangeKey,
   operator,
@@ -19,7 +16,6 @@ import {
   refresh,
   session,
   startTokenServer,
-  TOKEN_EXCHANGE,
   type TokenAnswer,
   tokenSettings,
 } from './tokens.ts';
@@ -54,61 +50,6 @@ test('a token has the claims of RFC 9068 and nothing secret', async (t) => {
     [who.method, who.userId, who.scopes, who.sessionId, Date.parse(who.expiresAt ?? '')],
     ['bearer', 'operator-client', ['discovery', 'status', 'control'], sid, exp * 1000],
   );
-});
-
-test('a session is narrower than its key, and a token of a session narrower again', async (t) => {
-  const server = await startTokenServer(t);
-  const { status, body } = await exchangeKey(server, 'admin', { scope: 'control status' });
-  assert.equal(status, 200);
-  assert.equal(body.scope, 'status control');
-  assert.equal(body.issued_token_type, ACCESS_TOKEN);
-  assert.match(body.refresh_token, /^rdcp_rt_/);
-
-  const narrower = await askToken(server, {
-    grant_type: TOKEN_EXCHANGE,
-    subject_token: body.access_token,
-    subject_token_type: ACCESS_TOKEN,
-    scope: 'status',
-  });
-  assert.equal(narrower.body.scope, 'status');
-  const control = { method: 'POST', body: { action: 'status' } };
-  const allowed = await server.request('/rdcp/v1/control', { ...control, headers: bearer(body.access_token) });
-  assert.equal(allowed.status, 200);
-  const refused = await server.request('/rdcp/v1/control', { ...control, headers: bearer(narrower.body.access_token) });
-  assert.equal(refused.status, 403);
-  // It lasts no longer than the token that it was made from, and ends with its session.
-  assert.ok((decodeJwt(narrower.body.access_token).exp ?? 0) <= (decodeJwt(body.access_token).exp ?? 0));
-  await post(server, TOKEN_PATHS.revoke, { token: body.refresh_token });
-  assert.equal((await session(server, narrower.body.access_token)).status, 401);
-  assert.equal((await refresh(server, narrower.body.refresh_token)).status, 400);
-});
-
-test('no grant gives a scope that the credential has not', async (t) => {
-  const server = await startTokenServer(t);
-  const { body: own } = await exchangeKey(server, 'operator', { scope: 'status' });
-  const attempts = [
-    exchangeKey(server, 'operator', { scope: 'admin' }),
-    exchangeKey(server, 'status', { scope: 'status control' }),
-    askToken(server, { ...credentials, ...operator, scope: 'admin' }),
-    refresh(server, own.refresh_token, { scope: 'control' }),
-    askToken(server, {
-      grant_type: TOKEN_EXCHANGE,
-      subject_token: own.access_token,
-      subject_token_type: ACCESS_TOKEN,
-      scope: 'control',
-    }),
-  ];
-  for (const attempt of attempts) {
-    const { status, body } = await attempt;
-    assert.deepEqual([status, (body as unknown as OAuthErrorResponse).error], [400, 'invalid_scope']);
-  }
-  const { body: trail } = await server.request<AuditResponse>('/rdcp/v1/audit?action=authorize', { key: 'admin' });
-  assert.ok(trail.entries.length > 0);
-  for (const { outcome, error } of trail.entries) assert.deepEqual([outcome, error], ['denied', 'RDCP_FORBIDDEN']);
-  assert.equal(server.authFailures.length, attempts.length);
-  assert.deepEqual(new Set(server.authFailures.map(([, reason]) => reason)), new Set(['insufficient_scopes']));
-  // None of them has spent the refresh token.
-  assert.equal((await refresh(server, own.refresh_token)).status, 200);
 });
 
 test('what was issued, refreshed and revoked is in the trail, with whom and from where', async (t) => {
@@ -157,22 +98,6 @@ test('the well-known document names the endpoints of tokens that this server has
     const { status, body: refused } = await post<ErrorResponse>(without, path, { grant_type: 'client_credentials' });
     assert.deepEqual([status, refused.error.code], [404, 'RDCP_NOT_FOUND']);
   }
-});
-
-test('a refresh token is replaced by each use, and each access token may have fewer scopes', async (t) => {
-  const server = await startTokenServer(t);
-  let { body } = await exchangeKey(server, 'operator');
-  const sessionId = decodeJwt(body.access_token).sid;
-  const seen = new Set<string>();
-  for (const scope of ['status', 'discovery status control', 'control']) {
-    seen.add(body.refresh_token);
-    ({ body } = await refresh(server, body.refresh_token, { scope }));
-    assert.equal(body.scope, scope);
-    assert.equal(decodeJwt(body.access_token).sid, sessionId);
-    assert.equal((await session(server, body.access_token)).status, 200);
-  }
-  assert.equal(seen.has(body.refresh_token), false);
-  assert.equal(seen.size, 3);
 });
 
 test('the store holds no token, only the hash of the one that is in force', async (t) => {
