@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { newFolder } from '../support/folder.ts';
 import { rdcp } from './run.ts';
@@ -119,7 +120,8 @@ describe('a usage error is one line, exit code 2, and leaves no file', () => {
     it(what, async (t) => {
       const cwd = newFolder(t);
       for (const [args, problem = ANY] of rows) {
-        const words = typeof args === 'string' ? args.split(' ') : args;
+        const typed = typeof args === 'string' ? args.split(' ') : args;
+        const words = typed.map((word) => (word === 'k.json' ? join(cwd, word) : word));
         const { code, stdout, stderr } = await rdcp(words, { cwd });
         assert.deepEqual([code, stdout], [2, ''], `${words.join(' ')}: ${stderr}`);
         assert.match(stderr, /^rdcp: [^\n]+\n$/, words.join(' '));

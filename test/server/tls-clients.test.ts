@@ -54,21 +54,6 @@ test('the certificate of the connection reaches the handler, also over HTTP/2', 
   for (let request = 0; request < 3; request++) assert.equal((await getOverTls(url, ben)).text, 'CN=ben');
 });
 
-test('without a certificate of its own a connection has none, whatever its headers say', async (t) => {
-  const { cert, key } = server;
-  const url = await listen(t, { tls: writePems({ certFile: cert, keyFile: key }) }, whoAmI);
-  const pem = encodeURIComponent(client('admin').cert);
-  const session = await http2Session(t, url, { ca: authority.cert });
-  const { text } = await http2Request(session, {
-    ':path': '/',
-    'x-forwarded-client-cert': `Cert="${pem}"`,
-    'x-ssl-client-cert': pem,
-    'x-ssl-client-verify': 'SUCCESS',
-    'client-cert': `:${Buffer.from(pem).toString('base64')}:`,
-  });
-  assert.equal(text, 'nobody');
-});
-
 test('a chain over a subordinate authority is accepted, whether the client or the server knows the subordinate', async (t) => {
   const subordinate = authority.subordinate('Subordinate');
   const leaf = subordinate.issue('deep', { usage: 'client' });
