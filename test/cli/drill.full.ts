@@ -1,8 +1,7 @@
 // Measures, so nothing runs beside it: a drill, step by step, in seconds.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,6 +10,7 @@ import { type Child, start } from '../examples/child.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { startRedis } from '../store/redis-server.ts';
 import { built, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { openTerminal, type TerminalWindow } from './tmux.ts';
@@ -35,7 +35,7 @@ interface Drill {
 
 /** The shop as a fleet of three with two tenants, and an operator at a terminal. */
 async function setUp(t: TestContext): Promise<Drill> {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-drill-'));
+  const cwd = newFolder(t);
   const redis = await startRedis();
   t.after(() => redis.close());
   const config = join(cwd, 'rdcp.json');
@@ -84,10 +84,7 @@ async function setUp(t: TestContext): Promise<Drill> {
     { PATH: `${bin}:${process.env.PATH}`, RDCP_URL: first?.url ?? '', RDCP_API_KEY: KEY, XDG_CONFIG_HOME: cwd },
     cwd,
   );
-  t.after(() => {
-    terminal.close();
-    rmSync(cwd, { recursive: true });
-  });
+  t.after(() => terminal.close());
   await terminal.until(/ready> $/m);
   return { cwd, shops, terminal };
 }
