@@ -1,7 +1,8 @@
 // Measures, so nothing runs beside it: a drill, step by step, in seconds.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +11,6 @@ import { type Child, start } from '../examples/child.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { startRedis } from '../store/redis-server.ts';
 import { built, ROOT } from '../support/built.ts';
-import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { openTerminal, type TerminalWindow } from './tmux.ts';
@@ -35,7 +35,7 @@ interface Drill {
 
 /** The shop as a fleet of three with two tenants, and an operator at a terminal. */
 async function setUp(t: TestContext): Promise<Drill> {
-  const cwd = newFolder(t);
+  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-drill-'));
   const redis = await startRedis();
   t.after(() => redis.close());
   const config = join(cwd, 'rdcp.json');
@@ -84,7 +84,10 @@ async function setUp(t: TestContext): Promise<Drill> {
     { PATH: `${bin}:${process.env.PATH}`, RDCP_URL: first?.url ?? '', RDCP_API_KEY: KEY, XDG_CONFIG_HOME: cwd },
     cwd,
   );
-  t.after(() => terminal.close());
+  t.after(() => {
+    terminal.close();
+    rmSync(cwd, { recursive: true });
+  });
   await terminal.until(/ready> $/m);
   return { cwd, shops, terminal };
 }
