@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { context, diag, logs, metrics, trace } from '@opentelemetry/api';
-import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { NodeSDK } from '@opentelemetry/sdk-node';
@@ -14,7 +13,7 @@ import { category } from '../src/api.ts';
 import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/assembly/instrumentation.ts';
 import { PATHS } from '../src/wire/constants.ts';
 import { isRdcpError } from '../src/wire/errors.ts';
-import { createPrometheus, samples, scrape } from './metrics/scrape.ts';
+import { createPrometheus, samples } from './metrics/scrape.ts';
 
 const KEY = 'test-key-of-the-instrumentation-test';
 const CONFIG: RdcpInstrumentationConfig = {
@@ -72,37 +71,6 @@ describe('RdcpInstrumentation', () => {
   afterEach(async () => {
     await Promise.all(made.splice(0).map((instrumentation) => instrumentation.close()));
     unregister();
-  });
-
-  it('works in a NodeSDK: switched over HTTP, its calls arrive as log records, spans and metrics', async () => {
-    const { processor, bodies } = collectLogs();
-    const spans = new InMemorySpanExporter();
-    const prometheus = new PrometheusExporter({ preventServerStart: true });
-    const instrumentation = instrument();
-    const sdk = new NodeSDK({
-      instrumentations: [instrumentation],
-      logRecordProcessors: [processor],
-      spanProcessors: [new SimpleSpanProcessor({ exporter: spans })],
-      metricReaders: [prometheus],
-      autoDetectResources: false,
-    });
-    sdk.start();
-    const { url } = await instrumentation.listen();
-    POINT.debug('off');
-    await enable(url);
-    POINT.debug('on');
-    POINT.span('work', () => {});
-    assert.deepEqual(bodies(), ['on']);
-    assert.deepEqual(
-      spans.getFinishedSpans().map(({ name }) => name),
-      ['work'],
-    );
-    const text = await scrape(prometheus);
-    const { body } = await call(url, '/rdcp/v1/discovery');
-    const scraped = samples(text, 'rdcp_debug_calls_total', 'rdcp_category_name').INSTRUMENTED;
-    assert.equal(scraped, body.performance.categoryBreakdown.INSTRUMENTED);
-    assert.deepEqual(samples(text, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 1 });
-    await sdk.shutdown();
   });
 
   it('makes no spans of its own', async () => {

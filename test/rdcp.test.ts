@@ -1,28 +1,12 @@
-// In a process of its own: it switches categories of the process.
-
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
-import { category } from '../src/api.ts';
 import { createRdcp } from '../src/assembly/rdcp.ts';
-import type { RdcpConfig } from '../src/options/options.ts';
 import { createMemoryStore } from '../src/store/memory/store.ts';
 import { settled } from './support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
 const security = { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }] };
-
-for (const [what, config] of [
-  ['an address without TLS', { server: { host: '0.0.0.0' } }],
-  ['a TLS file that is missing', { server: { tls: { certFile: 'missing.pem', keyFile: 'missing.key' } } }],
-  ['more categories than are allowed', { server: false, limits: { maxCategories: 1 } }],
-] satisfies [string, RdcpConfig][]) {
-  test(`${what}: what cannot be made leaves no category on without a way to switch it off`, () => {
-    const categories = { LEFT_ON: { enabled: true }, LEFT_ON_TOO: { enabled: true } };
-    assert.throws(() => createRdcp({ ...config, security, categories }), { code: 'RDCP_CONFIG_INVALID' });
-    assert.equal(category('LEFT_ON').enabled, false);
-  });
-}
 
 test('a TLS file that is missing is named by its field, at once', () => {
   const tls = { certFile: import.meta.filename, keyFile: import.meta.filename, clientCaFile: 'missing.pem' };

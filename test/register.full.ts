@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
-import { createServer, get, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
+import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { openReceiver } from './register/otlp-receiver.ts';
 import { announced, DEBUG_IN_A_SPAN, enable, KEY, start, takenPort, until, WAIT } from './register/running.ts';
-import { portOf } from './support/listening.ts';
 
 describe('node --import …/register', { concurrency: 2 }, () => {
   it('shows its metrics to no page that points a name of its own at them', async (t) => {
@@ -29,27 +27,6 @@ describe('node --import …/register', { concurrency: 2 }, () => {
       assert.equal(status, 403, host);
       assert.doesNotMatch(body, /rdcp_/);
     }
-  });
-
-  it('makes a private key where no credential is configured, and prints where it is, not what it is', async (t) => {
-    const run = await start(t, { app: `category('PAYMENTS'); ${WAIT}` });
-    const { url } = await announced(run);
-    assert.match(run.output.stderr, /\.rdcp\/dev-key/);
-    const file = join(run.cwd, '.rdcp', 'dev-key');
-    const key = readFileSync(file, 'utf8').trim();
-    assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.doesNotMatch(run.output.stderr, new RegExp(key));
-    assert.equal(await enable(url, key), 200);
-  });
-
-  it('ends the same way when a file of server.tls is missing', async (t) => {
-    const server = { port: 0, tls: { certFile: 'server.pem', keyFile: 'server.key' } };
-    const files = { 'rdcp.json': JSON.stringify({ server }), 'server.pem': '' };
-    const env = { RDCP_CONFIG: 'rdcp.json', RDCP_SERVER_API_KEY: KEY };
-    const run = await start(t, { env: { ...env, RDCP_PORT: '' }, files, app: `console.log('ran');` });
-    assert.deepEqual(await run.closed, [1, null]);
-    assert.equal(run.output.stdout, '');
-    assert.equal(run.output.stderr, 'rdcp: configuration: server.tls.keyFile cannot be read (ENOENT)\n');
   });
 
   it('does nothing at all with OTEL_SDK_DISABLED', async (t) => {
@@ -75,25 +52,11 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     assert.doesNotMatch(run.output.stderr, /metrics on/);
   });
 
-  it('has no metrics endpoint with OTEL_METRICS_EXPORTER=none, and stays silent without a collector', async (t) => {
-    const run = await start(t, {
-      env: { RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' },
-      app: DEBUG_IN_A_SPAN,
-    });
-    const { metrics } = await announced(run);
-    assert.equal(metrics, '');
-    await assert.rejects(fetch(`http://localhost:${run.metricsPort}/metrics`));
-  });
-
   it('exports over OTLP what a collector is named for, and keeps its Prometheus endpoint', async (t) => {
-    const received: string[] = [];
-    const collector = createServer((request, response) => {
-      received.push(request.url ?? '');
-      request.resume().on('end', () => response.end());
-    });
+    const receiver = await openReceiver(t);
     const env = {
+      ...receiver.env,
       RDCP_SERVER_API_KEY: KEY,
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf(t, collector)}`,
       OTEL_METRIC_EXPORT_INTERVAL: '200',
       OTEL_METRIC_EXPORT_TIMEOUT: '200',
       OTEL_BSP_SCHEDULE_DELAY: '100',
@@ -104,7 +67,7 @@ describe('node --import …/register', { concurrency: 2 }, () => {
     const { url } = await announced(run);
     await enable(url);
     const all = ['/v1/traces', '/v1/logs', '/v1/metrics'];
-    await until(() => all.every((path) => received.includes(path)), run.child, run.output);
+    await until(() => all.every((path) => receiver.paths.includes(path)), run.child, run.output);
     assert.equal((await fetch(`http://localhost:${run.metricsPort}/metrics`)).status, 200);
     assert.equal(run.output.stdout, 'unset\n', 'the application sees the variables that were set');
     assert.doesNotMatch(run.output.stderr, /DEBUG/);

@@ -91,12 +91,6 @@ describe('a category that is on for some work or some lines', () => {
     await rdcp(['reset', 'PART_*', '--yes']);
 
     assert.match((await record('PART_POOL', '--dry-run')).stdout, /^PART_POOL would be recorded for 1d, /m);
-    for (const args of [
-      ['--permanent', '--for', '1h'],
-      ['--level', 'warn'],
-      ['--for', 'soon'],
-    ])
-      assert.equal((await record('PART_POOL', ...args)).code, 2, args.join(' '));
     const { code, stderr: refusal } = await record('PART_POOL', '--for', '8d');
     assert.equal(code, 1);
     assert.match(refusal, /at most 7d/);
@@ -116,12 +110,6 @@ describe('a category that is on for some work or some lines', () => {
     assert.ok(!lines.some(({ message }) => message === 'other'));
     await rdcp(['end', 'PART_POOL']);
     assert.doesNotMatch((await rdcp(['list', '-o', 'wide'])).stdout, /NOT EVALUATED/);
-  });
-
-  it('a dry run says what would be on, and nothing is', async () => {
-    const { stdout } = await rdcp(['enable', 'PART_POOL', '-m', 'user.id=42', '--dry-run']);
-    assert.match(stdout, /^PART_POOL would be on for user\.id=42, for 15m, until (?:\d{4}-\d\d-\d\d )?[\d:]+\S+$/m);
-    assert.match((await rdcp(['list'])).stdout, /^PART_POOL +off +- /m);
   });
 
   it('enable takes processes, and says so where they do not run', async () => {
@@ -144,20 +132,7 @@ describe('a category that is on for some work or some lines', () => {
     await rdcp(['end', 'PART_POOL']);
   });
 
-  it('what contradicts itself is a usage error, and what the service refuses names the option', async () => {
-    for (const args of [
-      ['enable', 'PART_POOL', '-m', 'user.id=42', '--permanent'],
-      ['enable', 'PART_POOL', '-m', 'user.id'],
-      ['end', 'PART_POOL', '--id', 'x'],
-      ['end', '--all', '--id', 'x'],
-      ['enable', 'PART_POOL', '--one', '--permanent'],
-      ['enable', 'PART_POOL', '--one', '--percent', '5'],
-      ['enable', 'PART_POOL', '--percent', '0'],
-      ['enable', 'PART_POOL', '--percent', '101%'],
-      ['request', 'PART_POOL', '--tail', '--one'],
-    ]) {
-      assert.equal((await rdcp(args)).code, 2, args.join(' '));
-    }
+  it('what the service refuses names the option', async () => {
     for (const [given, said] of [
       [['--where', 'rows >'], '--where is not a valid expression at character 7: Unexpected token: EOF'],
       [['--for', '99d'], '--for must be at most 1d'],
@@ -171,9 +146,5 @@ describe('a category that is on for some work or some lines', () => {
     }
     const { stderr } = await rdcp(['audit', '--client', 'a b']);
     assert.equal(stderr, 'rdcp: RDCP_MALFORMED_REQUEST: --client must be 1 to 255 of a-z A-Z 0-9 . _ -\n');
-    for (const command of ['enable', 'reset', 'tail', 'forecast']) {
-      const { code, stderr } = await rdcp([command]);
-      assert.deepEqual([code, stderr], [2, "rdcp: which category? 'rdcp list' shows them\n"], command);
-    }
   });
 });

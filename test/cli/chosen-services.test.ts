@@ -75,21 +75,6 @@ describe('which services a command asks', () => {
     assert.equal((await run(['list', '-s', 'shop,acme', '--tenant', 'acme'])).code, 2);
   });
 
-  test('what chooses one service cannot be combined with what chooses several', async (t) => {
-    const { run } = commandWith(t, FOUR);
-    for (const [args, said] of [
-      [['-s', 'shop', '--url', 'http://a'], '--service cannot be combined with --url'],
-      [['--all-services', '--profile', 'shop'], '--all-services cannot be combined with --profile'],
-      [['--all-services', '-s', 'shop'], '--all-services cannot be combined with --service'],
-    ] as const) {
-      const { code, stderr } = await run(['list', ...args]);
-      assert.deepEqual([code, stderr], [2, `rdcp: ${said}\n`]);
-    }
-    const none = commandWith(t, {});
-    const { code, stderr } = await none.run(['list', '--all-services']);
-    assert.deepEqual([code, stderr], [2, "rdcp: --all-services: there is none yet: 'rdcp login' adds one\n"]);
-  });
-
   test('a profile that is not right is named, and the others go on', async (t) => {
     const { profiles } = await startServices(t, ['shop']);
     const { run } = commandWith(t, { ...profiles, cart: { ...at(1), caFile: '/no/such.pem' } });

@@ -10,9 +10,10 @@ import { root } from '../../src/tools/cli/commands/root.ts';
 import { makeKey } from '../auth/records.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { commandsOf } from './commands.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { rdcp } from './run.ts';
 import { madeUp, realService } from './service.ts';
 
 /** Categories that come too late are left out, since a person waits: then the key is pressed once more. */
@@ -90,7 +91,7 @@ describe('completion of the command line', { concurrency: 2 }, () => {
 
   /** The words after a shell has completed them, by the script that `rdcp completion` prints. */
   async function shell(t: TestContext, name: string, ending: string, script: string): Promise<string[]> {
-    const directory = temporaryDirectory(t);
+    const directory = newFolder(t);
     const bin = join(directory, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'rdcp'), `#!/bin/sh\nexec '${process.execPath}' '${built('cli/main.js')}' "$@"\n`);
@@ -124,7 +125,7 @@ describe('completion of the command line', { concurrency: 2 }, () => {
       if (path[0] !== 'completion') lines.push(...examples, ...notes.filter((note) => /^ .*\brdcp /.test(note)));
     }
     assert.ok(lines.length > 40 && lines.some((line) => /^ .*rdcp token create/.test(line)));
-    const file = join(temporaryDirectory(t), 'lines');
+    const file = join(newFolder(t), 'lines');
     writeFileSync(file, lines.join('\n'));
     for (const name of ['bash', 'zsh', 'fish']) {
       await withProgram(t, name, async () => {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { patient } from '../../src/tools/cli/fetch.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { newFolder } from '../support/folder.ts';
+import { rdcp } from './run.ts';
 import { service } from './service.ts';
 
 describe('where the command finds the service', () => {
   it('on the port of RDCP_PORT, unless RDCP_URL or --url says more', async (t) => {
     const { url, seen } = await service(t, { categories: [] });
     const { port } = new URL(url);
-    const cwd = temporaryDirectory(t);
+    const cwd = newFolder(t);
     await rdcp(['list'], { cwd, env: { RDCP_PORT: port } });
     await rdcp(['list'], { cwd, env: { RDCP_PORT: '1', RDCP_URL: `http://localhost:${port}` } });
     await rdcp(['list', '--url', `http://localhost:${port}`], { cwd, env: { RDCP_PORT: '1', RDCP_URL: 'http://x' } });
@@ -19,7 +20,7 @@ describe('where the command finds the service', () => {
   });
 
   it('refuses an RDCP_PORT that is none, and 0, which only the service knows', async (t) => {
-    const cwd = temporaryDirectory(t);
+    const cwd = newFolder(t);
     for (const port of ['http', '65536', '0']) {
       const { code, stderr } = await rdcp(['list'], { cwd, env: { RDCP_PORT: port } });
       assert.equal(code, 2);
@@ -28,7 +29,7 @@ describe('where the command finds the service', () => {
   });
 
   it('says what is wrong with an address, and which one was meant', async (t) => {
-    const cwd = temporaryDirectory(t);
+    const cwd = newFolder(t);
     const most = '--url (or RDCP_URL) must be an address such as https://host:9465, without a credential';
     const front = '--url (or RDCP_URL) must be the address in front of';
     for (const [url, line] of [
@@ -62,37 +63,27 @@ describe('where the command finds the service', () => {
     await answered('http://host:9465/ops/rdcp/v1/status', 5000);
     assert.deepEqual(noted, ['Waiting for an answer of http://host:9465; Ctrl-C ends it.']);
   });
-
-  it('says so in the help', async () => {
-    for (const args of [['--help'], ['list', '--help']]) {
-      assert.match((await rdcp(args)).stdout, /RDCP_URL, else RDCP_PORT/);
-    }
-  });
 });
 
-describe('a file that cannot be read is named, with its option, in one line', { concurrency: 2 }, () => {
-  const commands = [
-    ['list', '--key-file'],
-    ['list', '--token-file'],
-    ['token', 'refresh', '--refresh-file'],
-    ['token', 'revoke', '--refresh-file'],
-    ['token', 'revoke', '--token-file'],
-    ['keys', 'list', '--file'],
-    ['keys', 'revoke', 'ID', '--file'],
-  ];
-  for (const command of commands) {
-    it(command.join(' '), async (t) => {
-      const cwd = temporaryDirectory(t);
-      mkdirSync(join(cwd, 'folder'));
-      const option = command.at(-1);
-      for (const [name, problem] of [
-        ['missing', 'does not exist'],
-        ['folder', 'is a directory'],
-      ] as const) {
-        const file = join(cwd, name);
-        const result = await rdcp([...command, file], { cwd });
-        assert.deepEqual(result, { code: 2, stdout: '', stderr: `rdcp: ${option}: ${file} ${problem}\n` });
-      }
-    });
+test('a file that cannot be read is named, with its option, in one line', async (t) => {
+  const cwd = newFolder(t);
+  mkdirSync(join(cwd, 'folder'));
+  for (const command of [
+    'list --key-file',
+    'list --token-file',
+    'token refresh --refresh-file',
+    'token revoke --refresh-file',
+    'token revoke --token-file',
+    'keys list --file',
+    'keys revoke ID --file',
+  ]) {
+    for (const [name, problem] of [
+      ['missing', 'does not exist'],
+      ['folder', 'is a directory'],
+    ] as const) {
+      const file = join(cwd, name);
+      const stderr = `rdcp: ${command.split(' ').at(-1)}: ${file} ${problem}\n`;
+      assert.deepEqual(await rdcp([...command.split(' '), file], { cwd }), { code: 2, stdout: '', stderr }, command);
+    }
   }
 });

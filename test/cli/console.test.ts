@@ -5,8 +5,9 @@ import { test } from 'node:test';
 import { openInBrowser } from '../../src/tools/cli/browser.ts';
 import { CONSOLE_PATHS } from '../../src/wire/constants.ts';
 import type { ConsoleSessionResponse } from '../../src/wire/messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer } from '../support/server.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { rdcp } from './run.ts';
 import { madeUp, service } from './service.ts';
 
 const ENV = { RDCP_API_KEY: KEYS.operator };
@@ -50,7 +51,7 @@ test('with --no-open, and where there is no browser, the address is the output',
 });
 
 test('without a credential, and for a service on another machine, the address comes without a code', async (t) => {
-  const cwd = temporaryDirectory(t);
+  const cwd = newFolder(t);
   const server = await startServer(t);
   const anonymous = await rdcp(['console', '--no-open', '--url', server.url], { cwd });
   assert.equal(anonymous.code, 0);
@@ -78,7 +79,7 @@ test('a service without the console is a refusal, one that is not there is unrea
 });
 
 test('the address reaches the opener of the desktop as one argument, and no shell', async (t) => {
-  const folder = temporaryDirectory(t);
+  const folder = newFolder(t);
   const seen = join(folder, 'seen');
   const opener = join(folder, 'xdg-open');
   writeFileSync(opener, `#!/bin/sh\nprintf '%s\\n' "$@" > '${seen}'\n[ "$1" != fail ]\n`);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import { root } from '../../src/tools/cli/commands/root.ts';
 import { makeKey } from '../auth/records.ts';
 import { tokenSettings } from '../server/tokens.ts';
+import { newFolder } from '../support/folder.ts';
 import { commandsOf } from './commands.ts';
 import { type RunOptions, rdcp } from './run.ts';
 
@@ -27,13 +27,12 @@ const sentence = (path: readonly string[]) => path.join(' ');
 
 describe('exit codes of every command', () => {
   const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['admin'] });
-  let folder = '';
+  const folder = newFolder();
   let url = '';
   let service: Rdcp;
   const file = (name: string) => join(folder, name);
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rdcp-exits-'));
     service = createRdcp({
       server: { port: 0 },
       security: { apiKeys: [ops.record], tokens: tokenSettings },
@@ -44,10 +43,7 @@ describe('exit codes of every command', () => {
     url = (await service.listen()).url;
     writeFileSync(file('session'), 'a-refresh-token', { mode: 0o600 });
   });
-  after(async () => {
-    await service.close();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => service.close());
 
   const run = (args: readonly string[], options: RunOptions = {}) => {
     const seen = new AbortController();

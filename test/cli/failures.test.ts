@@ -71,14 +71,4 @@ describe('lines of failed or slow work alone', () => {
       /invoice failed after \d+ ms, TypeError:\n\S+Z FAIL_POOL first rows=1.*\n\S+Z FAIL_POOL second.*\n/g;
     assert.equal(shown.match(failure)?.length, 2, shown);
   });
-
-  it('what is no time, or has no end, is a usage error', async () => {
-    for (const args of [
-      ['enable', 'FAIL_POOL', '--slower-than', '2'],
-      ['enable', 'FAIL_POOL', '--slower-than', 'soon'],
-      ['enable', 'FAIL_POOL', '--on-error', '--permanent'],
-    ]) {
-      assert.equal((await rdcp(args)).code, 2, args.join(' '));
-    }
-  });
 });

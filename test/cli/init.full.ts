@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { assertBuilt } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 
@@ -81,8 +81,7 @@ for (const [name, form] of Object.entries(FORMS)) {
 
 async function project(t: TestContext, { manifest, file, source, installs }: Form): Promise<string> {
   assertBuilt();
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-init-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   const dependencies = Object.fromEntries(
     [...PACKAGES, 'opentelemetry-instrumentation-rdcp'].map((name) => [name, '*']),
   );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { newFolder } from '../support/folder.ts';
 import { rdcp } from './run.ts';
 
 const NAME = 'opentelemetry-instrumentation-rdcp';
@@ -13,8 +13,7 @@ type Files = Readonly<Record<string, string | object>>;
 
 /** A project folder. Objects are written as JSON. */
 function project(t: TestContext, files: Files) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-init-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content, undefined, 2));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rdcpProcess, temporaryDirectory } from './run.ts';
+import { newFolder } from '../support/folder.ts';
+import { rdcpProcess } from './run.ts';
 import { service } from './service.ts';
 
 test('times are those of this machine, marked by their offset, and JSON keeps UTC', async (t) => {
@@ -12,7 +13,7 @@ test('times are those of this machine, marked by their offset, and JSON keeps UT
     identity: {},
   };
   const { url } = await service(t, { entries: [entry] });
-  const cwd = temporaryDirectory(t);
+  const cwd = newFolder(t);
   for (const [TZ, shown] of [
     ['UTC', '2026-01-31T23:30:00.000Z'],
     ['Asia/Kolkata', '2026-02-01T05:00:00.000+05:30'],

@@ -1,14 +1,15 @@
 // Measures, so nothing runs beside it: what services cost that do not answer.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makeKey } from '../auth/records.ts';
+import { start as startProgram } from '../examples/child.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
 
@@ -51,36 +52,25 @@ async function start(t: TestContext, name: Name, folder: string): Promise<Runnin
   return { child, url };
 }
 
-function setUp(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-many-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 /** The command as a process of its own, with a profile for each service. */
-function command(t: TestContext, folder: string, urls: Readonly<Record<string, string>>, args: readonly string[]) {
+async function command(t: TestContext, folder: string, urls: Readonly<Record<string, string>>, line: string) {
   const profiles = Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url, apiKey: ops.key }]));
   mkdirSync(join(folder, 'rdcp'), { recursive: true });
   const groups = { all: Object.keys(urls) };
   writeFileSync(join(folder, 'rdcp', 'profiles.json'), JSON.stringify({ profiles, groups }), { mode: 0o600 });
-  const child = spawn(process.execPath, [built('cli/main.js'), ...args], {
-    cwd: folder,
-    env: { ...PROGRAM_ENV, XDG_CONFIG_HOME: folder },
-  });
-  t.after(() => child.kill('SIGKILL'));
-  const written = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text) => (written.stdout += text));
-  child.stderr.on('data', (text) => (written.stderr += text));
-  return { child, written, exited: once(child, 'exit').then(([code]) => code as number) };
+  const env = { ...PROGRAM_ENV, XDG_CONFIG_HOME: folder };
+  const child = await startProgram(process.execPath, [built('cli/main.js'), ...line.split(' ')], { cwd: folder, env });
+  t.after(() => child.end('SIGKILL'));
+  return child;
 }
 
 test('one tail has every line of five services once and in order, also while one is stopped', async (t) => {
-  const folder = setUp(t);
+  const folder = newFolder(t);
   const started = await Promise.all(NAMES.map(async (name) => [name, await start(t, name, folder)] as const));
   const services = Object.fromEntries(started) as Record<Name, Running>;
   const urls = Object.fromEntries(started.map(([name, { url }]) => [name, url]));
-  const args = ['-s', '@all', 'tail', 'PAY*', '--rate', '1000', '--for', '5m'];
-  const { child, written, exited } = command(t, folder, urls, args);
+  const tail = await command(t, folder, urls, '-s @all tail PAY* --rate 1000 --for 5m');
+  const { output: written } = tail;
   await until('all are read', () => {
     const tailing = NAMES.filter((name) => written.stderr.includes(`${name}: Tailing PAYMENT`));
     // Those that share a store read both processes.
@@ -100,8 +90,7 @@ test('one tail has every line of five services once and in order, also while one
   await visit(others, ROUNDS);
   await until('the lines of the others', () => linesOf().length >= (NAMES.length + others.length) * ROUNDS);
   await until('the tail misses the one that is stopped', () => /^ship: .*asking again/m.test(written.stderr));
-  child.kill('SIGINT');
-  assert.equal(await exited, 3, written.stderr);
+  assert.equal(await tail.end('SIGINT'), 3, written.stderr);
 
   const lines = linesOf().map((line) => line.split(/ +/));
   const times = lines.map(([, time = '']) => time);
@@ -118,13 +107,12 @@ test('one tail has every line of five services once and in order, also while one
   assert.match(written.stderr, /^rdcp: not done for 1 of 5 services: ship$/m);
 
   const began = performance.now();
-  const switching = command(t, folder, urls, ['enable', 'PAYMENT', '-s', '@all']);
-  assert.equal(await switching.exited, 3);
+  const switching = await command(t, folder, urls, 'enable PAYMENT -s @all');
+  assert.equal(await switching.ended, 3);
   const took = performance.now() - began;
   assert.ok(took < TIMEOUT_MS + MARGIN_MS, `${took} ms`);
-  assert.match(switching.written.stderr, /^rdcp: ship: RDCP_TIMEOUT/m);
+  assert.match(switching.output.stderr, /^rdcp: ship: RDCP_TIMEOUT/m);
   // The one that comes second of those that share a store finds it on.
-  for (const name of others)
-    assert.match(switching.written.stdout, new RegExp(`^${name} +PAYMENT +(?:off|on) +on`, 'm'));
+  for (const name of others) assert.match(switching.output.stdout, new RegExp(`^${name}: PAYMENT on for 15m, `, 'm'));
   services.ship.child.kill('SIGCONT');
 });

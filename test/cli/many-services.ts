@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Profile } from '../../src/tools/cli/profiles.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer, type TestServerOptions } from '../support/server.ts';
-import { type RunOptions, rdcp, temporaryDirectory } from './run.ts';
+import { type RunOptions, rdcp } from './run.ts';
 
 /** The command with profiles, groups and services of a platform. */
 export function commandWith(
@@ -11,7 +12,7 @@ export function commandWith(
   profiles: Readonly<Record<string, Profile>>,
   { groups, listed }: { readonly groups?: object; readonly listed?: object } = {},
 ) {
-  const config = temporaryDirectory(t);
+  const config = newFolder(t);
   mkdirSync(join(config, 'rdcp'));
   const write = (name: string, content: object | string) =>
     writeFileSync(join(config, 'rdcp', name), typeof content === 'string' ? content : JSON.stringify(content), {

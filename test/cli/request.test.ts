@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { category } from '../../src/api.ts';
 import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
@@ -26,12 +26,17 @@ describe('rdcp request', () => {
   });
   after(() => service.close());
 
-  it('prints the header with which a category is on for a request', async (t) => {
-    const database = category('REQUEST_DATABASE');
-    const shop = await serve(t, (request, response) => {
-      database.debug(`${request.url}`);
+  /** A server that debugs the address of each request. */
+  const shopOf = (t: TestContext, name: string) => {
+    const requests = category(name);
+    return serve(t, (request, response) => {
+      requests.debug(`${request.url}`);
       response.end();
     });
+  };
+
+  it('prints the header with which a category is on for a request', async (t) => {
+    const shop = await shopOf(t, 'REQUEST_DATABASE');
     const { code, stdout, stderr } = await rdcp(['request', 'request_database', '--for', '10m'], { env });
     assert.equal(code, 0, stderr);
     const [, baggage = ''] = /^curl -H 'baggage: (rdcp\.debug=[\w.-]+)' URL\n$/.exec(stdout) ?? [];
@@ -42,11 +47,7 @@ describe('rdcp request', () => {
   });
 
   it('reads the lines of these requests with --tail, and ends in time', async (t) => {
-    const database = category('REQUEST_TAILED');
-    const shop = await serve(t, (request, response) => {
-      database.debug(`${request.url}`);
-      response.end();
-    });
+    const shop = await shopOf(t, 'REQUEST_TAILED');
     let baggage = '';
     let visits: Promise<unknown> | undefined;
     const { code, stdout } = await rdcp(['request', 'REQUEST_TAILED', '--tail', '--for', '3s'], {
@@ -83,14 +84,10 @@ describe('rdcp request', () => {
   });
 
   it('reads another service as well with --also, and names it', async (t) => {
-    const database = category('REQUEST_ALSO');
+    const shop = await shopOf(t, 'REQUEST_ALSO');
     const other = createRdcp({ server: { port: 0 }, security: { apiKeys: [ops.record] }, announce: false });
     t.after(() => other.close());
     const { url } = await other.listen();
-    const shop = await serve(t, (request, response) => {
-      database.debug(`${request.url}`);
-      response.end();
-    });
     let baggage = '';
     let notes = '';
     let visit: Promise<unknown> | undefined;
@@ -126,11 +123,5 @@ describe('rdcp request', () => {
     const { stdout } = await rdcp(['status', '-o', 'json'], { env });
     const { otelrdcp_activations } = JSON.parse(stdout) as StatusResponse;
     assert.equal(otelrdcp_activations?.REQUEST_NO_TICKET, undefined);
-  });
-
-  it('takes --also with --tail alone', async () => {
-    const { code, stderr } = await rdcp(['request', 'REQUEST_DATABASE', '--also', 'billing'], { env });
-    assert.equal(code, 2);
-    assert.match(stderr, /--also is for --tail/);
   });
 });

@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
 import { rdcp as command } from '../../src/tools/cli/rdcp.ts';
 import type { Host } from '../../src/tools/cli/terminal.ts';
 import { built } from '../support/built.ts';
@@ -95,12 +93,6 @@ function environment(env: RunOptions['env']): Record<string, string | undefined>
   const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !read.test(name)));
   // No profile of the person who runs the tests.
   return { ...rest, TERM: 'xterm', XDG_CONFIG_HOME: '/nonexistent', ...env };
-}
-
-export function temporaryDirectory(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'rdcp-cli-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
 }
 
 /** The objects of JSON lines. */

@@ -1,16 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { after, before, type TestContext } from 'node:test';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
+import { serve } from '../support/serve.ts';
 import { type RunOptions, rdcp as run } from './run.ts';
 
 /** Returns the base URL of a made-up service. */
 export async function madeUp(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return (await serve(t, listener)).url;
 }
 
 interface Seen {

@@ -55,10 +55,6 @@ describe('switching categories from the command line', () => {
     const unseen = await rdcp(['enable', 'CLI_POOL', '--level', 'trace'], { env: { RDCP_API_KEY: blind.key } });
     assert.deepEqual([unseen.code, unseen.stderr], [0, '']);
     await reset();
-    for (const level of ['warn', 'fatal', '3']) {
-      const { code, stderr: said } = await rdcp(['enable', 'CLI_POOL', '--level', level]);
-      assert.deepEqual([code, said], [2, 'rdcp: --level must be one of silly, trace, debug, info\n']);
-    }
   });
 
   it('quieten is for a while, is listed, and ends with end', async () => {
@@ -75,11 +71,6 @@ describe('switching categories from the command line', () => {
     assert.doesNotMatch((await rdcp(['list'])).stdout, /quiet/);
     const usual = await rdcp(['quieten', 'CLI_POOL', '--above', 'error', '--dry-run']);
     assert.match(usual.stdout, /^CLI_POOL would be quiet below error for 15m, until/m);
-    for (const above of ['fatal', 'info']) {
-      const refused = await rdcp(['quieten', 'CLI_POOL', '--above', above]);
-      assert.deepEqual([refused.code, refused.stderr], [2, 'rdcp: --above must be one of warn, error\n']);
-    }
-    assert.equal((await rdcp(['quieten', 'CLI_POOL', '--permanent'])).code, 2);
   });
 
   it('a budget ends with the time as well', async () => {
@@ -123,9 +114,14 @@ describe('switching categories from the command line', () => {
   });
 
   it('offers the nearest names for a misspelt one', async () => {
-    const { code, stderr } = await rdcp(['enable', 'CLI_POL']);
-    assert.equal(code, 1);
-    assert.match(stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND: [^\n]*CLI_POL; did you mean CLI_POOL\?\n$/);
+    for (const command of ['enable', 'tail', 'forecast', 'watch']) {
+      const { code, stdout, stderr } = await rdcp([command, 'CLI_POL'], {
+        env: { RDCP_API_KEY: admin.key },
+        interrupted: AbortSignal.timeout(30_000),
+      });
+      assert.deepEqual([code, stdout], [1, ''], command);
+      assert.match(stderr, /^rdcp: (?:RDCP_CATEGORY_NOT_FOUND: )?[^\n]*CLI_POL; did you mean CLI_POOL\?\n$/);
+    }
     assert.match((await rdcp(['enable', 'SOMETHING_ELSE'])).stderr, /SOMETHING_ELSE; see 'rdcp list'\n$/);
     const unseen = await rdcp(['enable', 'CLI_POL'], { env: { RDCP_API_KEY: blind.key } });
     assert.match(unseen.stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND/);

@@ -47,23 +47,6 @@ describe('tail and forecast from the command line', () => {
     }
   });
 
-  for (const [args, problem] of [
-    [['-m', 'user.id'], 'rdcp: --match must be NAME=VALUE, such as user.id=42, not user.id\n'],
-    [['-m', 'a=1', '-m', 'a=2'], 'rdcp: --match names a more than once\n'],
-    [['--sample', '2'], 'rdcp: --sample must be a share above 0, up to 1, such as 1/100 or 0.01\n'],
-  ] as const) {
-    it(`refuses ${args.join(' ')}`, async () => {
-      const { code, stderr } = await rdcp(['tail', 'tail_pool', ...args]);
-      assert.deepEqual([code, stderr], [2, problem]);
-    });
-  }
-
-  it('says where an expression is wrong', async () => {
-    const { code, stderr } = await rdcp(['tail', 'tail_pool', '--where', 'size >']);
-    const problem = '--where is not a valid expression at character 7: Unexpected token: EOF';
-    assert.deepEqual([code, stderr], [1, `rdcp: RDCP_MALFORMED_REQUEST: ${problem}\n`]);
-  });
-
   it('tail shows the lines of one tenant, harmless on a terminal, and sums up when it is interrupted', async () => {
     const shown = ending(/(?:of=acme acme\n[\s\S]*?){3}/);
     const { code, stdout, stderr } = await rdcp(['tail', 'tail_queries', '--tenant', 'acme'], shown);
@@ -244,14 +227,5 @@ describe('tail and forecast from the command line', () => {
       const { code, stderr } = await run(['forecast', 'SQL', '-o', format, '--url', there.url]);
       assert.deepEqual([code, stderr], [3, '1 process of 3 did not answer: the figures leave it out.\n']);
     }
-  });
-
-  it('misspelt names get the nearest ones, and no name is a usage error', async () => {
-    for (const command of ['tail', 'forecast']) {
-      const { code, stdout, stderr } = await rdcp([command, 'TAIL_POL']);
-      assert.deepEqual([code, stdout], [1, '']);
-      assert.match(stderr, /^rdcp: RDCP_CATEGORY_NOT_FOUND: [^\n]*TAIL_POL; did you mean TAIL_POOL\?\n$/);
-    }
-    assert.equal((await rdcp(['tail'])).code, 2);
   });
 });

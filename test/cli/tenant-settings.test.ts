@@ -103,13 +103,6 @@ describe('a category that tenants have on or off by a setting of their own', () 
     assert.doesNotMatch(stdout, /acme|otelrdcp_settings/);
   });
 
-  it('tenants lists those that were served, too', async () => {
-    service.runWithTenant('hooli', () => category.enabled);
-    const { stdout } = await rdcp(['tenants']);
-    assert.match(stdout, /^globex +Globex/m);
-    assert.match(stdout, /^hooli /m);
-  });
-
   it('reset --all and end --all ask first', async () => {
     for (const verb of ['reset', 'end']) {
       const alone = await rdcp([verb, '--all']);

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { SessionResponse } from '../../src/wire/messages.ts';
 import { bearer, startTokenServer } from '../server/tokens.ts';
+import { newFolder } from '../support/folder.ts';
 import { KEYS, type TestServer } from '../support/server.ts';
-import { rdcp, rdcpProcess, temporaryDirectory } from './run.ts';
+import { rdcp, rdcpProcess } from './run.ts';
 
 /** A service that issues tokens, and the command before it, with the operator's key. */
 async function setUp(t: TestContext) {
   const server = await startTokenServer(t);
-  const cwd = temporaryDirectory(t);
+  const cwd = newFolder(t);
   const options = { cwd, env: { RDCP_API_KEY: KEYS.operator } };
   const run = (...args: string[]) => rdcp([...args, '--url', server.url], options);
   const process = (...args: string[]) => rdcpProcess([...args, '--url', server.url], options);
@@ -102,23 +103,3 @@ test('an access token ends its session too, and as JSON the whole answer is prin
   assert.equal((await run('token', 'revoke', '--token-file', token)).code, 0);
   assert.equal((await sessionOf(server, answer.access_token)).status, 401);
 });
-
-for (const args of [
-  ['create', 'status'],
-  ['create', '--scopes', 'root'],
-  ['refresh'],
-  ['refresh', '--refresh-file', 'empty'],
-  ['revoke'],
-  ['revoke', '--refresh-file', 'a', '--token-file', 'b'],
-]) {
-  test(`rdcp token ${args.join(' ')} is a usage error`, async (t) => {
-    const cwd = temporaryDirectory(t);
-    writeFileSync(join(cwd, 'empty'), '');
-    const paths = args.map((arg) => (arg === 'empty' ? join(cwd, arg) : arg));
-    const { code, stdout, stderr } = await rdcp(['token', ...paths], { cwd });
-    assert.equal(code, 2, stderr);
-    assert.equal(stdout, '');
-    assert.match(stderr, /^rdcp: [^\n]+\n$/);
-    assert.equal(existsSync(join(cwd, 'empty.lock')), false);
-  });
-}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
+import { portOf } from '../support/listening.ts';
 import { ending, type RunOptions, rdcp as run } from './run.ts';
 import { event, service as fakeService, madeUp, realService } from './service.ts';
 
@@ -24,14 +24,6 @@ describe('commands that show what a service does', () => {
     assert.match(stdout, /^memoryUsage +\d+\.\d MiB$/m);
     assert.match(stdout, /^WATCH_POOL +- +-$/m, 'calls of what is off are not counted');
     assert.match((await rdcp(['metrics', '-o', 'wide'])).stdout, /^heapUsed .*\d{4}-\d\d-\d\dT/m);
-  });
-
-  it('tenants shows what is on for each', async () => {
-    await rdcp(['enable', 'WATCH_POOL', '--tenant', 'acme']);
-    const { code, stdout } = await rdcp(['tenants']);
-    assert.equal(code, 0);
-    assert.match(stdout, /^acme +Acme Ltd +WATCH_POOL +1 +\d{4}-/m);
-    await rdcp(['reset', 'WATCH_POOL', '--tenant', 'acme']);
   });
 
   /** Watches while something is switched, and until what was written says so. */
@@ -139,13 +131,6 @@ describe('commands that show what a service does', () => {
     assert.ok(asked.includes('GET /rdcp/v1/events') && asked.includes('GET /rdcp/v1/discovery'));
   });
 
-  it('watch says what was meant by a misspelt name', async () => {
-    const stop = AbortSignal.timeout(30_000);
-    const { code, stdout, stderr } = await rdcp(['watch', 'WATCH_POL'], { interrupted: stop });
-    assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /Unknown category: WATCH_POL; did you mean WATCH_POOL\?\n$/);
-  });
-
   it('watch into a pipe says when the service is gone, and when it is back', async () => {
     const short = () =>
       createRdcp({
@@ -200,9 +185,7 @@ describe('commands that show what a service does', () => {
       response.end(JSON.stringify({ protocol: 'rdcp/1.0', revision: 3, instances }));
       if (asked === 3) server.close();
     });
-    t.after(() => server.closeAllConnections());
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const url = `http://127.0.0.1:${await portOf(t, server)}`;
     const env = { RDCP_API_KEY: admin.key };
     assert.deepEqual((await run(['wait', '3', '--url', url], { env })).stdout, 'revision 3 is applied\n');
     assert.equal(asked, 3);

@@ -1,30 +1,20 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { EXIT } from '../../src/tools/cli/command.ts';
 import { explain } from '../../src/tools/cli/explain.ts';
 import { tlsFetch } from '../../src/tools/cli/fetch.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { RdcpError } from '../../src/wire/errors.ts';
 import { createAuthority } from '../support/certificate.ts';
-import { rdcp, temporaryDirectory } from './run.ts';
+import { newFolder } from '../support/folder.ts';
+import { portOf } from '../support/listening.ts';
+import { rdcp } from './run.ts';
 import { madeUp } from './service.ts';
-
-async function portOf(t: TestContext, server: Server): Promise<number> {
-  const sockets = new Set<{ destroy(): unknown }>();
-  server.on('connection', (socket) => sockets.add(socket));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
-}
 
 const ADDRESS = "is it the service's address? --url, RDCP_URL or a profile names another";
 const html = (status: number, headers = {}): RequestListener => {
@@ -190,7 +180,7 @@ test('a certificate that has expired, is for another name or is no certificate s
   const authority = createAuthority();
   const { cert, key } = authority.issue('localhost', { usage: 'server', to: Date.now() - 60_000 });
   const listener = createHttpsServer({ cert, key }, (_request, response) => void response.end('{}'));
-  const cwd = temporaryDirectory(t);
+  const cwd = newFolder(t);
   writeFileSync(join(cwd, 'ca.pem'), authority.cert);
   writeFileSync(join(cwd, 'text'), 'no certificate');
   const url = `https://localhost:${await portOf(t, listener)}`;
@@ -240,7 +230,7 @@ test('an event that is not JSON, and an answer that lacks what a table shows, ar
 });
 
 test('the development key is for a service on this machine alone', async (t) => {
-  const cwd = temporaryDirectory(t);
+  const cwd = newFolder(t);
   mkdirSync(join(cwd, '.rdcp'), { mode: 0o700 });
   const { ensureDevKey } = await import('../../src/access/dev-key.ts');
   ensureDevKey(cwd);

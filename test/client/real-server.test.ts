@@ -1,18 +1,16 @@
 // In a process of its own: it starts a server for all of its tests.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import { createRdcpClient, isRdcpError, type RdcpClient } from '../../src/client.ts';
 import { rdcp as command } from '../cli/run.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 
 // The client and the command against a service as an application runs it: one process, a keys file, the memory store.
-const directory = mkdtempSync(join(tmpdir(), 'rdcp-real-'));
-const file = join(directory, 'keys.json');
+const file = join(newFolder(), 'keys.json');
 let service: Rdcp | undefined;
 let url: string;
 let key: string;
@@ -39,7 +37,6 @@ before(async () => {
 after(async () => {
   // `before` is skipped where a pattern chooses none of these tests.
   await service?.close();
-  rmSync(directory, { recursive: true });
 });
 
 test('every call of the client is answered by the service', async () => {

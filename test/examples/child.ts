@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { outputOf } from '../support/output.ts';
 
 /** A program that a test started, and everything it has written. */
 export interface Child {
@@ -17,13 +18,7 @@ export async function start(
   options: { cwd?: string; env?: NodeJS.ProcessEnv },
 ): Promise<Child> {
   const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    output.stderr += text;
-  });
+  const output = outputOf(child);
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   await once(child, 'spawn');
   return { pid: child.pid ?? 0, output, ended, end: (signal = 'SIGTERM') => end(child, ended, signal) };

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { ensureDevKey } from '../../src/access/dev-key.ts';
-import { rdcp, temporaryDirectory } from '../cli/run.ts';
+import { rdcp } from '../cli/run.ts';
 import { assertBuilt, built, ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { agentProcess, ask, MODES } from './agent.ts';
 import { openShop, type Shop } from './service.ts';
@@ -83,7 +84,7 @@ describe('rdcp mcp, as the program of an agent starts it', () => {
   });
 
   it('prints the configuration of the known programs, with what a program needs in any folder', async (t) => {
-    const folder = temporaryDirectory(t);
+    const folder = newFolder(t);
     mkdirSync(join(folder, 'my keys'));
     writeFileSync(join(folder, 'my keys/agent'), shop.key, { mode: 0o600 });
     const file = join(folder, 'my keys/agent');
@@ -105,14 +106,14 @@ describe('rdcp mcp, as the program of an agent starts it', () => {
   });
 
   it('finds the development key of the folder in which the configuration is printed', async (t) => {
-    const folder = temporaryDirectory(t);
+    const folder = newFolder(t);
     ensureDevKey(folder);
     const { stdout } = await rdcp(['mcp', '--print-config'], { cwd: folder });
     assert.ok(stdout.includes(JSON.stringify(join(folder, '.rdcp/dev-key'))));
   });
 
   it('names the package that it needs where that is missing', async (t) => {
-    const folder = temporaryDirectory(t);
+    const folder = newFolder(t);
     cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     const main = join(folder, 'dist/cli/main.js');

@@ -1,23 +1,13 @@
 // In a process of its own: it switches categories of the process.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { createRdcpClient } from '../../src/client.ts';
 import { MAX_ANSWER_BYTES } from '../../src/tools/mcp/answer.ts';
+import { serve } from '../support/serve.ts';
 import { until } from '../support/until.ts';
 import { AGENT, agentOf, ask, MODES, textOf } from './agent.ts';
 import { HOSTILE, openShop, type Shop } from './service.ts';
-
-/** The address of a service that answers every request so. */
-async function answering(t: TestContext, answer: (response: ServerResponse) => void): Promise<string> {
-  const server = createServer((_, response) => answer(response)).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 describe('tools for agents', () => {
   let shop: Shop;
@@ -105,7 +95,7 @@ describe('tools for agents', () => {
       ['', 'service_ended'],
       ['event: end\ndata: {"reason":"revoked","lines":0,"dropped":9}\n\n', 'credential_ended'],
     ] as const) {
-      const url = await answering(t, (response) => {
+      const { url } = await serve(t, (_request, response) => {
         response.writeHead(200, { 'Content-Type': 'text/event-stream' });
         response.write('event: start\ndata: {"revision":1,"instances":2,"categories":["ORDERS"],"expiresAt":""}\n\n');
         response.write('event: dropped\ndata: {"count":7,"since":""}\n\n');

@@ -12,7 +12,7 @@ import type { AuthorizationServerMetadata } from '../../src/wire/oauth-messages.
 import { startTokenServer, TOKEN_EXCHANGE, tokenSettings } from '../server/tokens.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { serve } from '../support/serve.ts';
-import { assembleApp, KEYS, send, startServer } from '../support/server.ts';
+import { assembleApp, KEYS, send } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
@@ -168,10 +168,4 @@ test('an issuer that is no address has no metadata, and the start says so once',
     if (told !== undefined) assert.match(lines[0] ?? '', told);
     assert.ok(!lines.join('').includes('secret'));
   }
-});
-
-test('a server that issues no tokens has no metadata', async (t) => {
-  const server = await startServer(t);
-  const { status, body } = await server.request(TOKEN_PATHS.metadata);
-  assert.deepEqual([status, body.error.code], [404, 'RDCP_NOT_FOUND']);
 });

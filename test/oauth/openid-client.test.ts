@@ -111,6 +111,7 @@ test('every refusal is understood by its code', async (t) => {
   const server = await startAuthorizationServer(t, { security: { jwt: other } });
   const config = await discover(server);
   const stranger = await discover(server, { id: 'status-client', secret: KEYS.status });
+  const named = await discover(server, { id: 'status-client', authentication: oauth.None() });
   const session = await exchange(config);
   const foreign = await new SignJWT({ iss: other.issuer, aud: other.audience, sub: 'ann', scope: 'status' })
     .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
@@ -121,6 +122,8 @@ test('every refusal is understood by its code', async (t) => {
   const refusals: [error: string, request: () => Promise<unknown>][] = [
     ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'admin' })],
     ['invalid_scope', () => oauth.clientCredentialsGrant(config, { scope: 'openid' })],
+    ['invalid_scope', () => exchange(stranger, { subject_token: session.access_token, scope: 'admin' })],
+    ['invalid_scope', () => oauth.refreshTokenGrant(config, session.refresh_token ?? '', { scope: 'admin' })],
     ['unsupported_grant_type', () => oauth.genericGrantRequest(config, 'password', { username: 'ann', password: 'x' })],
     ['invalid_request', () => exchange(config, { subject_token: 'nonsense' })],
     ['invalid_request', () => exchange(config, { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' })],
@@ -128,6 +131,7 @@ test('every refusal is understood by its code', async (t) => {
     ['invalid_target', () => exchange(config, { resource: 'https://billing.example/' })],
     ['invalid_grant', () => oauth.refreshTokenGrant(config, 'nonsense')],
     ['invalid_grant', () => oauth.refreshTokenGrant(stranger, session.refresh_token ?? '')],
+    ['invalid_grant', () => oauth.refreshTokenGrant(named, session.refresh_token ?? '')],
     ['unauthorized_client', () => oauth.tokenRevocation(stranger, session.access_token)],
     ['unsupported_token_type', () => oauth.tokenRevocation(config, foreign)],
   ];

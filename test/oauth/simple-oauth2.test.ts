@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { ClientCredentials, type ModuleOptions } from 'simple-oauth2';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
-import { bearer, exchangeKey } from '../server/tokens.ts';
-import { KEYS } from '../support/server.ts';
+import { bearer } from '../server/tokens.ts';
 import { type AuthorizationServer, startAuthorizationServer } from './authorization-server.ts';
 
 // A stock client that discovers nothing: it is told the paths.
@@ -34,8 +33,6 @@ function connect(
   });
 }
 
-const OPERATOR = { id: 'operator-client', secret: KEYS.operator };
-
 /** What the library throws: an error of Boom, with the answer as JSON. */
 const isRefused = (error: string, status: number) => (thrown: unknown) => {
   const { output, data } = thrown as { output: { statusCode: number }; data: { payload: { error: string } } };
@@ -61,19 +58,3 @@ for (const [way, options] of Object.entries({
     }
   });
 }
-
-test('a session is refreshed and revoked', async (t) => {
-  const server = await startAuthorizationServer(t);
-  const client = connect(server, OPERATOR);
-  const status = async (token: unknown) =>
-    (await server.request(PATHS.status, { headers: bearer(String(token)) })).status;
-
-  const session = client.createToken({ ...(await exchangeKey(server, 'operator')).body });
-  assert.equal(session.expired(), false);
-  const next = await session.refresh({ scope: ['status', 'control'] });
-  assert.equal(next.token.scope, 'status control');
-  assert.equal(await status(next.token.access_token), 200);
-  await next.revokeAll();
-  assert.equal(await status(next.token.access_token), 401);
-  await assert.rejects(next.refresh(), isRefused('invalid_grant', 400));
-});

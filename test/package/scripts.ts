@@ -1,3 +1,4 @@
+import { TYPED_ENTRIES } from './compatibility-scripts.ts';
 import { SUBPATHS } from './consumer.ts';
 
 /** An application with an SDK: a category is switched on over HTTP, and its call arrives as record, span and metric. */
@@ -224,34 +225,10 @@ try {
 }
 `;
 
-/** A consumer of every public type, to be compiled against the published declarations. */
-export const TYPED_CONSUMER = `
+/** Every entry beside an SDK, to be compiled against the published declarations; test/types/public.ts has what the types promise. */
+export const TYPED_CONSUMER = `${TYPED_ENTRIES}
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { NodeSDK } from '@opentelemetry/sdk-node';
-import { createRdcp, RdcpError, type Rdcp, type RdcpConfig, RdcpInstrumentation } from 'opentelemetry-instrumentation-rdcp';
-import { category, runWithTenant } from 'opentelemetry-instrumentation-rdcp/api';
-import { createRdcpClient } from 'opentelemetry-instrumentation-rdcp/client';
-import 'opentelemetry-instrumentation-rdcp/register';
-
-const config: RdcpConfig = { server: { port: 0 }, controls: { defaultDuration: '5m' } };
-const instrumentation = new RdcpInstrumentation({ ...config, enabled: false });
 new NodeSDK({ instrumentations: [instrumentation] }).start();
 registerInstrumentations({ instrumentations: [instrumentation] })();
-export const url: Promise<{ readonly url: string }> = instrumentation.listen();
-export const rdcp: Rdcp = createRdcp(config);
-export const answer: number = category('A').span('work', (span) => {
-  span?.setAttribute('n', 1);
-  return 1;
-});
-runWithTenant('t', () => category('A').debug('m', () => ({ a: 1 })));
-export const client = createRdcpClient({ baseUrl: 'http://localhost' });
-export const refused = (error: unknown) => error instanceof RdcpError && error.code === 'RDCP_CONFIG_INVALID';
-// @ts-expect-error an unknown field is an error
-createRdcp({ sever: {} });
-interface Order { readonly id: number; readonly placed: Date }
-const order: Order = { id: 1, placed: new Date() };
-category('A').debug('m', order);
-category('A').debug('m', () => ({ order, err: new Error('boom'), f: () => 1 }));
-// @ts-expect-error attributes are needed at once
-category('A').debug('m', async () => order);
 `;

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
+import { outputOf } from '../support/output.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { REGISTER, until, WAIT } from './running.ts';
 
@@ -39,12 +40,7 @@ describe('a user without a name and a home, in a folder of root', { skip }, () =
         child.kill('SIGKILL');
         if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
       });
-      const output = { stdout: '', stderr: '' };
-      for (const name of ['stdout', 'stderr'] as const) {
-        child[name].setEncoding('utf8').on('data', (text: string) => {
-          output[name] += text;
-        });
-      }
+      const output = outputOf(child);
       await until(() => output.stdout.includes('started') && /rdcp: .*\n/.test(output.stderr), child, output);
       return { child, output };
     };

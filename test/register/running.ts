@@ -9,6 +9,7 @@ import { built } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { portOf } from '../support/listening.ts';
+import { outputOf } from '../support/output.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 
 export const KEY = 'a-secret-of-thirty-two-characters';
@@ -47,12 +48,7 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
   t.after(() => {
     child.kill('SIGKILL');
   });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      output[name] += text;
-    });
-  }
+  const output = outputOf(child);
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   return { child, output, closed, cwd, metricsPort };
 }

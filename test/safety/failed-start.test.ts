@@ -9,10 +9,10 @@ import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
 import { portOf } from '../support/listening.ts';
+import { RECORDS } from '../support/server.ts';
 import { inFull } from '../support/tiers.ts';
 import type { LeftBehind } from './failing-app.ts';
 import { run } from './program.ts';
-import { API_KEYS } from './service.ts';
 
 const APP = join(import.meta.dirname, 'failing-app.ts');
 const CATEGORIES = { LEFT_ON: { enabled: true }, LEFT_ON_TOO: { enabled: true } };
@@ -24,7 +24,7 @@ async function assertNothingLeft(
 ) {
   const args = attempts.map(([name, config]) => ({
     name,
-    config: { security: { apiKeys: API_KEYS }, categories: CATEGORIES, ...common, ...config },
+    config: { security: { apiKeys: RECORDS }, categories: CATEGORIES, ...common, ...config },
   }));
   const program = run(t, APP, { args: [JSON.stringify(args)], cwd: newFolder(t) });
   const told = once(program.child, 'message') as Promise<[LeftBehind[]]>;
@@ -57,7 +57,7 @@ test('what cannot be started leaves no file, timer, connection or category behin
       ['a keys file that is not there', { security: { apiKeys: { file: join(directory, 'none') } } }, /ENOENT/],
       [
         'a secret that is too short',
-        { security: { apiKeys: API_KEYS, tokens: { ...tokens, secret: 'x' } } },
+        { security: { apiKeys: RECORDS, tokens: { ...tokens, secret: 'x' } } },
         /at least 32/,
       ],
       ['a level that cannot be kept', { security: { level: 'enterprise' } }, /security\.level/],

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, chownSync, mkdtempSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import { PATHS } from '../../src/wire/constants.ts';
@@ -11,15 +9,16 @@ import type { HealthResponse } from '../../src/wire/messages.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { startService, trailIn } from './service.ts';
+import { smallDisk, whyNoMount } from './small-disk.ts';
 
-const skip = process.getuid?.() === 0 ? whyNoPostgres() : 'only root can mount a small disk';
+const skip = process.getuid?.() === 0 ? whyNoMount() || whyNoPostgres() : 'only root can give a disk away';
 
 test('a PostgreSQL whose disk is full refuses changes whole, and takes them again once there is room', {
   skip,
 }, async (t) => {
   const server = await startPostgres();
   t.after(() => server.close());
-  const disk = smallDisk(t, statSync(server.folder));
+  const disk = smallDisk(t, '4m', statSync(server.folder));
   server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
   server.sql('ALTER ROLE postgres SET default_tablespace = small');
   const service = await startService(t, { config: { store: server.url } });
@@ -62,22 +61,6 @@ test('a PostgreSQL whose disk is full refuses changes whole, and takes them agai
     changes + 1,
   );
 });
-
-/** A file system of 4 MB that the server may write. */
-function smallDisk(t: TestContext, { uid, gid }: { uid: number; gid: number }): string {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', folder], { encoding: 'utf8' });
-  if (mounted.status !== 0) {
-    rmdirSync(folder);
-    t.skip(`mount: ${mounted.stderr}`);
-  }
-  chownSync(folder, uid, gid);
-  t.after(() => {
-    spawnSync('umount', ['--lazy', folder]);
-    rmdirSync(folder);
-  });
-  return folder;
-}
 
 function fill(file: string): void {
   const piece = Buffer.alloc(4096);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-
+import { outputOf } from '../support/output.ts';
 import { until } from '../support/until.ts';
 
 /** A program that a test started, with everything it wrote. */
@@ -36,12 +36,7 @@ export function run(t: TestContext, file: string, { args = [], imports = [], env
     ['--no-warnings', ...imports.flatMap((module) => ['--import', module]), file, ...args],
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...env }, cwd },
   );
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8').on('data', (text: string) => {
-      output[name] += text;
-    });
-  }
+  const output = outputOf(child);
   // A message that meets a process which ends is lost, which is all the same here.
   child.on('error', () => undefined);
   const ended = once(child, 'close').then(([code, signal]): number | NodeJS.Signals => code ?? signal);

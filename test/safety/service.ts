@@ -1,31 +1,22 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse, StatusResponse } from '../../src/wire/messages.ts';
-import { KEY_SCOPES, KEYS, type KeyName, send, type TestAnswer, type TestRequest } from '../support/server.ts';
+import { RECORDS, send, type TestAnswer, type TestRequest } from '../support/server.ts';
 import { type Program, type ProgramOptions, run } from './program.ts';
 
 const PROCESS = join(import.meta.dirname, 'service-process.ts');
-
-/** The keys that tests have, as a configuration knows them. */
-export const API_KEYS = (Object.keys(KEY_SCOPES) as KeyName[]).map((name) => ({
-  id: name,
-  hash: hashApiKey(KEYS[name]),
-  clientId: `${name}-client`,
-  scopes: [...KEY_SCOPES[name]],
-}));
 
 /** A configuration for a service of a test: any port, the keys of tests, and no limit that a test runs into by chance. */
 export function testConfig(config: RdcpConfig = {}): RdcpConfig {
   return {
     server: { port: 0 },
-    security: { apiKeys: API_KEYS },
+    security: { apiKeys: RECORDS },
     limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },
     // A process that was killed is in the list of those who share the file for a while. Tests do not wait for it.
     fleet: { acknowledgeTimeoutSeconds: 0.02 },
@@ -111,5 +102,3 @@ export async function trailIn(store: StateStore, knownId?: string): Promise<Audi
     await store.close();
   }
 }
-
-export { newFolder as temporaryDirectory } from '../support/folder.ts';

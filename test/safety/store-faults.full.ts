@@ -1,9 +1,8 @@
 // Measures, so nothing runs beside it: the delay of the event loop.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -15,6 +14,7 @@ import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { startLoad } from './load.ts';
 import { type Service, startService } from './service.ts';
+import { smallDisk, whyNoMount } from './small-disk.ts';
 
 /** How long each fault lasts under load, in milliseconds. */
 const FAULT_MS = Number(process.env.RDCP_FAULT_MS ?? 1500);
@@ -102,7 +102,7 @@ describe('a SQLite file that fails under load holds up nothing, and health says 
   }
 
   test('on a full disk', { skip: whyNoMount() }, async (t) => {
-    const disk = smallDisk(t);
+    const disk = smallDisk(t, '12m');
     const file = join(disk, 'state.db');
     const service = await startService(t, { config: { store: `sqlite:${file}` } });
     const filler = join(disk, 'filler');
@@ -150,25 +150,3 @@ describe('a Redis that fails under load holds up nothing, and health says why:',
     });
   });
 });
-
-function smallDisk(t: TestContext): string {
-  let disk = '';
-  // Before its directory is removed.
-  t.after(() => spawnSync('umount', ['-l', disk]));
-  disk = join(newFolder(t), 'disk');
-  mkdirSync(disk);
-  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', disk]).status, 0);
-  return disk;
-}
-
-function canMount(): boolean {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-mount-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory]).status === 0;
-  if (mounted) spawnSync('umount', ['-l', directory]);
-  rmdirSync(directory);
-  return mounted;
-}
-
-function whyNoMount(): string | false {
-  return canMount() ? false : 'needs the right to mount a small disk';
-}

@@ -8,17 +8,6 @@ import { exchange, parseAnswer } from '../support/raw-http.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { inBoth, runs } from '../support/tiers.ts';
 
-test('a request id of the client’s comes back, with a refusal too; a bad one is refused, and another comes back', async (t) => {
-  const server = await startServer(t);
-  const good = await server.request(PATHS.wellKnown, { headers: { 'X-RDCP-Request-ID': 'op-42.a_b' } });
-  assert.equal(good.headers.get('x-rdcp-request-id'), 'op-42.a_b');
-  const refused = await server.request('/rdcp/v1/nothing', { headers: { 'X-RDCP-Request-ID': 'op-43' } });
-  assert.deepEqual([refused.status, refused.headers.get('x-rdcp-request-id')], [404, 'op-43']);
-  const bad = await server.request(PATHS.wellKnown, { headers: { 'X-RDCP-Request-ID': 'a b' } });
-  assert.equal(bad.status, 400);
-  assert.match(bad.headers.get('x-rdcp-request-id') ?? '', /^[0-9a-f-]{36}$/);
-});
-
 test('a body that is too large is answered to its end, and the connection stays usable', async (t) => {
   const server = await startServer(t);
   const json = (bytes: number) => `{"action":"enable","categories":"HTTP"${' '.repeat(bytes)}}`;

@@ -196,11 +196,3 @@ test('a refused client without a credential loses its connection; a key keeps it
   assert.equal(await kept(PATHS.health), 'keep-alive');
   assert.equal(await kept(PATHS.status, [['X-RDCP-API-Key', KEYS.operator]]), 'keep-alive');
 });
-
-test('a refusal arrives although the body of its request comes late', async (t) => {
-  const server = await startServer(t);
-  const body = JSON.stringify({ action: 'status' });
-  const head = `POST ${PATHS.control} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  const text = await exchange(server.url, head, (socket) => void setTimeout(() => socket.write(body), 20));
-  assert.equal(parseAnswer(text)?.status, 401);
-});

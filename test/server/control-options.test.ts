@@ -167,35 +167,6 @@ test('a budget of a control that makes no sense is refused, and names the field'
   await refused('reset', { otelrdcp_budget: false }, place);
 });
 
-test('a repeated request id with another budget is another request', async (t) => {
-  const it = await service(t, 'BUDGET_REPEAT');
-  const enable = (calls: number) =>
-    it.operator.control(
-      { action: 'enable', categories: it.name, options: { otelrdcp_budget: { calls } } },
-      { requestId: 'one' },
-    );
-  await enable(5);
-  await enable(5);
-  await assert.rejects(enable(6), { code: 'RDCP_REQUEST_ID_REUSED' });
-});
-
-test('the command sets a budget, and lists it with what was dropped', async (t) => {
-  const it = await service(t, 'BUDGET_CLI');
-  const run = (...args: string[]) => command([...args, '--url', it.url], { env: { RDCP_API_KEY: it.keys.operator } });
-  const { code } = await run('enable', it.name, '--for', '5m', '--rate', '3', '--calls', '100');
-  assert.equal(code, 0);
-  it.call(20);
-  const { stdout } = await run('list');
-  assert.match(stdout, /CALLS\/S +BUDGET +DROPPED/);
-  assert.match(stdout, /BUDGET_CLI +on +5m.* 3\/s, 94 calls left +14/);
-  assert.match(
-    (await run('enable', it.name, '--unlimited', '--rate', '3')).stderr,
-    /--unlimited cannot be combined with --rate/,
-  );
-  assert.match((await run('enable', it.name, '--rate', '0')).stderr, /--rate must be a whole number from 1/);
-  assert.match((await run('enable', it.name, '--unlimited')).stderr, /admin/);
-});
-
 test('a level is in the answer, in discovery, status and the trail, and what is wrong with one is said', async (t) => {
   const { rdcp, url } = await startService(t);
   rdcp.category('LEVELED');

@@ -214,6 +214,8 @@ test('loopback is localhost, all of 127.0.0.0/8 and ::1, and nothing that looks 
     '127.0.0.1.evil.test',
     '127.1',
     '0177.0.0.1',
+    '2130706433',
+    'localhost.',
     '192.168.0.1',
     '',
   ]) {

@@ -150,27 +150,6 @@ test('a client that does not take its leave loses its idle connection all the sa
   await closed;
 });
 
-test('a body that drips is answered 408, and the other requests of its connection go on', async (t) => {
-  const url = await listening(
-    t,
-    (req, res) => {
-      req.resume();
-      req.once('end', () => res.end('hello'));
-    },
-    { headersMs: 1500, requestMs: 1500, checkMs: 20 },
-  );
-  const session = await http2Session(t, url, ca);
-  const dripping = session.request({ ':method': 'POST', ':path': '/' }, { endStream: false });
-  dripping.on('error', () => undefined);
-  const drip = setInterval(() => dripping.write('x'), 10);
-  t.after(() => clearInterval(drip));
-  const [headers] = (await once(dripping, 'response')) as [Record<string, unknown>];
-  assert.equal(headers[':status'], 408);
-  clearInterval(drip);
-  await once(dripping.resume(), 'close');
-  assert.equal((await http2Request(session, { ':path': '/' })).text, 'hello');
-});
-
 test('an answer that is not read is given up, over HTTP/2 and HTTP/1.1', async (t) => {
   const ends: string[] = [];
   const url = await listening(

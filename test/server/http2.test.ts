@@ -113,14 +113,6 @@ test('more than a hundred header fields, or a header beyond 16 KiB, are refused'
   assert.equal((await send({ ':path': PATHS.wellKnown })).status, 200);
 });
 
-test('HEAD answers as GET without the body', async (t) => {
-  const { send } = await start(t);
-  const { status, headers, text } = await send({ ':method': 'HEAD', ':path': PATHS.wellKnown });
-  assert.deepEqual([status, text], [200, '']);
-  const whole = await send({ ':path': PATHS.wellKnown });
-  assert.equal(headers['content-length'], String(Buffer.byteLength(whole.text)));
-});
-
 test('a hundred requests at once on one connection are all answered', async (t) => {
   const { send } = await start(t);
   const answers = await Promise.all(

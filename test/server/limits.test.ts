@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createRateLimiter } from '../../src/endpoint/middleware/access.ts';
 import { addressKey } from '../../src/endpoint/request.ts';
-import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
@@ -116,24 +115,8 @@ test('health without a credential has a limit of its own, which no other request
   assert.deepEqual(await statuses(PATHS.status, {}, 3), [401, 401, 429], 'probes have spent nothing of it');
 });
 
-test('health answers ten probes a second for a minute where nothing else is configured', async (t) => {
-  const server = await startServer(t, { config: { limits: parseConfig({}).limits } });
-  const { headers } = await server.request(PATHS.health);
-  assert.equal(headers.get('ratelimit-policy'), '"health";q=600;w=60');
-});
-
-test('a client that runs into its limit again and again is one entry of the trail', async (t) => {
-  const { server } = await limited(t, { controlPerMinute: 1 });
-  for (let index = 0; index < 5; index += 1) await server.request(PATHS.control, CHANGE);
-  const { body } = await server.request<AuditResponse>(`${PATHS.audit}?outcome=denied`, { key: 'admin' });
-  assert.deepEqual(
-    body.entries.map(({ action, error }) => [action, error]),
-    [['authorize', 'RDCP_RATE_LIMITED']],
-  );
-});
-
 test('what was switched can be ended after the limit on controls, up to 600 a minute', async (t) => {
-  const server = await startServer(t, { config: { limits: { controlPerMinute: 2 } } });
+  const { server } = await limited(t, { controlPerMinute: 2 });
   const statusOf = async (action: string) =>
     (await server.request(PATHS.control, { ...CHANGE, body: { action, categories: ['DATABASE'] } })).status;
   assert.deepEqual([await statusOf('enable'), await statusOf('enable'), await statusOf('enable')], [200, 200, 429]);
@@ -143,21 +126,7 @@ test('what was switched can be ended after the limit on controls, up to 600 a mi
   assert.equal(wrong.status, 429);
   let ended = 0;
   while ((await statusOf('reset')) === 200) ended += 1;
-  assert.ok(ended > 580 && ended < 600, `${ended}`);
-});
-
-test('without a credential a challenge says what is needed; with a wrong one, why it was refused', async (t) => {
-  const server = await startServer(t);
-  const none = await server.request(PATHS.status);
-  assert.equal(none.body.error.code, 'RDCP_AUTH_REQUIRED');
-  const wrong = await server.request(PATHS.status, { headers: { 'X-RDCP-API-Key': 'x'.repeat(40) } });
-  assert.equal(wrong.body.error.code, 'RDCP_AUTH_FAILED');
-  assert.equal(wrong.body.error.method, 'api-key');
-  assert.equal(wrong.body.error.details?.reason, 'invalid_key');
-  assert.deepEqual(server.authFailures, [
-    ['none', 'no_credential'],
-    ['api-key', 'invalid_key'],
-  ]);
+  assert.equal(ended, 595);
 });
 
 test('a wrong credential learns nothing about the server: every endpoint refuses it with the same words', async (t) => {
@@ -229,6 +198,8 @@ inBoth('no rolling window holds more allowed requests than the limit, and none i
           const inWindow = allowed.filter((time) => time > now - 60_000).length;
           const verdict = limiter.take('client');
           assert.equal(verdict.allowed, inWindow < limit);
+          const oldest = allowed.find((time) => time > now - 60_000) ?? now;
+          if (!verdict.allowed) assert.equal(verdict.resetSeconds, Math.ceil((oldest + 60_000 - now) / 1000));
           if (verdict.allowed) allowed.push(now);
           assert.equal(verdict.remaining, limit - inWindow - (verdict.allowed ? 1 : 0));
         }
@@ -238,24 +209,6 @@ inBoth('no rolling window holds more allowed requests than the limit, and none i
       },
     ),
     { numRuns: runs(500) },
-  );
-});
-
-test('a client that waits until the stated reset is allowed', () => {
-  fc.assert(
-    fc.property(fc.array(fc.double({ min: 0, max: 59_000, noNaN: true }), { minLength: 5, maxLength: 5 }), (times) => {
-      const { limiter, at } = limiterAt(5);
-      for (const time of times.sort((a, b) => a - b)) {
-        at(time);
-        limiter.take('client');
-      }
-      at(59_500);
-      const { allowed, resetSeconds } = limiter.take('client');
-      if (allowed) return;
-      assert.ok(Number.isInteger(resetSeconds) && resetSeconds >= 1);
-      at(59_500 + resetSeconds * 1000);
-      assert.equal(limiter.take('client').allowed, true);
-    }),
   );
 });
 

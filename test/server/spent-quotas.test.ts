@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
-import { portOf } from '../support/listening.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
-import { assembleApp, KEYS, type KeyName, startServer, withMembers } from '../support/server.ts';
+import { KEYS, type KeyName, startServer, withMembers } from '../support/server.ts';
 import { http2Request, http2Session } from '../support/tls-client.ts';
 
 const LIMITS: RdcpConfig['limits'] = {
@@ -130,16 +128,4 @@ test('over HTTP/2 a refusal ends the session with GOAWAY', async (t) => {
   );
   await ended;
   for (const answer of await Promise.all(answers)) assert.ok(answer === undefined || answer.status === 429);
-});
-
-test('mounted in a server of the application it answers the same', async (t: TestContext) => {
-  const { handler } = await assembleApp(t, { config: { limits: LIMITS } });
-  const host = createServer((req, res) => handler(req, res, () => res.end('own')));
-  const url = `http://127.0.0.1:${await portOf(t, host)}`;
-  await spend((path) => fetch(url + path), PATHS.status);
-  for (const answer of await refusals(url, { path: PATHS.status }, 3)) {
-    assert.equal(answer?.status, 429);
-    assert.equal(answer?.headers.get('connection'), 'close');
-  }
-  assert.equal(await (await fetch(`${url}/other`)).text(), 'own');
 });

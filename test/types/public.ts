@@ -35,6 +35,10 @@ expectTypeOf(category).returns.toEqualTypeOf<Category>();
 expectTypeOf(category('A').enabled).toBeBoolean();
 expectTypeOf(category('A').debug('m', { any: new Date(), nested: { error: new Error() } })).toBeVoid();
 expectTypeOf(category('A').debug('m', () => ({ plan: [1] }))).toBeVoid();
+interface Order {
+  readonly placed: Date;
+}
+expectTypeOf(category('A').debug('m', { placed: new Date() } as Order)).toBeVoid();
 expectTypeOf(category('A').span('work', () => 1)).toBeNumber();
 expectTypeOf(category('A').span('work', async () => 'a')).resolves.toBeString();
 expectTypeOf(runWithTenant('acme', () => [1])).toEqualTypeOf<number[]>();
