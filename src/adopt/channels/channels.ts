@@ -46,29 +46,19 @@ function adopt(family: Family, adoption: Adoption, version?: string): () => void
   const category = adoption.category(name, { description, version });
   if (category === undefined || followed.has(category)) return () => {};
   followed.add(category);
-  let stop = () => {};
-  const unwatch = category.onWanted((wanted) => {
-    stop();
-    stop = wanted ? follow(family, category, adoption) : () => {};
-  });
+  const stop = category.whileWanted(() => follow(family, category, adoption));
   return () => {
-    unwatch();
     stop();
     followed.delete(category);
   };
 }
 
 /** Subscribes to the channels of a family. Returns a function that unsubscribes. */
-function follow(family: Family, category: AdoptedCategory, { failed }: Adoption): () => void {
+function follow(family: Family, category: AdoptedCategory, { attempt }: Adoption): () => void {
   const guarded =
     <Given extends unknown[]>(fn: (...given: Given) => void) =>
-    (...given: Given): void => {
-      try {
-        fn(...given);
-      } catch (error) {
-        failed(error, category);
-      }
-    };
+    (...given: Given): void =>
+      attempt(() => fn(...given), category);
   const listeners = new Listeners(guarded);
   const operations = new Operations(category, family);
   const subscriptions = Object.entries(family.follow({ category, operations, listeners, guarded })).map(
