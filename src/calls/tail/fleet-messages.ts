@@ -141,6 +141,8 @@ export type FleetMessage =
   | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] })
   /** `count` includes malformed lines. */
   | (Omit<EncodedPage, 'lines'> & { readonly lines: readonly Line[]; readonly count: number });
+/** A part of the recorded lines that is wanted. */
+export type WantedPage = Pick<Extract<FleetMessage, { type: 'page' }>, 'from' | 'most'>;
 /** The answer of a process to a question. */
 export type Answer<Type extends 'measured' | 'failed'> = Extract<FleetMessage, { type: Type }>;
 export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' | 'failures' }>;

@@ -1,7 +1,7 @@
 import type { Choice } from '../../wire/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
 import { type FailuresOptions, ownFailures } from './failures.ts';
-import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
+import { type FleetMessage, type Lease, tapFilterOf, type WantedPage } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
 import { RecordedPages, type RecordedPagesOptions } from './recorded-pages.ts';
 import type { CountsByCategory } from './types.ts';
@@ -30,7 +30,7 @@ interface Task {
   /** Called when sending that message failed. */
   failed?(): void;
   /** The process that asked wants recorded lines. */
-  ask?(page: { readonly from: number; readonly most: number }): void;
+  ask?(page: WantedPage): void;
   /** The process that asked has read all recorded lines. */
   live?(): void;
   end?(): void;
@@ -77,7 +77,7 @@ export class Guest {
     if (lease?.type === 'tail' && lease.since === undefined) this.#live();
   }
 
-  ask(page: { readonly from: number; readonly most: number }): void {
+  ask(page: WantedPage): void {
     this.#task?.ask?.(page);
   }
 

@@ -279,13 +279,12 @@ export class Relay {
 
   #askPage(to: string, page: Extract<FleetMessage, { type: 'page' }>): void {
     if (to === HERE) this.#guests.get(guestKey(HERE, page.id))?.ask(page);
-    // What is lost is asked for again.
-    else this.#options.messages?.send(encodeFleetMessage(page), to).catch(() => undefined);
+    else this.#send(page, to);
   }
 
-  /** A message that is lost is repeated, or the lease ends. */
-  #send(message: FleetMessage): void {
-    this.#options.messages?.send(encodeFleetMessage(message)).catch(() => undefined);
+  /** A message that is lost is repeated, or the lease ends. @param to one process. @default all */
+  #send(message: FleetMessage, to?: string): void {
+    this.#options.messages?.send(encodeFleetMessage(message), to).catch(() => undefined);
   }
 
   #lease(lease: Lease, from: string): void {
