@@ -101,6 +101,11 @@ export class AdoptedCategory {
     return this.#gated.decided;
   }
 
+  /** The least urgent level of the control in force; 0 for every line. */
+  get level(): number {
+    return this.#gated.level;
+  }
+
   /** Whether calls are described for taps or the recorder although no output may write them. */
   get observed(): boolean {
     return this.#gated.tapped || this.#gated.recorded;

@@ -19,7 +19,6 @@ import type {
   AdoptedModule,
   Adoption,
   AdoptLoggerOptions,
-  LibraryCopy,
   Source,
   SourceKind,
   SourceOption,
@@ -42,10 +41,7 @@ export interface Wish {
   readonly maxCategories?: number;
 }
 
-interface Seen {
-  readonly exports: unknown;
-  readonly copy: LibraryCopy;
-}
+type Seen = Pick<Loaded, 'exports' | 'copy'>;
 
 /** A module or logger that was given to `adopt()`. */
 interface Explicit {

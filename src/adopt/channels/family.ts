@@ -7,7 +7,7 @@ import type { Operations } from './operations.ts';
 export type Handlers = Readonly<Record<string, (message: never) => void>>;
 
 /** What a family uses while its category is wanted. */
-export interface Means {
+interface Means {
   readonly category: Pick<AdoptedCategory, 'debug'>;
   readonly operations: Operations;
   readonly listeners: Listeners;

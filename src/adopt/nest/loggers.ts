@@ -137,7 +137,7 @@ abstract class ContextLoggers {
 
   /** Returns the verdict, and the decision for the logger behind about a native line. */
   #judge({ category, level, args, reach: reachOf }: Line): { verdict: Verdict; front?: Front | undefined } {
-    try {
+    const decide = () => {
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
       const isDebug = DEBUG_LEVELS.includes(level);
@@ -153,10 +153,8 @@ abstract class ContextLoggers {
       const { decided: isDecided, recorded: isRecorded } = category.gated;
       if (isDebug || reach === 'withheld') return { verdict, front: isRecorded ? RECORDED : SEEN };
       return { verdict, front: { isDecided, isRecorded, letsOut: () => category.passes(call) } };
-    } catch (error) {
-      this.adopter.failed(error, category);
-      return { verdict: 'native' };
-    }
+    };
+    return this.adopter.attempt(decide, category) ?? { verdict: 'native' };
   }
 
   #categoryOf(

@@ -49,7 +49,7 @@ export function loggerConfigurator(
         const { minimumSeverity = 0 } = isOurs ? {} : given;
         const category = scopeCategory(scope.name);
         if (category === undefined) return minimumSeverity;
-        const level = category.wanted && !category.observed ? category.gated.level : ANY_LEVEL;
+        const level = category.wanted && !category.observed ? category.level : ANY_LEVEL;
         if (level > LEVEL.info) return Math.max(minimumSeverity, severityOf(level));
         if (level !== ANY_LEVEL) return severityOf(level);
         return isOn(category) ? 0 : Math.max(minimumSeverity, INFO);

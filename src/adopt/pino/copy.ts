@@ -248,17 +248,13 @@ export class PinoCopy {
       isTimeless: level < LEVEL.error && isTimeless(logger, symbols),
     });
     if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
-    try {
-      return writeBehind(undefined, () =>
+    const write = () =>
+      writeBehind(undefined, () =>
         method.apply(
           ...(verdict === 'native' ? ([logger, args] as const) : redactedCall(logger, args, category, symbols)),
         ),
       );
-    } catch (error) {
-      if (verdict !== 'forced') throw error;
-      this.#adopter.failed(error, category);
-      return undefined;
-    }
+    return verdict === 'forced' ? this.#adopter.attempt(write, category) : write();
   }
 
   #bytesOf(logger: PinoLogger, [first, second]: readonly unknown[]): number {

@@ -244,12 +244,7 @@ export class WinstonCopy {
     }
     this.#letThrough.mark(info);
     this.#letThrough.open(logger.transports);
-    try {
-      return writeBehind(undefined, proceed);
-    } catch (error) {
-      this.#adopter.failed(error, this.#categoryOf(logger));
-      return true;
-    }
+    return this.#adopter.attempt(() => writeBehind(undefined, proceed), this.#categoryOf(logger)) ?? true;
   }
 
   #noteError({ levels }: WinstonLogger, info: unknown): void {

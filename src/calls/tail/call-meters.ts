@@ -30,7 +30,8 @@ export class CallMeters {
     this.#tapping = new Tapping(options, filter, (name, counter, selection) => {
       const isSampled = when === undefined;
       const budget = isSampled ? options.budgetOf(name) : RECORDED_RATE;
-      const meter = new CallMeter(options, { selection, counter, isSampled, share, budget });
+      const { random, now } = options;
+      const meter = new CallMeter({ selection, counter, isSampled, share, budget, random, now });
       this.#meters.set(name, meter);
       return meter;
     });
@@ -61,7 +62,7 @@ export class CallMeters {
   }
 }
 
-interface CallMeterOptions {
+interface CallMeterOptions extends Pick<CallMetersOptions, 'random' | 'now'> {
   readonly selection: Selection;
   readonly counter: CallCounter;
   /** Whether one call in so many is built. Otherwise calls are recorded, as while the category is on for work that ends so. */
@@ -73,15 +74,11 @@ interface CallMeterOptions {
 
 /** Counts the calls of one category, and measures the size of some, or of those whose work ends as asked for. */
 class CallMeter implements Taker {
-  readonly #options: Pick<CallMetersOptions, 'random' | 'now'>;
-  readonly #selection: Selection;
-  readonly #counter: CallCounter;
-  readonly #isSampled: boolean;
+  readonly #options: CallMeterOptions;
   readonly #budget: BudgetModel | undefined;
   #calls = 0;
   /** Calls in the current interval. */
   #recent = 0;
-  readonly #share: number;
   #samplesLeft: number;
   /** One call in so many is built. */
   #every = 1;
@@ -92,18 +89,11 @@ class CallMeter implements Taker {
   #weight = 0;
   #bytes = 0;
 
-  constructor(
-    options: Pick<CallMetersOptions, 'random' | 'now'>,
-    { selection, counter, isSampled, share, budget }: CallMeterOptions,
-  ) {
+  constructor(options: CallMeterOptions) {
     this.#options = options;
-    this.#selection = selection;
-    this.#counter = counter;
-    this.#isSampled = isSampled;
-    this.#share = share;
     // A category with a single call has a size too.
-    this.#samplesLeft = Math.max(1, share);
-    this.#budget = budget && new BudgetModel(budget);
+    this.#samplesLeft = Math.max(1, options.share);
+    this.#budget = options.budget && new BudgetModel(options.budget);
   }
 
   admits(): boolean {
@@ -111,16 +101,18 @@ class CallMeter implements Taker {
     this.#untilNext -= 1;
     if (this.#untilNext > 0) return false;
     // Random steps: calls often alternate, and a fixed one would always meet the same.
-    this.#untilNext = 1 + Math.floor(this.#options.random() * (2 * this.#every - 1));
-    if (this.#samplesLeft < 1 || !this.#selection.hasTime) return false;
+    const { random, selection } = this.#options;
+    this.#untilNext = 1 + Math.floor(random() * (2 * this.#every - 1));
+    if (this.#samplesLeft < 1 || !selection.hasTime) return false;
     this.#samplesLeft -= 1;
     return true;
   }
 
   take(call: Call): void {
-    const record = recordOf(call, this.#options.now());
+    const { now, counter } = this.#options;
+    const record = recordOf(call, now());
     this.#built += this.#every;
-    if (this.#counter.takesLine(record, this.#every)) this.#measure(textLine(record), this.#every);
+    if (counter.takesLine(record, this.#every)) this.#measure(textLine(record), this.#every);
   }
 
   write(call: Call): undefined {
@@ -135,20 +127,22 @@ class CallMeter implements Taker {
   }
 
   tick(seconds: number): void {
+    const { share } = this.#options;
     this.#calls += this.#recent;
     this.#budget?.pass(seconds, this.#recent * this.#passing, this.#bytesPerCall);
-    this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, this.#share)));
+    this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, share)));
     this.#recent = 0;
-    this.#samplesLeft = Math.min(Math.max(1, this.#share), this.#samplesLeft + this.#share);
+    this.#samplesLeft = Math.min(Math.max(1, share), this.#samplesLeft + share);
   }
 
   get result(): Measurement['categories'][string] {
+    const { counter, isSampled } = this.#options;
     const calls = Math.round(this.#calls * this.#passing);
     return {
       calls,
       bytes: Math.round(calls * this.#bytesPerCall),
       dropped: this.#budget?.dropped ?? 0,
-      counts: this.#isSampled ? this.#extrapolated(this.#counter.counts) : this.#counter.counts,
+      counts: isSampled ? this.#extrapolated(counter.counts) : counter.counts,
     };
   }
 
@@ -161,7 +155,7 @@ class CallMeter implements Taker {
 
   /** The share of calls that the filter passes. */
   get #passing(): number {
-    if (!this.#selection.filtersLines) return 1;
+    if (!this.#options.selection.filtersLines) return 1;
     return this.#built === 0 ? 0 : this.#weight / this.#built;
   }
 
