@@ -106,27 +106,9 @@ export class AdoptedCategory {
     return this.#gated.level;
   }
 
-  /** The least urgent {@link level} of all tenants. */
-  get leastLevel(): number {
-    return this.#gated.leastLevel;
-  }
-
   /** Whether calls are described for taps or the recorder although no output may write them. */
   get observed(): boolean {
     return this.#gated.tapped || this.#gated.recorded;
-  }
-
-  get tapped(): boolean {
-    return this.#gated.tapped;
-  }
-
-  get recorded(): boolean {
-    return this.#gated.recorded;
-  }
-
-  /** Whether calls are recorded, and neither written nor tapped for anybody. */
-  get onlyRecorded(): boolean {
-    return this.#gated.onlyRecorded;
   }
 
   /** A line for our own outputs. */
@@ -199,13 +181,26 @@ export class AdoptedCategory {
     return this.passes(front?.isRecorded ? { ...call, isRecorded: true } : call);
   }
 
-  /** Calls back with {@link wanted} when that, {@link opensGuards} or {@link leastLevel} changes, and at once where it is true. */
+  /** Calls back with {@link wanted} when that, {@link opensGuards} or the least level changes, and at once where it is true. */
   onWanted(listener: Listener): () => void {
     const own: Listener = (wanted) => listener(wanted);
     this.#listeners.add(own);
     if (this.#reported.wanted) own(true);
     return () => {
       this.#listeners.delete(own);
+    };
+  }
+
+  /** Begins something whenever it becomes {@link wanted}, and again when that is told anew. Returns a function that ends it. */
+  whileWanted(begin: () => () => void): () => void {
+    let end = () => {};
+    const stop = this.onWanted((wanted) => {
+      end();
+      end = wanted ? begin() : () => {};
+    });
+    return () => {
+      stop();
+      end();
     };
   }
 
@@ -236,7 +231,8 @@ export class AdoptedCategory {
   #check(): void {
     this.#onByItself = this.#enabledByDefault && !this.#gated.settled;
     this.#attend();
-    const { opensGuards, leastLevel } = this;
+    const { opensGuards } = this;
+    const { leastLevel } = this.#gated;
     const wanted = this.#gated.wanted || this.#onByItself;
     const last = this.#reported;
     if (last.wanted === wanted && last.opensGuards === opensGuards && last.leastLevel === leastLevel) return;

@@ -174,21 +174,16 @@ function findModule(modules: readonly AdoptedModule[], url: string, events: Load
   return undefined;
 }
 
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-}
+const manifests = new Map<string, ReturnType<typeof readManifest>>();
 
-const manifests = new Map<string, Manifest | undefined>();
-
-function manifestOf(url: string): Manifest | undefined {
+function manifestOf(url: string) {
   if (!manifests.has(url)) manifests.set(url, readManifest(url));
   return manifests.get(url);
 }
 
-function readManifest(url: string): Manifest | undefined {
+function readManifest(url: string) {
   try {
-    const { name, version } = JSON.parse(readFileSync(fileURLToPath(url), 'utf8'));
+    const { name, version }: Record<string, unknown> = JSON.parse(readFileSync(fileURLToPath(url), 'utf8'));
     return typeof name === 'string' && typeof version === 'string' ? { name, version } : undefined;
   } catch {
     return undefined;

@@ -57,18 +57,19 @@ export function adoptLeveled(
   let lower = () => {};
 
   function raise(): void {
+    const { leastLevel } = category.gated;
     const before = get();
-    const verbose = verboseLevel();
+    const verbose = verboseLevel(leastLevel);
     set(verbose);
     const raised = get();
     // The application has it this verbose already: its lines are its own.
     const isOwn = Object.is(before, raised);
-    if (isOwn && category.leastLevel === ANY_LEVEL) return;
+    if (isOwn && leastLevel === ANY_LEVEL) return;
     const last = QUIET.indexOf(String(verbose));
     const held = isOwn ? [] : URGENT.filter((method) => isBetween(levelOf(method), raised, before));
     set(verbose);
     const gated = isOwn ? [] : [...QUIET.slice(0, last === -1 ? undefined : last + 1), ...held];
-    const own = category.leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !gated.includes(each));
+    const own = leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !gated.includes(each));
     // Setting a level may make new methods, so this comes after it.
     const patches = new Patches();
     for (const method of gated) gateMethod(patches, logger, method, category, failed);
@@ -82,8 +83,7 @@ export function adoptLeveled(
   }
 
   /** The level while the category is on: as verbose as the most verbose control asks for, where the library has that. */
-  function verboseLevel(): unknown {
-    const asked = category.leastLevel;
+  function verboseLevel(asked: number): unknown {
     if (typeof level !== 'string' || asked === ANY_LEVEL || asked > LEVEL.trace) return level;
     const further = asked === LEVEL.silly ? ['silly', 'trace'] : ['trace'];
     const known = further.find(

@@ -14,7 +14,7 @@ export const APPLICATION = 'APP';
 export const DEBUG_LEVELS: ReadonlySet<string> = new Set(['debug', 'trace', 'verbose', 'silly']);
 
 /** Gives the loggers of one library their categories. */
-export interface LoggerAdopter extends Pick<Adoption, 'workFailed' | 'failed'> {
+export interface LoggerAdopter extends Pick<Adoption, 'workFailed' | 'failed' | 'attempt'> {
   readonly names: LoggerNames;
   /** @param debugs whether the logger writes debug lines by itself @param parent the category of the logger that it is a child of */
   category(name: string, debugs: boolean, parent?: AdoptedCategory): AdoptedCategory | undefined;
@@ -26,6 +26,13 @@ export const UNADOPTED: LoggerAdopter = {
   category: () => undefined,
   workFailed: () => undefined,
   failed: () => undefined,
+  attempt(work) {
+    try {
+      return work();
+    } catch {
+      return undefined;
+    }
+  },
 };
 
 /** @param version of the library, if it is known */

@@ -12,23 +12,15 @@ interface Internals {
 
 const internals = nodeModule as unknown as Internals;
 
-/** Watches what other loaders compile. */
-export interface OtherLoaders {
-  /** Called with each file that Node.js loads: another loader may have been installed, or is about to be. */
-  look(url: string): void;
-  /** From now on all that is compiled is watched. */
-  watch(): void;
-  stop(): void;
-}
-
 /**
- * Nothing is patched while Node.js requires files by itself, so that stack traces are as they were.
+ * Watches what other loaders compile. Nothing is patched while Node.js requires files by itself, so that stack traces are as they were.
  * @param changed returns the source to compile in place of the given one
  */
-export function watchOtherLoaders(changed: (source: string, filename: string) => string): OtherLoaders {
+export function watchOtherLoaders(changed: (source: string, filename: string) => string) {
   const patches = new Patches();
   let known: unknown;
   let isWatching = false;
+  /** From now on all that is compiled is watched. */
   const watch = () => {
     if (isWatching) return;
     isWatching = true;
@@ -39,6 +31,7 @@ export function watchOtherLoaders(changed: (source: string, filename: string) =>
       };
     });
   };
+  /** Called with each file that Node.js loads: another loader may have been installed, or is about to be. */
   const look = (url: string) => {
     if (isWatching) return;
     const loader = internals._extensions?.['.js'];

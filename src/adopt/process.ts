@@ -19,7 +19,6 @@ import type {
   AdoptedModule,
   Adoption,
   AdoptLoggerOptions,
-  LibraryCopy,
   Source,
   SourceKind,
   SourceOption,
@@ -42,10 +41,7 @@ export interface Wish {
   readonly maxCategories?: number;
 }
 
-interface Seen {
-  readonly exports: unknown;
-  readonly copy: LibraryCopy;
-}
+type Seen = Pick<Loaded, 'exports' | 'copy'>;
 
 /** A module or logger that was given to `adopt()`. */
 interface Explicit {
@@ -185,6 +181,7 @@ export class Adopter {
       category: (name, about) => this.#catalogue?.category(kind, name, about, group),
       workFailed: (error) => this.#gate.work.fail(error),
       failed: (error, logger) => this.#failed({ kind }, error, logger),
+      attempt: (work, logger) => this.#attempt({ kind }, work, logger),
     };
   }
 
@@ -198,10 +195,10 @@ export class Adopter {
     for (const explicit of this.#explicit) {
       if (this.#wishes.size === 0) this.#undo(explicit);
       else if (explicit.undo === undefined) {
-        this.#attempt({ kind: 'custom' }, () => {
-          const { target, patch, group } = explicit;
-          if (!this.#isPatched(target)) explicit.undo = patch((source) => this.#adoptionOf(source, group));
-        });
+        const { target, patch, group } = explicit;
+        if (this.#isPatched(target)) continue;
+        const adopt = () => patch((source) => this.#adoptionOf(source, group));
+        explicit.undo = this.#attempt({ kind: 'custom' }, adopt);
       }
     }
   }
@@ -216,10 +213,8 @@ export class Adopter {
     const adoption = this.#adoptionOf(source);
     const running: Running = { undo: new Set(), adoption };
     this.#running.set(source, running);
-    this.#attempt(source, () => {
-      const undo = source.start?.(adoption);
-      if (undo !== undefined) running.undo.add(undo);
-    });
+    const undo = this.#attempt(source, () => source.start?.(adoption));
+    if (undo !== undefined) running.undo.add(undo);
     for (const { exports, copy } of this.#seen.get(source)?.values() ?? []) {
       this.#patch(source, running, { exports, copy: { ...copy, loadedBefore: true } });
     }
@@ -239,17 +234,16 @@ export class Adopter {
   }
 
   #patch(source: Source, { undo, adoption }: Running, { exports, copy }: Seen): void {
-    this.#attempt(source, () => {
-      const back = source.adopt?.(exports, copy, adoption);
-      if (back !== undefined) undo.add(back);
-    });
+    const back = this.#attempt(source, () => source.adopt?.(exports, copy, adoption));
+    if (back !== undefined) undo.add(back);
   }
 
-  #attempt(source: Pick<Source, 'kind'>, work: () => void): void {
+  #attempt<T>(source: Pick<Source, 'kind'>, work: () => T, logger?: Pick<AdoptedCategory, 'name'>): T | undefined {
     try {
-      work();
+      return work();
     } catch (error) {
-      this.#failed(source, error);
+      this.#failed(source, error, logger);
+      return undefined;
     }
   }
 

@@ -82,6 +82,8 @@ export interface Adoption {
   workFailed(error: unknown): void;
   /** Reports an error in our own code, once for each source and category. Never throws. @param logger of which it is */
   failed(error: unknown, logger?: Pick<AdoptedCategory, 'name'>): void;
+  /** Runs work of ours inside a call of the application, which must not notice an error of it. @returns `undefined` if it failed */
+  attempt<T>(work: () => T, logger?: Pick<AdoptedCategory, 'name'>): T | undefined;
 }
 
 export interface AboutLogger {

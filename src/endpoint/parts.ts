@@ -5,7 +5,7 @@ import type { Reach } from '../calls/recorder/types.ts';
 import type { Relay } from '../calls/tail/relay.ts';
 import type { Approvals } from '../control/approvals.ts';
 import type { Choosing } from '../control/fleet/choosing.ts';
-import type { Fleet } from '../control/fleet/types.ts';
+import type { Fleet } from '../control/fleet/fleet.ts';
 import type { Addressing } from '../control/tenancy/address.ts';
 import type { Isolation } from '../control/tenancy/isolation.ts';
 import type { ControlPlane } from '../control/types.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Fleet } from '../../src/control/fleet/types.ts';
+import type { Fleet } from '../../src/control/fleet/fleet.ts';
 import type { ControlOutcome } from '../../src/control/types.ts';
 import { acknowledged } from '../../src/endpoint/routes/control.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';

@@ -3,10 +3,12 @@ import type { AdoptedCategory } from '../category.ts';
 import type { Adoption, Source } from '../types.ts';
 import { CHILD_PROCESS } from './child-process.ts';
 import { IOREDIS, MYSQL2, REDIS } from './databases.ts';
-import type { Family, Followed, LibraryFamily } from './family.ts';
+import type { Family, LibraryFamily } from './family.ts';
 import { EXPRESS, FASTIFY } from './frameworks.ts';
 import { HTTP_CLIENT, HTTP_SERVER, HTTP2, UNDICI } from './http.ts';
+import { Listeners } from './listeners.ts';
 import { NET } from './net.ts';
+import { Operations } from './operations.ts';
 
 /** Families of Node.js itself. */
 const OF_NODE: readonly Family[] = [HTTP_SERVER, HTTP_CLIENT, UNDICI, NET, CHILD_PROCESS];
@@ -44,37 +46,28 @@ function adopt(family: Family, adoption: Adoption, version?: string): () => void
   const category = adoption.category(name, { description, version });
   if (category === undefined || followed.has(category)) return () => {};
   followed.add(category);
-  let stop = () => {};
-  const unwatch = category.onWanted((wanted) => {
-    stop();
-    stop = wanted ? follow(family, category, adoption) : () => {};
-  });
+  const stop = category.whileWanted(() => follow(family, category, adoption));
   return () => {
-    unwatch();
     stop();
     followed.delete(category);
   };
 }
 
 /** Subscribes to the channels of a family. Returns a function that unsubscribes. */
-function follow(family: Family, category: AdoptedCategory, { failed }: Adoption): () => void {
+function follow(family: Family, category: AdoptedCategory, { attempt }: Adoption): () => void {
   const guarded =
     <Given extends unknown[]>(fn: (...given: Given) => void) =>
-    (...given: Given): void => {
-      try {
-        fn(...given);
-      } catch (error) {
-        failed(error, category);
-      }
-    };
-  const { handlers, stop }: Followed = family.follow(category, guarded);
-  const subscriptions = Object.entries(handlers).map(
+    (...given: Given): void =>
+      attempt(() => fn(...given), category);
+  const listeners = new Listeners(guarded);
+  const operations = new Operations(category, family);
+  const subscriptions = Object.entries(family.follow({ category, operations, listeners, guarded })).map(
     ([channel, handler]) => [channel, guarded((message: unknown) => handler(message as never))] as const,
   );
   for (const [channel, listener] of subscriptions) subscribe(channel, listener);
   return () => {
     for (const [channel, listener] of subscriptions) unsubscribe(channel, listener);
-    stop?.();
+    listeners.removeAll();
   };
 }
 

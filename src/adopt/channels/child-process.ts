@@ -3,16 +3,11 @@ import { basename } from 'node:path';
 import { isOwnWork } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { text } from './fields.ts';
-import { Listeners } from './listeners.ts';
-import { Operations } from './operations.ts';
 
 export const CHILD_PROCESS: Family = {
   category: 'CHILD_PROCESS',
   description: 'child processes started by spawn, exec and fork of node:child_process',
-  follow(category, guarded) {
-    const operations = new Operations(category);
-    const listeners = new Listeners();
-
+  follow({ operations, listeners, guarded }) {
     function started(child: ChildProcess): void {
       const fields = { 'process.executable.name': basename(child.spawnfile), 'process.pid': child.pid };
       if (child.pid === undefined) {
@@ -21,24 +16,20 @@ export const CHILD_PROCESS: Family = {
         return;
       }
       operations.begin(child, fields, 'process started');
-      const ended = guarded(() => {
-        listeners.remove(child);
-        operations.end(child, 'process ended', {
-          'process.exit.code': child.exitCode ?? undefined,
-          'process.exit.signal': text(child.signalCode),
-        });
+      listeners.first(child, {
+        exit: () =>
+          operations.end(child, 'process ended', {
+            'process.exit.code': child.exitCode ?? undefined,
+            'process.exit.signal': text(child.signalCode),
+          }),
       });
-      listeners.once(child, 'exit', ended);
     }
 
     return {
-      handlers: {
-        // Published before the process is started, so the fields are read at the end of this turn.
-        child_process: ({ process: child }: { readonly process: ChildProcess }) => {
-          if (!isOwnWork()) process.nextTick(guarded(() => started(child)));
-        },
+      // Published before the process is started, so the fields are read at the end of this turn.
+      child_process: ({ process: child }: { readonly process: ChildProcess }) => {
+        if (!isOwnWork()) process.nextTick(guarded(() => started(child)));
       },
-      stop: () => listeners.removeAll(),
     };
   },
 };

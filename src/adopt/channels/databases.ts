@@ -1,6 +1,6 @@
 import type { Family, LibraryFamily } from './family.ts';
 import { type Fields, number, text } from './fields.ts';
-import { Operations, type Traced, traced } from './operations.ts';
+import { type Traced, traced } from './operations.ts';
 
 /** The fields that channels of databases have in common. */
 interface DatabaseMessage extends Traced {
@@ -13,33 +13,27 @@ interface QueryMessage extends DatabaseMessage {
   readonly query?: unknown;
 }
 
+const CONNECTION = { ended: 'connection established', failed: 'connection failed' };
+
 export const MYSQL2: LibraryFamily = {
   category: 'MYSQL2',
   description: 'queries and connections of mysql2',
   module: { name: 'mysql2', versions: '>=3.20.0 <4', file: 'index.js' },
-  follow(category) {
-    const operations = new Operations(category);
-    const query = (channel: string) =>
-      traced(operations, {
-        channel,
-        ended: 'query ended',
-        failed: 'query failed',
-        describe: (message: QueryMessage) => databaseFields('mysql', message, sqlOperation(message.query)),
-      });
-    const connection = (channel: string, ended: string, failed: string) =>
-      traced(operations, {
-        channel,
-        ended,
-        failed,
-        describe: (message: DatabaseMessage) => databaseFields('mysql', message),
-      });
+  follow({ operations }) {
+    const queried = (message: QueryMessage) => databaseFields('mysql', message, sqlOperation(message.query));
+    const query = { ended: 'query ended', failed: 'query failed', describe: queried };
+    const connected = (message: DatabaseMessage) => databaseFields('mysql', message);
+    const connection = { ...CONNECTION, describe: connected };
+    const pooled = {
+      ended: 'connection taken from the pool',
+      failed: 'no connection from the pool',
+      describe: connected,
+    };
     return {
-      handlers: {
-        ...query('mysql2:query'),
-        ...query('mysql2:execute'),
-        ...connection('mysql2:connect', 'connection established', 'connection failed'),
-        ...connection('mysql2:pool:connect', 'connection taken from the pool', 'no connection from the pool'),
-      },
+      ...traced(operations, 'mysql2:query', query),
+      ...traced(operations, 'mysql2:execute', query),
+      ...traced(operations, 'mysql2:connect', connection),
+      ...traced(operations, 'mysql2:pool:connect', pooled),
     };
   },
 };
@@ -76,34 +70,25 @@ export const IOREDIS: LibraryFamily = {
 };
 
 function followRedis(prefix: string): Family['follow'] {
-  return (category) => {
-    const operations = new Operations(category);
-    return {
-      handlers: {
-        ...traced(operations, {
-          channel: `${prefix}:command`,
-          ended: 'command ended',
-          failed: 'command failed',
-          describe: (message: CommandMessage) => databaseFields('redis', message, text(message.command)?.toUpperCase()),
-        }),
-        ...traced(operations, {
-          channel: `${prefix}:batch`,
-          ended: 'commands ended',
-          failed: 'commands failed',
-          describe: (message: BatchMessage) => ({
-            ...databaseFields('redis', message, text(message.batchMode)),
-            'db.operation.batch.size': number(message.batchSize),
-          }),
-        }),
-        ...traced(operations, {
-          channel: `${prefix}:connect`,
-          ended: 'connection established',
-          failed: 'connection failed',
-          describe: (message: DatabaseMessage) => databaseFields('redis', message),
-        }),
-      },
-    };
-  };
+  return ({ operations }) => ({
+    ...traced(operations, `${prefix}:command`, {
+      ended: 'command ended',
+      failed: 'command failed',
+      describe: (message: CommandMessage) => databaseFields('redis', message, text(message.command)?.toUpperCase()),
+    }),
+    ...traced(operations, `${prefix}:batch`, {
+      ended: 'commands ended',
+      failed: 'commands failed',
+      describe: (message: BatchMessage) => ({
+        ...databaseFields('redis', message, text(message.batchMode)),
+        'db.operation.batch.size': number(message.batchSize),
+      }),
+    }),
+    ...traced(operations, `${prefix}:connect`, {
+      ...CONNECTION,
+      describe: (message: DatabaseMessage) => databaseFields('redis', message),
+    }),
+  });
 }
 
 function databaseFields(system: string, message: DatabaseMessage, operation?: string): Fields {

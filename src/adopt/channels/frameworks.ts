@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isOwnRequest } from '../../otel/own-work.ts';
 import type { LibraryFamily } from './family.ts';
 import { number, text } from './fields.ts';
-import { Operations, type Traced, traced } from './operations.ts';
+import { type Traced, traced } from './operations.ts';
 
 interface LayerMessage extends Traced {
   /** `next` belongs to the router that runs the layer, and is another function each time that a router gets the request. */
@@ -53,9 +53,8 @@ export const EXPRESS: LibraryFamily = {
   category: 'EXPRESS',
   description: 'middleware and handlers of Express routers',
   module: { name: 'router', versions: '>=2.3.0 <3', file: 'index.js' },
-  follow: (category) => ({
-    handlers: traced(new Operations(category), {
-      channel: 'express.router.request',
+  follow: ({ operations }) =>
+    traced(operations, 'express.router.request', {
       ended: 'handler ended',
       failed: 'handler failed',
       ignores: ({ req }: LayerMessage) => isOwnRequest(req),
@@ -70,7 +69,6 @@ export const EXPRESS: LibraryFamily = {
         return isMounted(message) && route !== undefined ? { 'http.route': route } : {};
       },
     }),
-  }),
 };
 
 interface HandlerMessage extends Traced {
@@ -84,9 +82,8 @@ export const FASTIFY: LibraryFamily = {
   category: 'FASTIFY',
   description: 'handlers of Fastify routes',
   module: { name: 'fastify', versions: '>=5.0.0 <6', file: 'fastify.js' },
-  follow: (category) => ({
-    handlers: traced(new Operations(category), {
-      channel: 'fastify.request.handler',
+  follow: ({ operations }) =>
+    traced(operations, 'fastify.request.handler', {
       ended: 'handler ended',
       failed: 'handler failed',
       ignores: ({ request }: HandlerMessage) => isOwnRequest(request.raw),
@@ -97,5 +94,4 @@ export const FASTIFY: LibraryFamily = {
       }),
       describeEnd: ({ reply }) => ({ 'http.response.status_code': number(reply.statusCode) }),
     }),
-  }),
 };

@@ -3,7 +3,6 @@ import type { Http2Stream } from 'node:http2';
 import { isOwnRequest } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { errorType, type Fields, number, pathOf, text } from './fields.ts';
-import { Operations } from './operations.ts';
 
 interface ServerMessage {
   readonly request: IncomingMessage;
@@ -19,40 +18,31 @@ interface ClientMessage {
 export const HTTP_SERVER: Family = {
   category: 'HTTP_SERVER',
   description: 'requests that the HTTP servers of node:http receive, and their responses',
-  follow(category) {
-    const operations = new Operations(category, { endsInContext: true });
-    return {
-      handlers: {
-        'http.server.request.start': ({ request }: ServerMessage) => {
-          if (!isOwnRequest(request)) operations.begin(request, received(request), 'request received');
-        },
-        'http.server.response.finish': ({ request, response }: ServerMessage) =>
-          operations.end(request, 'response sent', { 'http.response.status_code': response.statusCode }),
-      },
-    };
-  },
+  endsInContext: true,
+  follow: ({ operations }) => ({
+    'http.server.request.start': ({ request }: ServerMessage) => {
+      if (!isOwnRequest(request)) operations.begin(request, received(request), 'request received');
+    },
+    'http.server.response.finish': ({ request, response }: ServerMessage) =>
+      operations.end(request, 'response sent', { 'http.response.status_code': response.statusCode }),
+  }),
 };
 
 export const HTTP_CLIENT: Family = {
   category: 'HTTP_CLIENT',
   description: 'requests made by node:http and node:https, and their responses',
-  follow(category) {
-    const operations = new Operations(category);
-    return {
-      handlers: {
-        'http.client.request.created': ({ request }: ClientMessage) =>
-          operations.begin(request, sent(request), 'request started'),
-        'http.client.response.finish': ({ request, response }: ClientMessage) =>
-          operations.end(request, 'response received', {
-            'http.response.status_code': response.statusCode,
-            'network.peer.address': response.socket.remoteAddress,
-            'network.peer.port': response.socket.remotePort,
-          }),
-        'http.client.request.error': ({ request, error }: ClientMessage) =>
-          operations.end(request, 'request failed', errorType(error)),
-      },
-    };
-  },
+  follow: ({ operations }) => ({
+    'http.client.request.created': ({ request }: ClientMessage) =>
+      operations.begin(request, sent(request), 'request started'),
+    'http.client.response.finish': ({ request, response }: ClientMessage) =>
+      operations.end(request, 'response received', {
+        'http.response.status_code': response.statusCode,
+        'network.peer.address': response.socket.remoteAddress,
+        'network.peer.port': response.socket.remotePort,
+      }),
+    'http.client.request.error': ({ request, error }: ClientMessage) =>
+      operations.end(request, 'request failed', errorType(error)),
+  }),
 };
 
 function received({ method, url, socket }: IncomingMessage): Fields {
@@ -83,8 +73,7 @@ interface StreamMessage {
 export const HTTP2: Family = {
   category: 'HTTP2',
   description: 'streams of HTTP/2 servers and clients of node:http2',
-  follow(category) {
-    const operations = new Operations(category);
+  follow({ operations }) {
     const opened = ({ stream, headers }: StreamMessage) => operations.begin(stream, opening(headers), 'stream opened');
     const answered = ({ stream, headers }: StreamMessage) =>
       operations.learn(stream, { 'http.response.status_code': number(headers[':status']) });
@@ -92,16 +81,14 @@ export const HTTP2: Family = {
     const closed = ({ stream }: StreamMessage) =>
       operations.end(stream, 'stream closed', { 'http2.error_code': stream.rstCode });
     return {
-      handlers: {
-        'http2.client.stream.created': opened,
-        'http2.client.stream.finish': answered,
-        'http2.client.stream.error': failed,
-        'http2.client.stream.close': closed,
-        'http2.server.stream.created': opened,
-        'http2.server.stream.finish': answered,
-        'http2.server.stream.error': failed,
-        'http2.server.stream.close': closed,
-      },
+      'http2.client.stream.created': opened,
+      'http2.client.stream.finish': answered,
+      'http2.client.stream.error': failed,
+      'http2.client.stream.close': closed,
+      'http2.server.stream.created': opened,
+      'http2.server.stream.finish': answered,
+      'http2.server.stream.error': failed,
+      'http2.server.stream.close': closed,
     };
   },
 };
@@ -125,19 +112,14 @@ interface FetchMessage {
 export const UNDICI: Family = {
   category: 'UNDICI',
   description: 'requests made by fetch and undici, and their responses',
-  follow(category) {
-    const operations = new Operations(category);
-    return {
-      handlers: {
-        'undici:request:create': ({ request }: FetchMessage) =>
-          operations.begin(request, fetched(request), 'request started'),
-        'undici:request:headers': ({ request, response }: FetchMessage) =>
-          operations.end(request, 'response received', { 'http.response.status_code': number(response.statusCode) }),
-        'undici:request:error': ({ request, error }: FetchMessage) =>
-          operations.end(request, 'request failed', errorType(error)),
-      },
-    };
-  },
+  follow: ({ operations }) => ({
+    'undici:request:create': ({ request }: FetchMessage) =>
+      operations.begin(request, fetched(request), 'request started'),
+    'undici:request:headers': ({ request, response }: FetchMessage) =>
+      operations.end(request, 'response received', { 'http.response.status_code': number(response.statusCode) }),
+    'undici:request:error': ({ request, error }: FetchMessage) =>
+      operations.end(request, 'request failed', errorType(error)),
+  }),
 };
 
 function fetched({ origin, path, method }: FetchRequest): Fields {

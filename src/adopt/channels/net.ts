@@ -2,8 +2,6 @@ import type { Server, Socket } from 'node:net';
 import { isOwnWork } from '../../otel/own-work.ts';
 import type { Family } from './family.ts';
 import { errorType, type Fields } from './fields.ts';
-import { Listeners } from './listeners.ts';
-import { Operations } from './operations.ts';
 
 interface SocketMessage {
   readonly socket: Socket;
@@ -17,53 +15,39 @@ interface ListenMessage {
 export const NET: Family = {
   category: 'NET',
   description: 'connections that node:net opens and accepts, and addresses that it listens on',
-  follow(category, guarded) {
-    const operations = new Operations(category);
-    const listeners = new Listeners();
-
+  follow({ category, operations, listeners }) {
     function untilClosed(socket: Socket, message?: string): void {
       operations.begin(socket, addressesOf(socket), message);
-      listeners.once(
-        socket,
-        'close',
-        guarded(() => {
-          listeners.remove(socket);
+      listeners.first(socket, {
+        close: () =>
           operations.end(socket, 'connection closed', {
             'network.bytes_received': socket.bytesRead,
             'network.bytes_sent': socket.bytesWritten,
-          });
-        }),
-      );
+          }),
+      });
     }
 
     return {
-      handlers: {
-        'net.client.socket': ({ socket }: SocketMessage) => {
-          if (isOwnWork()) return;
-          operations.begin(socket, {});
-          const failed = guarded(() => {
-            listeners.remove(socket);
-            operations.end(socket, 'connection failed');
-          });
-          const connected = guarded(() => {
-            listeners.remove(socket);
+      'net.client.socket': ({ socket }: SocketMessage) => {
+        if (isOwnWork()) return;
+        operations.begin(socket, {});
+        listeners.first(socket, {
+          connect() {
             operations.end(socket, 'connection established', addressesOf(socket));
             untilClosed(socket);
-          });
-          listeners.once(socket, 'connect', connected);
-          listeners.once(socket, 'close', failed);
-        },
-        'net.server.socket': ({ socket }: SocketMessage) => {
-          if (!isOwnWork()) untilClosed(socket, 'connection accepted');
-        },
-        'tracing:net.server.listen:asyncEnd': ({ server }: ListenMessage) => {
-          if (!isOwnWork()) category.debug('listening', listeningOn(server));
-        },
-        'tracing:net.server.listen:error': ({ error }: ListenMessage) => {
-          if (!isOwnWork()) category.debug('listening failed', errorType(error));
-        },
+          },
+          close: () => operations.end(socket, 'connection failed'),
+        });
       },
-      stop: () => listeners.removeAll(),
+      'net.server.socket': ({ socket }: SocketMessage) => {
+        if (!isOwnWork()) untilClosed(socket, 'connection accepted');
+      },
+      'tracing:net.server.listen:asyncEnd': ({ server }: ListenMessage) => {
+        if (!isOwnWork()) category.debug('listening', listeningOn(server));
+      },
+      'tracing:net.server.listen:error': ({ error }: ListenMessage) => {
+        if (!isOwnWork()) category.debug('listening failed', errorType(error));
+      },
     };
   },
 };

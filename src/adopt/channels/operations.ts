@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isOwnWork } from '../../otel/own-work.ts';
 import type { AdoptedCategory } from '../category.ts';
-import type { Followed } from './family.ts';
+import type { Family, Handlers } from './family.ts';
 import { errorType, type Fields } from './fields.ts';
 
 interface Started {
@@ -9,12 +9,6 @@ interface Started {
   readonly fields: Fields;
   /** Runs a function in the async context in which the operation began. */
   readonly there: <T>(fn: () => T) => T;
-}
-
-interface OperationsOptions {
-  /** Whether only the end of an operation is in the context of its tenant, as that of a request which a server receives. */
-  readonly endsInContext?: boolean;
-  readonly now?: () => number;
 }
 
 const here: Started['there'] = (fn) => fn();
@@ -27,22 +21,17 @@ export class Operations {
   readonly #category: Pick<AdoptedCategory, 'debug'>;
   readonly #started = new WeakMap<object, Started>();
   readonly #endsInContext: boolean;
-  readonly #now: () => number;
 
-  constructor(
-    category: Pick<AdoptedCategory, 'debug'>,
-    { endsInContext = false, now = () => performance.now() }: OperationsOptions = {},
-  ) {
+  constructor(category: Pick<AdoptedCategory, 'debug'>, { endsInContext = false }: Pick<Family, 'endsInContext'>) {
     this.#category = category;
     this.#endsInContext = endsInContext;
-    this.#now = now;
   }
 
   /** @param message of the line about the beginning. @default no line */
   begin(operation: object, fields: Fields, message?: string): void {
     if (isOwnWork()) return;
     const there = this.#endsInContext ? here : AsyncLocalStorage.snapshot();
-    this.#started.set(operation, { at: this.#now(), fields, there });
+    this.#started.set(operation, { at: performance.now(), fields, there });
     if (message !== undefined) this.#category.debug(message, present(fields));
   }
 
@@ -56,7 +45,7 @@ export class Operations {
     const started = this.#started.get(operation);
     if (started === undefined) return;
     this.#started.delete(operation);
-    const milliseconds = Math.round((this.#now() - started.at) * 1000) / 1000;
+    const milliseconds = Math.round((performance.now() - started.at) * 1000) / 1000;
     const described = present({ ...started.fields, ...fields, duration_ms: milliseconds });
     started.there(() => this.#category.debug(message, described));
   }
@@ -75,8 +64,6 @@ export interface Traced {
 }
 
 interface TracedOperation<Message extends Traced> {
-  /** Name of the tracing channel. */
-  readonly channel: string;
   /** Messages of the lines about an operation that ended, and one that failed. */
   readonly ended: string;
   readonly failed: string;
@@ -92,8 +79,9 @@ interface TracedOperation<Message extends Traced> {
 /** Handlers for a tracing channel: one line when the operation has ended. */
 export function traced<Message extends Traced>(
   operations: Operations,
-  { channel, ended, failed, describe, describeEnd, ignores, endsWithFunction = isSettled }: TracedOperation<Message>,
-): Followed['handlers'] {
+  channel: string,
+  { ended, failed, describe, describeEnd, ignores, endsWithFunction = isSettled }: TracedOperation<Message>,
+): Handlers {
   const end = (message: Message) => {
     const fields = { ...describeEnd?.(message) };
     if ('error' in message) operations.end(message, failed, { ...fields, ...errorType(message.error) });

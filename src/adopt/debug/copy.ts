@@ -120,7 +120,7 @@ export class DebugCopy {
   /** Redacts what is formatted, unless the line comes out by `DEBUG` alone. */
   #redactionFor(instance: DebugInstance): ArgumentRedaction | undefined {
     const { native, category } = this.#stateOf(instance) ?? {};
-    return native === false || category?.decided || category?.tapped ? category?.redaction : undefined;
+    return native === false || category?.decided || category?.gated.tapped ? category?.redaction : undefined;
   }
 
   #formatter(letter: string, formatter: unknown): unknown {
@@ -131,7 +131,7 @@ export class DebugCopy {
       copy.#call.values.push(value);
       const isForced = copy.#isForced(this);
       // It is formatted when the line leaves.
-      if (isForced && copy.#stateOf(this)?.category.onlyRecorded) return `%${letter}`;
+      if (isForced && copy.#stateOf(this)?.category.gated.onlyRecorded) return `%${letter}`;
       const redaction = copy.#redactionFor(this);
       const format = () => Reflect.apply(formatter, this, [redaction ? redaction.value(value) : value]);
       return isForced ? copy.#contained(this, format, UNFORMATTABLE) : format();
@@ -142,7 +142,7 @@ export class DebugCopy {
     this.#pending = undefined;
     const state = this.#stateOf(instance);
     const { category, native } = state ?? {};
-    const redaction = native === false && category?.onlyRecorded ? undefined : this.#redactionFor(instance);
+    const redaction = native === false && category?.gated.onlyRecorded ? undefined : this.#redactionFor(instance);
     // debug passes this very array on to its log.
     if (redaction !== undefined) args.splice(0, args.length, ...redaction.formatted(args));
     if (category !== undefined) {

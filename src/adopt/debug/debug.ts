@@ -40,12 +40,7 @@ function adoptInstance(instance: DebugInstance, adoption: Adoption): (() => void
     const reach = native ? 'open' : undefined;
     if (!category.passes({ bytes, reach, given: args, describe: (shown) => describe(instance, shown) }))
       return undefined;
-    try {
-      return Reflect.apply(write, instance, native && !category.decided ? given : args);
-    } catch (error) {
-      adoption.failed(error, category);
-      return undefined;
-    }
+    return adoption.attempt(() => Reflect.apply(write, instance, native && !category.decided ? given : args), category);
   });
   instance.enabled = category.opensGuards;
   const stop = category.onWanted(() => {

@@ -55,8 +55,8 @@ function adopted(
   onFirstCall: OnFirstCall | undefined,
 ): Log | undefined {
   const { adoption } = patch;
-  try {
-    if (adoption === undefined || typeof section !== 'string') return undefined;
+  if (typeof section !== 'string') return undefined;
+  return adoption?.attempt(() => {
     const name = section.toUpperCase();
     const node = original(name);
     const isNodes = node.enabled;
@@ -66,10 +66,7 @@ function adopted(
       return category && logOf({ patch, name, node, isNodes, category }, onFirstCall);
     };
     return isOwnLoading() && !isNodes ? ofEndpoint(node, make) : make();
-  } catch (error) {
-    adoption?.failed(error);
-    return undefined;
-  }
+  });
 }
 
 function logOf(section: Section, onFirstCall: OnFirstCall | undefined): Log {

@@ -118,7 +118,7 @@ export class Namespaces {
         return native;
       }
       this.#ofEndpoint.delete(name);
-      this.#attempt(() => this.#follow(name, native));
+      this.#adoption.attempt(() => this.#follow(name, native));
     }
     const state = this.#update(name, native);
     state?.category.called();
@@ -134,7 +134,7 @@ export class Namespaces {
 
   /** Follows an instance. @param before whether it was on without adoption. @default what `debug` says of its namespace */
   track(instance: DebugInstance, before?: boolean): void {
-    this.#attempt(() => this.#track(instance, before));
+    this.#adoption.attempt(() => this.#track(instance, before));
   }
 
   #track(instance: DebugInstance, before?: boolean): void {
@@ -176,7 +176,8 @@ export class Namespaces {
   #update(name: string, native: boolean): Namespace | undefined {
     // Instances that were made before, and namespaces that were let go, are noticed when they ask.
     const isNew = this.#copy.loadedBefore || this.#hasLetGo;
-    const state = this.#known.get(name) ?? (isNew ? this.#attempt(() => this.#follow(name, native)) : undefined);
+    const state =
+      this.#known.get(name) ?? (isNew ? this.#adoption.attempt(() => this.#follow(name, native)) : undefined);
     if (state !== undefined && state.native !== native) {
       state.native = native;
       state.category.setDefault(native);
@@ -220,15 +221,6 @@ export class Namespaces {
         this.#known.delete(name);
         this.#hasLetGo = true;
       }
-    }
-  }
-
-  #attempt<T>(work: () => T): T | undefined {
-    try {
-      return work();
-    } catch (error) {
-      this.#adoption.failed(error);
-      return undefined;
     }
   }
 }

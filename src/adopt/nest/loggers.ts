@@ -69,11 +69,11 @@ const MAX_CONTEXTS = 4096;
 abstract class ContextLoggers {
   readonly patches = new Patches();
   protected active = true;
-  readonly #adopter: LoggerAdopter;
+  protected readonly adopter: LoggerAdopter;
   readonly #categories = new Map<string, AdoptedCategory>();
 
   constructor(adopter: LoggerAdopter) {
-    this.#adopter = adopter;
+    this.adopter = adopter;
   }
 
   restore(): void {
@@ -86,7 +86,7 @@ abstract class ContextLoggers {
     const known = this.#known(context);
     if (known !== undefined) return known;
     const name = nameOf(context);
-    const category = this.#adopter.category(name, this.writesDebug());
+    const category = this.adopter.category(name, this.writesDebug());
     if (category !== undefined && this.#categories.size < MAX_CONTEXTS) this.#categories.set(name, category);
     return category;
   }
@@ -112,7 +112,7 @@ abstract class ContextLoggers {
         const loggers = this;
         const method: Call = function (...args) {
           if (!loggers.active) return original.apply(this, args);
-          if (isError) loggers.#adopter.workFailed(errorOf(args[0]));
+          if (isError) loggers.adopter.workFailed(errorOf(args[0]));
           const category = inFront() === undefined ? loggers.#categoryOf(this, level, contextOf, args) : undefined;
           if (category?.wanted) {
             const reach = () => reachOf(this, level);
@@ -132,12 +132,12 @@ abstract class ContextLoggers {
     if (verdict === 'drop') return undefined;
     if (verdict === 'native') return writeBehind(front, () => write(args));
     const writeMasked = () => writeBehind(DECIDED, () => write(category.redaction.values(args)));
-    return verdict === 'forced' ? this.guard(writeMasked) : writeMasked();
+    return verdict === 'forced' ? this.adopter.attempt(writeMasked) : writeMasked();
   }
 
   /** Returns the verdict, and the decision for the logger behind about a native line. */
   #judge({ category, level, args, reach: reachOf }: Line): { verdict: Verdict; front?: Front | undefined } {
-    try {
+    const decide = () => {
       const [message] = args;
       const text = typeof message === 'string' ? message : '';
       const isDebug = DEBUG_LEVELS.includes(level);
@@ -150,13 +150,11 @@ abstract class ContextLoggers {
       };
       const verdict = category.judge(call);
       if (reach === 'open') return { verdict, front: isDebug ? DECIDED : undefined };
-      const { decided: isDecided, recorded: isRecorded } = category;
+      const { decided: isDecided, recorded: isRecorded } = category.gated;
       if (isDebug || reach === 'withheld') return { verdict, front: isRecorded ? RECORDED : SEEN };
       return { verdict, front: { isDecided, isRecorded, letsOut: () => category.passes(call) } };
-    } catch (error) {
-      this.#adopter.failed(error, category);
-      return { verdict: 'native' };
-    }
+    };
+    return this.adopter.attempt(decide, category) ?? { verdict: 'native' };
   }
 
   #categoryOf(
@@ -170,17 +168,7 @@ abstract class ContextLoggers {
       // The last text that `error()` gets may be a stack.
       return DEBUG_LEVELS.includes(level) ? this.category(context) : this.#known(context);
     } catch (error) {
-      this.#adopter.failed(error);
-      return undefined;
-    }
-  }
-
-  /** Runs work that would not have been done without us: the application must not notice an error of it. */
-  protected guard(work: () => unknown): unknown {
-    try {
-      return work();
-    } catch (error) {
-      this.#adopter.failed(error);
+      this.adopter.failed(error);
       return undefined;
     }
   }
@@ -225,7 +213,7 @@ export class NestCopy extends ContextLoggers {
     this.#openConsole(ConsoleLogger.prototype);
     this.patches.around(Logger, 'overrideLogger', (_logger, _args, proceed) => {
       const result = proceed();
-      this.guard(() => this.defaultsChanged());
+      this.adopter.attempt(() => this.defaultsChanged());
       return result;
     });
   }
@@ -256,7 +244,7 @@ export class NestCopy extends ContextLoggers {
     if (front === undefined || kept === undefined || logBuffer?.length === before) return result;
     const { methodRef } = kept;
     kept.methodRef = (...given) =>
-      this.active ? this.guard(() => writeBehind(front, () => methodRef(...given))) : methodRef(...given);
+      this.active ? this.adopter.attempt(() => writeBehind(front, () => methodRef(...given))) : methodRef(...given);
     return result;
   };
 
@@ -287,7 +275,7 @@ export class NestCopy extends ContextLoggers {
           enumerable: true,
           configurable: true,
         });
-        if (context !== undefined) copy.guard(() => copy.category(context));
+        if (context !== undefined) copy.adopter.attempt(() => copy.category(context));
       },
     });
   }
@@ -318,7 +306,7 @@ export class NestAdapterCopy extends ContextLoggers {
     super(adopter);
     this.gate({ target: prototype, contextOf, reachOf: () => 'unknown' });
     this.patches.around(prototype, 'setContext', (_logger, [context], proceed) => {
-      this.guard(() => this.category(context));
+      this.adopter.attempt(() => this.category(context));
       return proceed();
     });
   }

@@ -25,16 +25,7 @@ export const OTEL_DIAG: Source = {
   start(adoption) {
     const description = "OpenTelemetry's own diagnostics at debug level";
     const category = adoption.category('otel:diag', { description });
-    if (category === undefined) return () => {};
-    let stop = () => {};
-    const unwatch = category.onWanted((wanted) => {
-      stop();
-      stop = wanted ? listen(category) : () => {};
-    });
-    return () => {
-      unwatch();
-      stop();
-    };
+    return category?.whileWanted(() => listen(category)) ?? (() => {});
   },
 };
 

@@ -79,7 +79,7 @@ export class PinoCopy {
     // Parents come before their children.
     for (const logger of this.#loggers) {
       if (!concerns(logger) || Object.hasOwn(logger, this.#state)) continue;
-      this.#guard(() => {
+      this.#adopter.attempt(() => {
         const name = this.#ownNames.get(logger);
         if (name !== undefined) this.#begin(logger, name);
         else this.#gate(logger);
@@ -94,7 +94,7 @@ export class PinoCopy {
     // A child finds its state in its parent.
     for (const logger of [...this.#loggers].reverse()) {
       if (this.#stateOf(logger)?.adopter !== adopter) continue;
-      this.#guard(() => {
+      this.#adopter.attempt(() => {
         if (Object.hasOwn(logger, this.#state)) this.#ownNames.set(logger, this.#stateOf(logger)!.name);
         this.#restoreLogger(logger);
       });
@@ -106,20 +106,20 @@ export class PinoCopy {
     this.#active = true;
     this.#patches.around<PinoLogger>(prototype, this.#symbols.setLevel, (logger, _args, proceed) => {
       const result = proceed();
-      this.#guard(() => this.#levelSet(logger));
+      this.#adopter.attempt(() => this.#levelSet(logger));
       return result;
     });
     this.#patches.around<PinoLogger>(prototype, 'child', (parent, [bindings], proceed) => {
-      this.#guard(() => {
+      this.#adopter.attempt(() => {
         if (this.#stateOf(parent) === undefined) this.#begin(parent, this.#nameOf(parent));
       });
       const child = proceed() as PinoLogger;
-      this.#guard(() => this.#childMade(child, bindings));
+      this.#adopter.attempt(() => this.#childMade(child, bindings));
       return child;
     });
     this.#patches.around<PinoLogger>(prototype, 'setBindings', (logger, [bindings], proceed) => {
       const result = proceed();
-      this.#guard(() => this.#bindingsSet(logger, bindings));
+      this.#adopter.attempt(() => this.#bindingsSet(logger, bindings));
       return result;
     });
     this.#patches.wrap<PinoLogger>(prototype, this.#symbols.write, (original) => {
@@ -248,17 +248,13 @@ export class PinoCopy {
       isTimeless: level < LEVEL.error && isTimeless(logger, symbols),
     });
     if (verdict === 'drop' || (verdict === 'native' && !admitted)) return undefined;
-    try {
-      return writeBehind(undefined, () =>
+    const write = () =>
+      writeBehind(undefined, () =>
         method.apply(
           ...(verdict === 'native' ? ([logger, args] as const) : redactedCall(logger, args, category, symbols)),
         ),
       );
-    } catch (error) {
-      if (verdict !== 'forced') throw error;
-      this.#adopter.failed(error, category);
-      return undefined;
-    }
+    return verdict === 'forced' ? this.#adopter.attempt(write, category) : write();
   }
 
   #bytesOf(logger: PinoLogger, [first, second]: readonly unknown[]): number {
@@ -276,14 +272,5 @@ export class PinoCopy {
       else logger[level] = originals?.get(level) ?? (levels.admits(logger, value) ? method : logger.silent);
     }
     delete logger[this.#state];
-  }
-
-  /** Runs work of ours inside a call of the application, which must not notice an error of it. */
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#adopter.failed(error);
-    }
   }
 }

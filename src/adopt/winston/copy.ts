@@ -71,7 +71,7 @@ export class WinstonCopy {
   readonly #patches = new Patches();
   readonly #loggers = new WeakList<WinstonLogger>();
   readonly #state = Symbol('rdcp.adopted');
-  readonly #letThrough = new LetThrough((error) => this.#adopter.failed(error));
+  readonly #letThrough = new LetThrough((work) => this.#adopter.attempt(work));
   /** Names of the children with a category of their own, by relay. */
   readonly #relayNames = new WeakMap<object, string>();
   #active = false;
@@ -121,7 +121,7 @@ export class WinstonCopy {
     this.#active = true;
     this.#patches.around<WinstonLogger>(prototype, 'configure', (logger, _args, proceed) => {
       const result = proceed();
-      this.#guard(() => this.#begin(logger));
+      this.#adopter.attempt(() => this.#begin(logger));
       return result;
     });
     this.#patches.around<WinstonLogger>(prototype, 'write', (logger, args, proceed) =>
@@ -139,7 +139,7 @@ export class WinstonCopy {
       const outer = this.#formatting;
       this.#formatting = this.#letThrough.isMarked(line);
       try {
-        return this.#formatting ? this.#letThrough.contained(proceed) : proceed();
+        return this.#formatting ? this.#adopter.attempt(proceed) : proceed();
       } finally {
         this.#formatting = outer;
       }
@@ -244,12 +244,7 @@ export class WinstonCopy {
     }
     this.#letThrough.mark(info);
     this.#letThrough.open(logger.transports);
-    try {
-      return writeBehind(undefined, proceed);
-    } catch (error) {
-      this.#adopter.failed(error, this.#categoryOf(logger));
-      return true;
-    }
+    return this.#adopter.attempt(() => writeBehind(undefined, proceed), this.#categoryOf(logger)) ?? true;
   }
 
   #noteError({ levels }: WinstonLogger, info: unknown): void {
@@ -323,14 +318,6 @@ export class WinstonCopy {
 
   #categoryOf(logger: WinstonLogger): AdoptedCategory | undefined {
     return (logger[this.#state] as State | undefined)?.category;
-  }
-
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#adopter.failed(error);
-    }
   }
 }
 

@@ -18,21 +18,11 @@ export class LetThrough {
   #known = new WeakSet<object>();
   /** Lines are kept aside: a property of theirs would be seen by formats that print the whole line. */
   readonly #lines = new WeakSet<object>();
-  readonly #failed: (error: unknown) => void;
+  readonly #attempt: (work: () => unknown) => unknown;
 
-  /** @param failed reports a marked line that could not be written: without us there would have been no line and no error */
-  constructor(failed: (error: unknown) => void) {
-    this.#failed = failed;
-  }
-
-  /** Runs what a marked line runs through, perhaps later, when the transports have caught up. */
-  contained(work: () => unknown): unknown {
-    try {
-      return work();
-    } catch (error) {
-      this.#failed(error);
-      return undefined;
-    }
+  /** @param attempt writes a marked line, and reports an error: without us there would have been no line and no error */
+  constructor(attempt: (work: () => unknown) => unknown) {
+    this.#attempt = attempt;
   }
 
   /** Marks a line, or what a format has made of it. */
@@ -67,7 +57,8 @@ export class LetThrough {
       if (!this.isMarked(line) || levels === undefined) return proceed();
       self.levels = openLevels(self, levels, String(Reflect.get(line as object, LEVEL)));
       try {
-        return this.contained(proceed);
+        // Perhaps later, when the transports have caught up.
+        return this.#attempt(proceed);
       } finally {
         self.levels = levels;
       }

@@ -1,53 +1,37 @@
-import { ANY_LEVEL } from '../../gate/levels.ts';
-import type { CategoryDescriptor } from '../../gate/types.ts';
 import type { CallCounts } from '../../wire/call-counts.ts';
-import type { When } from '../../wire/target.ts';
 import type { Rate } from '../emit/budget.ts';
 import { type Call, recordOf, textLine } from '../emit/record.ts';
-import { Selection, type SelectionOptions } from '../emit/selection.ts';
-import type { Tap } from '../emit/taps.ts';
-import { type HeldOutput, RECORDED_RATE, type Recorder } from '../recorder/recorder.ts';
-import { CallCounter } from './call-counter.ts';
-import { type Counting, type Tapped, Tapping } from './tapping.ts';
-import type { Measured, ProcessForecast, TapFilter } from './types.ts';
+import type { Selection } from '../emit/selection.ts';
+import { RECORDED_RATE } from '../recorder/recorder.ts';
+import type { CallCounter } from './call-counter.ts';
+import type { Answer } from './fleet-messages.ts';
+import { type Taker, Tapping, type TappingOptions } from './tapping.ts';
+import type { TapFilter } from './types.ts';
 
 /** Most calls of a category that are built in one interval of the timer, and most of all categories of a forecast. */
 const MAX_SAMPLES = { each: 10, all: 100 };
 
-export interface CallMetersOptions extends Tapped, SelectionOptions {
-  readonly work: SelectionOptions['work'] & Counting['work'];
+export interface CallMetersOptions extends TappingOptions {
   /** The configured budget of a category; `undefined` when unlimited. */
   readonly budgetOf: (name: string) => Rate | undefined;
-  readonly now: () => number;
-  /** Keeps calls until the outcome of their work is known. */
-  readonly recorder: Pick<Recorder, 'record'>;
 }
 
-/** Measures the calls of one category. */
-interface Meter extends Tap {
-  /** Called at intervals. */
-  tick(seconds: number): void;
-  readonly result: Measured;
-  end?(): void;
-}
+type Measurement = Pick<Answer<'measured'>, 'seconds' | 'categories'>;
 
 /** Measures the calls of some categories in this process. */
 export class CallMeters {
-  readonly #meters = new Map<string, Meter>();
+  readonly #meters = new Map<string, CallMeter>();
   readonly #tapping: Tapping;
-  readonly #selection: Selection;
   #milliseconds = 0;
 
   constructor(options: CallMetersOptions, filter: TapFilter) {
     const { categories, when } = filter;
-    this.#selection = new Selection(filter, options);
     const share = Math.min(MAX_SAMPLES.each, MAX_SAMPLES.all / categories.length);
-    this.#tapping = new Tapping(options, categories, (category) => {
-      const { name } = category;
-      const meter =
-        when === undefined
-          ? new CallMeter(options, this.#selection, share, options.budgetOf(name))
-          : new RecordedMeter(options, this.#selection, { category, when });
+    this.#tapping = new Tapping(options, filter, (name, counter, selection) => {
+      const isSampled = when === undefined;
+      const budget = isSampled ? options.budgetOf(name) : RECORDED_RATE;
+      const { random, now } = options;
+      const meter = new CallMeter({ selection, counter, isSampled, share, budget, random, now });
       this.#meters.set(name, meter);
       return meter;
     });
@@ -56,6 +40,7 @@ export class CallMeters {
   /** Called at intervals. */
   tick(milliseconds: number): void {
     this.#milliseconds += milliseconds;
+    this.#tapping.tick();
     for (const meter of this.#meters.values()) meter.tick(milliseconds / 1000);
   }
 
@@ -65,7 +50,7 @@ export class CallMeters {
   }
 
   /** The measurement up to the last tick. */
-  get result(): ProcessForecast {
+  get result(): Measurement {
     return {
       seconds: Math.max(1, this.#milliseconds) / 1000,
       categories: Object.fromEntries([...this.#meters].map(([name, { result }]) => [name, result])),
@@ -74,22 +59,26 @@ export class CallMeters {
 
   end(): void {
     this.#tapping.end();
-    this.#selection.end();
-    for (const meter of this.#meters.values()) meter.end?.();
   }
 }
 
-/** Counts the calls of one category, and builds one in so many to measure its size. */
-class CallMeter implements Meter {
-  readonly #options: CallMetersOptions;
-  readonly #selection: Selection;
-  readonly #counter: CallCounter;
+interface CallMeterOptions extends Pick<CallMetersOptions, 'random' | 'now'> {
+  readonly selection: Selection;
+  readonly counter: CallCounter;
+  /** Whether one call in so many is built. Otherwise calls are recorded, as while the category is on for work that ends so. */
+  readonly isSampled: boolean;
+  /** Calls that may be built in an interval. Below one, what is saved over several intervals is one. */
+  readonly share: number;
+  readonly budget: Rate | undefined;
+}
+
+/** Counts the calls of one category, and measures the size of some, or of those whose work ends as asked for. */
+class CallMeter implements Taker {
+  readonly #options: CallMeterOptions;
   readonly #budget: BudgetModel | undefined;
   #calls = 0;
   /** Calls in the current interval. */
   #recent = 0;
-  /** Calls that may be built in an interval. Below one, what is saved over several intervals is one. */
-  readonly #share: number;
   #samplesLeft: number;
   /** One call in so many is built. */
   #every = 1;
@@ -100,67 +89,65 @@ class CallMeter implements Meter {
   #weight = 0;
   #bytes = 0;
 
-  constructor(options: CallMetersOptions, selection: Selection, share: number, budget: Rate | undefined) {
+  constructor(options: CallMeterOptions) {
     this.#options = options;
-    this.#selection = selection;
-    this.#counter = new CallCounter(selection, () => options.work.attributeNames());
-    this.#share = share;
     // A category with a single call has a size too.
-    this.#samplesLeft = Math.max(1, share);
-    this.#budget = budget && new BudgetModel(budget);
-  }
-
-  matches(tenantId: string | undefined): boolean {
-    return this.#selection.takesCall(tenantId);
-  }
-
-  missed(tenantId: string | undefined): void {
-    this.#counter.missed(tenantId);
+    this.#samplesLeft = Math.max(1, options.share);
+    this.#budget = options.budget && new BudgetModel(options.budget);
   }
 
   admits(): boolean {
-    this.#counter.called();
     this.#recent += 1;
     this.#untilNext -= 1;
     if (this.#untilNext > 0) return false;
     // Random steps: calls often alternate, and a fixed one would always meet the same.
-    this.#untilNext = 1 + Math.floor(this.#options.random() * (2 * this.#every - 1));
-    if (this.#samplesLeft < 1 || !this.#selection.hasTime) return false;
+    const { random, selection } = this.#options;
+    this.#untilNext = 1 + Math.floor(random() * (2 * this.#every - 1));
+    if (this.#samplesLeft < 1 || !selection.hasTime) return false;
     this.#samplesLeft -= 1;
     return true;
   }
 
-  take(_category: unknown, call: Call): void {
-    const record = recordOf(call, this.#options.now());
+  take(call: Call): void {
+    const { now, counter } = this.#options;
+    const record = recordOf(call, now());
     this.#built += this.#every;
-    if (!this.#counter.takesLine(record, this.#every)) return;
-    const line = textLine(record);
-    this.#weight += this.#every;
-    this.#bytes += this.#every * (Buffer.byteLength(line) + 1);
+    if (counter.takesLine(record, this.#every)) this.#measure(textLine(record), this.#every);
+  }
+
+  write(call: Call): undefined {
+    this.#recent += 1;
+    this.#built += 1;
+    this.#measure(textLine(recordOf(call, this.#options.now())), 1);
+  }
+
+  #measure(line: string, calls: number): void {
+    this.#weight += calls;
+    this.#bytes += calls * (Buffer.byteLength(line) + 1);
   }
 
   tick(seconds: number): void {
-    this.#counter.tick();
+    const { share } = this.#options;
     this.#calls += this.#recent;
     this.#budget?.pass(seconds, this.#recent * this.#passing, this.#bytesPerCall);
-    this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, this.#share)));
+    this.#every = Math.max(1, Math.ceil(this.#recent / Math.max(1, share)));
     this.#recent = 0;
-    this.#samplesLeft = Math.min(Math.max(1, this.#share), this.#samplesLeft + this.#share);
+    this.#samplesLeft = Math.min(Math.max(1, share), this.#samplesLeft + share);
   }
 
-  get result(): Measured {
+  get result(): Measurement['categories'][string] {
+    const { counter, isSampled } = this.#options;
     const calls = Math.round(this.#calls * this.#passing);
     return {
       calls,
       bytes: Math.round(calls * this.#bytesPerCall),
       dropped: this.#budget?.dropped ?? 0,
-      counts: this.#counts,
+      counts: isSampled ? this.#extrapolated(counter.counts) : counter.counts,
     };
   }
 
-  /** Extrapolated from the calls that were built. */
-  get #counts(): CallCounts {
-    const { counts } = this.#counter;
+  /** What was counted of the calls that were built, for all calls. */
+  #extrapolated(counts: CallCounts): CallCounts {
     const each = this.#built === 0 ? 0 : this.#calls / this.#built;
     const [filtered, unevaluated] = [Math.round(counts.filtered * each), Math.round(counts.unevaluated * each)];
     return { ...counts, filtered, unevaluated };
@@ -168,81 +155,12 @@ class CallMeter implements Meter {
 
   /** The share of calls that the filter passes. */
   get #passing(): number {
-    if (!this.#selection.filtersLines) return 1;
+    if (!this.#options.selection.filtersLines) return 1;
     return this.#built === 0 ? 0 : this.#weight / this.#built;
   }
 
   get #bytesPerCall(): number {
     return this.#weight === 0 ? 0 : this.#bytes / this.#weight;
-  }
-}
-
-/** Counts the calls of one category whose work ends as asked for. They are recorded, as while the category is on for such work. */
-class RecordedMeter implements Meter {
-  readonly #options: CallMetersOptions;
-  readonly #selection: Selection;
-  readonly #counter: CallCounter;
-  readonly #budget = new BudgetModel(RECORDED_RATE);
-  readonly #stop: () => void;
-  #calls = 0;
-  #bytes = 0;
-  /** Calls in the current interval. */
-  #recent = 0;
-
-  constructor(
-    options: CallMetersOptions,
-    selection: Selection,
-    { category, when }: { readonly category: CategoryDescriptor; readonly when: When },
-  ) {
-    this.#options = options;
-    this.#selection = selection;
-    this.#counter = new CallCounter(selection, () => options.work.attributeNames());
-    const counter = this.#counter;
-    const output: HeldOutput = { when, write: (_category, call) => this.#write(call) };
-    this.#stop = options.recorder.record(category, {
-      isWhole: false,
-      level: ANY_LEVEL,
-      isOfTenant: (tenant) => selection.isOfTenant(tenant),
-      isOfWork: (surroundings) => selection.matches(surroundings),
-      takesLine: (line) => selection.hasTime && counter.takesLine(line),
-      output,
-    });
-  }
-
-  matches(tenantId: string | undefined): boolean {
-    return this.#options.work.outcomes.current() !== undefined && this.#selection.takesCall(tenantId);
-  }
-
-  missed(tenantId: string | undefined): void {
-    this.#counter.missed(tenantId);
-  }
-
-  admits(): boolean {
-    this.#counter.called();
-    return false;
-  }
-
-  take(): void {}
-
-  #write(call: Call): undefined {
-    this.#recent += 1;
-    this.#bytes += Buffer.byteLength(textLine(recordOf(call, this.#options.now()))) + 1;
-  }
-
-  tick(seconds: number): void {
-    this.#counter.tick();
-    this.#calls += this.#recent;
-    this.#budget.pass(seconds, this.#recent, this.#calls === 0 ? 0 : this.#bytes / this.#calls);
-    this.#recent = 0;
-  }
-
-  get result(): Measured {
-    const { counts } = this.#counter;
-    return { calls: this.#calls, bytes: this.#bytes, dropped: this.#budget.dropped, counts };
-  }
-
-  end(): void {
-    this.#stop();
   }
 }
 

@@ -2,7 +2,7 @@ import { FAILURES_MS } from '../../wire/constants.ts';
 import type { AskedInstances } from '../../wire/streams.ts';
 import { takesTenant } from '../emit/selection.ts';
 import type { Past, PastWork, PastWorks } from '../recorder/types.ts';
-import { type FleetMessage, type Lease, MAX_WORK_TEXT, tapFilterOf } from './fleet-messages.ts';
+import { type Answer, type Lease, MAX_WORK_TEXT, tapFilterOf } from './fleet-messages.ts';
 import { type Gathering, gather } from './forecasts.ts';
 import type { Relay } from './relay.ts';
 import type { PastRequest, TapFilter } from './types.ts';
@@ -21,15 +21,14 @@ export interface FailuresOptions {
   readonly now: () => number;
 }
 
-/** Answers once, with the newest pieces of work of this process that failed or were slow. */
-export function failuresTask(lease: Extract<Lease, { type: 'failures' }>, options: FailuresOptions) {
+/** Finds the newest pieces of work of this process that failed or were slow. Returns a function that gives them once they are found. */
+export function ownFailures(lease: Extract<Lease, { type: 'failures' }>, options: FailuresOptions) {
   const { past, service, instanceId: instance, now } = options;
   const { id, categories, since, limit, all } = lease;
   const asked = new Set(categories);
   const began = now();
-  let answer: FleetMessage | undefined;
-  let answered = false;
-  const found = ({ works: kept, more }: PastWorks): FleetMessage => {
+  let answer: Answer<'failed'> | undefined;
+  const found = ({ works: kept, more }: PastWorks): Answer<'failed'> => {
     const works = kept.map((work) => within(work, asked)).filter(({ lines }) => all || Object.keys(lines).length > 0);
     const sent = sendable(works);
     const { since: reached } = past.reach;
@@ -50,19 +49,7 @@ export function failuresTask(lease: Extract<Lease, { type: 'failures' }>, option
     // As a process that does not answer.
     () => undefined,
   );
-  return {
-    tick() {},
-    look() {},
-    next() {
-      if (answer === undefined || answered) return undefined;
-      answered = true;
-      return answer;
-    },
-    failed() {
-      answered = false;
-    },
-    end() {},
-  };
+  return () => answer;
 }
 
 /** The piece of work with its lines of some categories, and with texts that a message has room for. */

@@ -7,7 +7,7 @@ import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { lineFilterSchema, targetSchema, whenSchema } from '../../wire/target.ts';
 import type { PastWork } from '../recorder/types.ts';
 import { decodeLine, type Line } from './line.ts';
-import type { LineSpec, PastRequest, TapFilter } from './types.ts';
+import type { TapFilter } from './types.ts';
 
 // Messages between the processes of a fleet.
 
@@ -141,6 +141,10 @@ export type FleetMessage =
   | (Omit<EncodedLines, 'lines'> & { readonly lines: readonly Line[] })
   /** `count` includes malformed lines. */
   | (Omit<EncodedPage, 'lines'> & { readonly lines: readonly Line[]; readonly count: number });
+/** A part of the recorded lines that is wanted. */
+export type WantedPage = Pick<Extract<FleetMessage, { type: 'page' }>, 'from' | 'most'>;
+/** The answer of a process to a question. */
+export type Answer<Type extends 'measured' | 'failed'> = Extract<FleetMessage, { type: Type }>;
 export type Lease = Extract<FleetMessage, { type: 'tail' | 'forecast' | 'failures' }>;
 
 export function encodeFleetMessage(message: FleetMessage): string {
@@ -169,27 +173,13 @@ export function decodeFleetMessage(text: string, malformed: () => void): FleetMe
   return { ...message, lines, dropped: message.dropped + bad };
 }
 
-export function tailLease(streamId: string, { rate, log, since, ...filter }: LineSpec): Lease {
-  return { type: 'tail', id: streamId, ...selectionOf(filter), rate, log, ...(since !== undefined && { since }) };
-}
-
-export function forecastLease(forecastId: string, filter: TapFilter, milliseconds: number): Lease {
-  return { type: 'forecast', id: forecastId, ...selectionOf(filter), milliseconds };
-}
-
-export function failuresLease(id: string, filter: TapFilter, { since, limit, all = false }: PastRequest): Lease {
-  return { type: 'failures', id, ...selectionOf(filter), since, limit, all };
-}
-
-function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {
+/** What a lease has of a request. */
+export function selectionOf({ categories, tenantId, tenants, match, instances, filter, when }: TapFilter) {
   return {
     categories: [...categories],
     tenant: tenantId ?? null,
-    ...(tenants !== undefined && { tenants: [...tenants] }),
-    ...(match !== undefined && { match }),
-    ...(instances !== undefined && { instances }),
-    ...(filter !== undefined && { filter }),
-    ...(when !== undefined && { when }),
+    tenants: tenants && [...tenants],
+    ...{ match, instances, filter, when },
   };
 }
 

@@ -1,8 +1,9 @@
 import { type CallCounts, sumOfCounts } from '../../wire/call-counts.ts';
 import type { AskedInstances } from '../../wire/streams.ts';
 import type { Delay } from '../../wire/time/clock.ts';
+import type { Answer } from './fleet-messages.ts';
 import type { Asking, Relay } from './relay.ts';
-import type { ProcessForecast, TapFilter } from './types.ts';
+import type { TapFilter } from './types.ts';
 
 const GRACE_MS = 1000;
 const LOOK_MS = 20;
@@ -39,10 +40,10 @@ export interface Gathering {
  * Waits for the answers of all processes, and for late ones only for a while. Ends the asking.
  * @throws the signal's reason when it aborts
  */
-export async function gather<Answer>(
-  asking: Asking<Answer>,
+export async function gather<Type extends 'measured' | 'failed'>(
+  asking: Asking<Type>,
   { milliseconds, graceMs = GRACE_MS, processes, delay, signal }: Gathering,
-): Promise<Asking<Answer>['answers']> {
+): Promise<readonly Answer<Type>[]> {
   const pause = (time: number) =>
     new Promise<void>((resolve) => {
       const cancel = delay(time, done);
@@ -78,7 +79,7 @@ export async function runForecast(relay: Relay, filter: TapFilter, gathering: Ga
   };
 }
 
-function loadOf(name: string, answers: readonly ProcessForecast[]): CategoryLoad {
+function loadOf(name: string, answers: readonly Answer<'measured'>[]): CategoryLoad {
   const measured = answers.flatMap(({ seconds, categories }) =>
     Object.hasOwn(categories, name) ? { seconds, ...categories[name]! } : [],
   );

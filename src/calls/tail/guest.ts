@@ -1,7 +1,7 @@
 import type { Choice } from '../../wire/target.ts';
 import { CallMeters, type CallMetersOptions } from './call-meters.ts';
-import { type FailuresOptions, failuresTask } from './failures.ts';
-import { type FleetMessage, type Lease, tapFilterOf } from './fleet-messages.ts';
+import { type FailuresOptions, ownFailures } from './failures.ts';
+import { type FleetMessage, type Lease, tapFilterOf, type WantedPage } from './fleet-messages.ts';
 import { LineTap, type LineTapOptions } from './line-tap.ts';
 import { RecordedPages, type RecordedPagesOptions } from './recorded-pages.ts';
 import type { CountsByCategory } from './types.ts';
@@ -21,19 +21,19 @@ export interface GuestOptions extends LineTapOptions, CallMetersOptions, Recorde
 }
 
 /** Work of a guest. */
-export interface Task {
+interface Task {
   /** @param suspended whether the process that asked is silent */
-  tick(milliseconds: number, suspended: boolean): void;
-  look(): void;
+  tick?(milliseconds: number, suspended: boolean): void;
+  look?(): void;
   /** The next message to send, if any. @param silent whether nothing was sent for a while */
   next(silent: boolean): FleetMessage | undefined;
   /** Called when sending that message failed. */
   failed?(): void;
   /** The process that asked wants recorded lines. */
-  ask?(page: { readonly from: number; readonly most: number }): void;
+  ask?(page: WantedPage): void;
   /** The process that asked has read all recorded lines. */
   live?(): void;
-  end(): void;
+  end?(): void;
 }
 
 /** The work that a process of the fleet, often this one itself, asks of this one, for as long as it renews its lease. */
@@ -61,9 +61,9 @@ export class Guest {
     this.#sent = sent;
     this.#end = options.whileChosen(lease, () => {
       if (lease.type === 'tail') this.#task = lines(lease, options, sent);
-      else this.#task = lease.type === 'forecast' ? forecast(lease, options) : failuresTask(lease, options);
+      else this.#task = lease.type === 'forecast' ? forecast(lease, options) : answering(ownFailures(lease, options));
       return () => {
-        this.#task?.end();
+        this.#task?.end?.();
         this.#task = undefined;
       };
     });
@@ -73,17 +73,17 @@ export class Guest {
   /** @param lease a message of another process. @default unchanged */
   renew(now: number, lease?: Lease): void {
     this.renewedAt = now;
-    this.#task?.look();
+    this.#task?.look?.();
     if (lease?.type === 'tail' && lease.since === undefined) this.#live();
   }
 
-  ask(page: { readonly from: number; readonly most: number }): void {
+  ask(page: WantedPage): void {
     this.#task?.ask?.(page);
   }
 
   /** @param suspended whether the lease was not renewed in time */
   tick(milliseconds: number, now: number, suspended: boolean): void {
-    this.#task?.tick(milliseconds, suspended);
+    this.#task?.tick?.(milliseconds, suspended);
     if (!suspended) this.#sendNext(now);
   }
 
@@ -182,8 +182,10 @@ function forecast(lease: Extract<Lease, { type: 'forecast' }>, options: GuestOpt
   const { id, milliseconds } = lease;
   const meters = new CallMeters(options, tapFilterOf(lease));
   let left = milliseconds;
-  let answered = false;
+  const measured = () =>
+    left > 0 ? undefined : ({ type: 'measured', id, instance: options.instanceId, ...meters.result } as const);
   return {
+    ...answering(measured),
     tick(elapsed) {
       if (left <= 0) return;
       left -= elapsed;
@@ -191,14 +193,21 @@ function forecast(lease: Extract<Lease, { type: 'forecast' }>, options: GuestOpt
       if (left <= 0) meters.end();
     },
     look: () => meters.look(),
+    end: () => meters.end(),
+  };
+}
+
+/** Sends an answer once it is there. */
+function answering(answer: () => FleetMessage | undefined): Task {
+  let answered = false;
+  return {
     next() {
-      if (left > 0 || answered) return undefined;
-      answered = true;
-      return { type: 'measured', id, instance: options.instanceId, ...meters.result };
+      const message = answered ? undefined : answer();
+      if (message !== undefined) answered = true;
+      return message;
     },
     failed() {
       answered = false;
     },
-    end: () => meters.end(),
   };
 }

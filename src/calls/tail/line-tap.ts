@@ -1,15 +1,8 @@
-import { DROP, type DropCode } from '../../gate/drops.ts';
-import { ANY_LEVEL } from '../../gate/levels.ts';
-import type { CategoryDescriptor } from '../../gate/types.ts';
-import type { DebugRecord } from '../../wire/debug-record.ts';
+import { DROP } from '../../gate/drops.ts';
 import { type Call, recordOf } from '../emit/record.ts';
-import { Selection, type SelectionOptions } from '../emit/selection.ts';
-import type { Tap } from '../emit/taps.ts';
-import type { HeldOutput, RecordedPart, Recorder } from '../recorder/recorder.ts';
-import { CallCounter } from './call-counter.ts';
 import { type Line, type LineSource, lineOfRecord } from './line.ts';
 import { LineRate } from './rate.ts';
-import { type Counting, type Tapped, Tapping } from './tapping.ts';
+import { Tapping, type TappingOptions } from './tapping.ts';
 import type { CountsByCategory, LineBatch, LineSpec } from './types.ts';
 
 /** Most characters of lines that wait to be fetched, and of those that wait until recorded ones were read. */
@@ -21,12 +14,7 @@ const MAX_LOOKS = 5000;
 
 const NOTHING: LineBatch = { lines: [], dropped: 0 };
 
-export interface LineTapOptions extends Tapped, SelectionOptions, LineSource {
-  readonly work: SelectionOptions['work'] & Counting['work'];
-  readonly now: () => number;
-  /** Keeps lines until the outcome of their work is known. */
-  readonly recorder: Pick<Recorder, 'record'>;
-}
+export interface LineTapOptions extends TappingOptions, LineSource {}
 
 /** Collects the lines of a tail in this process, within its rate and a bounded buffer. */
 export class LineTap {
@@ -34,62 +22,46 @@ export class LineTap {
   readonly #rate: LineRate;
   /** Bounds the lines that are built to be filtered. */
   readonly #looks: LineRate;
-  readonly #selection: Selection;
   readonly #tapping: Tapping;
-  readonly #stops: (() => void)[] = [];
-  readonly #counters = new Map<string, CallCounter>();
   readonly #maxWaiting: number;
   #lines: Line[] = [];
   #waiting = 0;
   #dropped = 0;
-  /** While set, calls are only counted, as dropped: nothing of them is built, and `.enabled` is false. */
-  suspended = false;
 
   /** @param ready called at the moment from which on it takes lines */
-  constructor(options: LineTapOptions, spec: LineSpec, ready: () => void = () => {}) {
+  constructor(options: LineTapOptions, spec: LineSpec, ready?: () => void) {
     const { categories, rate, log, since } = spec;
     this.#options = options;
     this.#rate = new LineRate(rate, categories);
     this.#looks = new LineRate(MAX_LOOKS, categories);
     this.#maxWaiting = since === undefined ? MAX_WAITING : MAX_WAITING_BEHIND;
-    this.#selection = new Selection(spec, options, ready);
-    if (!this.#selection.filtersLines) ready();
-    const held = spec.when && { when: spec.when, write: this.#write };
-    this.#tapping = new Tapping(options, categories, (category): Tap => {
-      const { name } = category;
-      const counter = new CallCounter(this.#selection, () => options.work.attributeNames());
-      this.#counters.set(name, counter);
-      if (held !== undefined) this.#stops.push(options.recorder.record(category, this.#recorded(counter, held)));
-      return {
-        logs: log,
-        matches: (tenant) =>
-          !this.suspended &&
-          (held === undefined || options.work.outcomes.current() !== undefined) &&
-          this.#selection.takesCall(tenant),
-        missed: (tenant) => {
-          if (!this.suspended || !this.#selection.takesCall(tenant)) counter.missed(tenant);
-          else {
-            counter.called();
-            this.#dropped += 1;
-          }
-        },
-        admits: () => {
-          counter.called();
-          // Recorded calls come once their work has ended.
-          return held === undefined && this.#admits(name);
-        },
-        take: (_category, call) => {
-          if (this.#passes(recordOf(call, this.#options.now()), counter)) this.#take(name, call);
-        },
-      };
+    const takerOf: ConstructorParameters<typeof Tapping>[2] = (name, counter, selection) => ({
+      logs: log,
+      admits: () => {
+        if (selection.hasTime) return this.#within(selection.filtersLines ? this.#looks : this.#rate, name);
+        this.#dropped += 1;
+        return false;
+      },
+      take: (call) => {
+        if (!selection.filtersLines) this.#keep(call);
+        else if (counter.takesLine(recordOf(call, options.now())) && this.#within(this.#rate, name)) this.#keep(call);
+      },
+      looks: () => this.#looks.take(name),
+      write: (call) => {
+        if (!this.#within(this.#rate, name)) return DROP.budget;
+        this.#keep(call);
+        return undefined;
+      },
+      lost: () => {
+        this.#dropped += 1;
+      },
     });
+    this.#tapping = new Tapping(options, spec, takerOf, ready);
   }
 
-  #admits(category: string): boolean {
-    const rate = this.#selection.filtersLines ? this.#looks : this.#rate;
-    if (this.#selection.hasTime) return this.#within(rate, category);
-    this.#dropped += 1;
-    return false;
+  /** While set, calls are only counted, as dropped. */
+  set suspended(suspended: boolean) {
+    this.#tapping.suspended = suspended;
   }
 
   #within(rate: LineRate, category: string): boolean {
@@ -97,35 +69,6 @@ export class LineTap {
     this.#dropped += 1;
     return false;
   }
-
-  #passes(line: DebugRecord, counter: CallCounter): boolean {
-    return !this.#selection.filtersLines || counter.takesLine(line);
-  }
-
-  #recorded(counter: CallCounter, output: HeldOutput): RecordedPart {
-    return {
-      isWhole: false,
-      level: ANY_LEVEL,
-      isOfTenant: (tenant) => !this.suspended && this.#selection.isOfTenant(tenant),
-      isOfWork: (surroundings) => this.#selection.matches(surroundings),
-      takesLine: this.#selection.filtersLines
-        ? (line) => this.#selection.hasTime && this.#looks.take(line.category) && this.#passes(line, counter)
-        : undefined,
-      output,
-    };
-  }
-
-  #take(name: string, call: Call): void {
-    if (this.#selection.filtersLines && !this.#within(this.#rate, name)) return;
-    this.#keep(call);
-  }
-
-  /** Takes a recorded call. */
-  readonly #write = ({ name }: Pick<CategoryDescriptor, 'name'>, call: Call): DropCode | undefined => {
-    if (!this.#within(this.#rate, name)) return DROP.budget;
-    this.#keep(call);
-    return undefined;
-  };
 
   #keep(call: Call): void {
     const sent = lineOfRecord(recordOf(call, this.#options.now()), this.#options);
@@ -137,7 +80,7 @@ export class LineTap {
   tick(milliseconds: number): void {
     this.#rate.refill(milliseconds);
     this.#looks.refill(milliseconds);
-    for (const counter of this.#counters.values()) counter.tick();
+    this.#tapping.tick();
   }
 
   /** Taps categories that were registered since. */
@@ -157,13 +100,11 @@ export class LineTap {
 
   /** What became of the calls, of the categories that had any. */
   get counts(): CountsByCategory {
-    const counts = [...this.#counters].map(([name, counter]) => [name, counter.counts] as const);
+    const counts = [...this.#tapping.counters].map(([name, counter]) => [name, counter.counts] as const);
     return Object.fromEntries(counts.filter(([, { calls, otherTenants }]) => calls + (otherTenants ?? 0) > 0));
   }
 
   end(): void {
     this.#tapping.end();
-    this.#selection.end();
-    for (const stop of this.#stops) stop();
   }
 }

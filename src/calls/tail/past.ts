@@ -1,5 +1,5 @@
 import type { AskedInstances } from '../../wire/streams.ts';
-import { MAX_PAGE } from './fleet-messages.ts';
+import { type FleetMessage, MAX_PAGE } from './fleet-messages.ts';
 import type { Line } from './line.ts';
 
 /** Longest wait for the first lines of a process, in milliseconds. */
@@ -9,19 +9,6 @@ const REPEAT_MS = 1000;
 /** Characters that wait for the reader, of all processes together. */
 const WAITING = 8 * 1024 * 1024;
 const LEAST_PAGE = 16 * 1024;
-
-/** Recorded lines of one process. */
-export interface PastPage {
-  /** Index of the first of them. */
-  readonly from: number;
-  /** How many it has, malformed ones included. */
-  readonly count: number;
-  readonly lines: readonly Line[];
-  /** How many follow. */
-  readonly left: number;
-  /** Older ones that it does not send. */
-  readonly more: number;
-}
 
 /** A process that sends its recorded lines. */
 interface Source {
@@ -69,7 +56,7 @@ export class PastLines {
     this.#sources.set(from, { lines: [], next: 0, left: undefined, askedAt: undefined });
   }
 
-  hear(from: string, page: PastPage, now: number): void {
+  hear(from: string, page: Extract<FleetMessage, { type: 'recorded' }>, now: number): void {
     this.joined(from);
     const source = this.#sources.get(from);
     // Only the first page comes unasked.

@@ -1,16 +1,11 @@
 import type { Past, PastLines } from '../recorder/types.ts';
-import { type Lease, tapFilterOf } from './fleet-messages.ts';
+import { type Lease, tapFilterOf, type WantedPage } from './fleet-messages.ts';
 import { type Line, type LineSource, lineOfRecord } from './line.ts';
 
 /** Most recorded lines that one process gives to a tail: the newest. */
 const MAX_LINES = 50_000;
 /** Most characters of the first page, which nobody has asked for. */
 const FIRST_PAGE = 16 * 1024;
-
-interface Asked {
-  readonly from: number;
-  readonly most: number;
-}
 
 export interface RecordedPagesOptions extends LineSource {
   readonly past: Past;
@@ -22,8 +17,8 @@ export class RecordedPages {
   readonly #options: RecordedPagesOptions;
   readonly #read: () => Promise<PastLines>;
   #found: PastLines | undefined;
-  #asked: Asked | undefined = { from: 0, most: FIRST_PAGE };
-  #sent: Asked | undefined;
+  #asked: WantedPage | undefined = { from: 0, most: FIRST_PAGE };
+  #sent: WantedPage | undefined;
 
   /** @param since in seconds */
   constructor(lease: Lease, options: RecordedPagesOptions, since: number) {
@@ -43,7 +38,7 @@ export class RecordedPages {
     );
   }
 
-  ask(asked: Asked): void {
+  ask(asked: WantedPage): void {
     this.#asked = asked;
   }
 

@@ -6,25 +6,16 @@ import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import type { Part } from '../emit/selection.ts';
 import type { WorkFollower } from '../work/match.ts';
 import {
+  type Answer,
   decodeFleetMessage,
   encodeFleetMessage,
   type FleetMessage,
-  failuresLease,
-  forecastLease,
   type Lease,
-  tailLease,
+  selectionOf,
 } from './fleet-messages.ts';
 import { Guest, type GuestOptions } from './guest.ts';
 import { PastLines } from './past.ts';
-import type {
-  CountsByCategory,
-  LineReceiver,
-  LineSpec,
-  PastRequest,
-  ProcessFailures,
-  ProcessForecast,
-  TapFilter,
-} from './types.ts';
+import type { CountsByCategory, LineReceiver, LineSpec, PastRequest, TapFilter } from './types.ts';
 
 /** Interval in which lines are passed on, in milliseconds. */
 const TICK_MS = 50;
@@ -83,9 +74,9 @@ export interface Tailing extends Running {
 }
 
 /** A question to every process. */
-export interface Asking<Answer> extends Running {
+export interface Asking<Type extends 'measured' | 'failed'> extends Running {
   /** Of the processes that have answered, this one included. */
-  readonly answers: readonly (Answer & { readonly instance: string })[];
+  readonly answers: readonly Answer<Type>[];
 }
 
 /**
@@ -133,7 +124,7 @@ export class Relay {
       past?.left(from);
     };
     const { end } = this.#ask(id, {
-      lease: () => tailLease(id, { ...spec, since }),
+      lease: () => ({ type: 'tail', id, ...selectionOf(spec), rate: spec.rate, log: spec.log, since }),
       tick(now) {
         past?.tick(now);
         for (const [from, { at }] of senders) if (now - at > LEASE_MS) left(from);
@@ -178,42 +169,39 @@ export class Relay {
   }
 
   /** Measures in every process until it is ended. */
-  measure(filter: TapFilter, milliseconds: number): Asking<ProcessForecast> {
+  measure(filter: TapFilter, milliseconds: number): Asking<'measured'> {
     const { clock } = this.#options;
     const began = clock.monotonic();
-    return this.#askOnce(
-      (id) => forecastLease(id, filter, Math.max(1, milliseconds - (clock.monotonic() - began))),
-      (message) => {
-        if (message.type !== 'measured') return undefined;
-        const measured = Object.keys(message.categories).length > 0;
-        return measured || this.#takesPart(message.instance, filter) ? message : undefined;
-      },
+    const left = () => Math.max(1, milliseconds - (clock.monotonic() - began));
+    return this.#askOnce<'measured'>(
+      (id) => ({ type: 'forecast', id, ...selectionOf(filter), milliseconds: left() }),
+      (message) => message.type === 'measured' && this.#counts(message, filter, Object.keys(message.categories)),
     );
   }
 
   /** Asks every process for work that failed or was slow, until it is ended. */
-  failures(filter: TapFilter, request: PastRequest): Asking<ProcessFailures> {
-    return this.#askOnce(
-      (id) => failuresLease(id, filter, request),
-      (message) => {
-        if (message.type !== 'failed') return undefined;
-        return message.works.length > 0 || this.#takesPart(message.instance, filter) ? message : undefined;
-      },
+  failures(filter: TapFilter, { since, limit, all = false }: PastRequest): Asking<'failed'> {
+    return this.#askOnce<'failed'>(
+      (id) => ({ type: 'failures', id, ...selectionOf(filter), since, limit, all }),
+      (message) => message.type === 'failed' && this.#counts(message, filter, message.works),
     );
   }
 
-  /** @param answerOf returns `undefined` for what is no answer */
-  #askOnce<Answer>(
+  /** Whether the answer of a process counts: it has something, or takes part. */
+  #counts({ instance }: { readonly instance: string }, filter: TapFilter, found: readonly unknown[]): boolean {
+    return found.length > 0 || this.#takesPart(instance, filter);
+  }
+
+  #askOnce<Type extends 'measured' | 'failed'>(
     leaseOf: (id: string) => Lease,
-    answerOf: (message: FleetMessage) => Asking<Answer>['answers'][number] | undefined,
-  ): Asking<Answer> {
+    isAnswer: (message: FleetMessage) => boolean,
+  ): Asking<Type> {
     const id = this.#options.randomUUID();
-    const answers = new Map<string, Asking<Answer>['answers'][number]>();
+    const answers = new Map<string, Answer<Type>>();
     const { end } = this.#ask(id, {
       lease: () => leaseOf(id),
       hear(message, from) {
-        const answer = answerOf(message);
-        if (answer !== undefined) answers.set(from, answer);
+        if (isAnswer(message)) answers.set(from, message as Answer<Type>);
       },
     });
     return {
@@ -291,13 +279,12 @@ export class Relay {
 
   #askPage(to: string, page: Extract<FleetMessage, { type: 'page' }>): void {
     if (to === HERE) this.#guests.get(guestKey(HERE, page.id))?.ask(page);
-    // What is lost is asked for again.
-    else this.#options.messages?.send(encodeFleetMessage(page), to).catch(() => undefined);
+    else this.#send(page, to);
   }
 
-  /** A message that is lost is repeated, or the lease ends. */
-  #send(message: FleetMessage): void {
-    this.#options.messages?.send(encodeFleetMessage(message)).catch(() => undefined);
+  /** A message that is lost is repeated, or the lease ends. @param to one process. @default all */
+  #send(message: FleetMessage, to?: string): void {
+    this.#options.messages?.send(encodeFleetMessage(message), to).catch(() => undefined);
   }
 
   #lease(lease: Lease, from: string): void {

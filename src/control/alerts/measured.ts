@@ -26,7 +26,8 @@ export class MeasuredAlerts {
     const controls = new AlertControls(options);
     this.#rules = options.rules.flatMap((rule) => {
       const trigger = openTrigger(rule, options);
-      return trigger === undefined ? [] : [new MeasuredRule(rule, trigger, controls, options)];
+      const notify = (notice: Notice) => controls.handle(rule, options.group, notice);
+      return trigger === undefined ? [] : [new MeasuredRule(trigger, notify, options)];
     });
     const compare = () => {
       for (const rule of this.#rules) rule.compare();
@@ -41,10 +42,7 @@ export class MeasuredAlerts {
 }
 
 /** The time in which a rule is exceeded. */
-interface Firing {
-  /** In milliseconds since the epoch. */
-  readonly since: number;
-  readonly subject: string;
+interface Firing extends Pick<Notice, 'since' | 'subject'> {
   notified: Notice['state'] | undefined;
   /** When it is notified again, on the monotonic clock. */
   nextAt: number;
@@ -52,22 +50,19 @@ interface Firing {
 
 /** Notifies as Alertmanager does: when the rule is exceeded, now and then while it is, and when that is over. */
 class MeasuredRule {
-  readonly #rule: AlertRule;
   readonly #trigger: Trigger;
-  readonly #controls: AlertControls;
-  readonly #options: Pick<MeasuredAlertsOptions, 'group' | 'clock' | 'report'>;
+  readonly #notify: (notice: Notice) => Promise<unknown>;
+  readonly #options: Pick<MeasuredAlertsOptions, 'clock' | 'report'>;
   #firing: Firing | undefined;
   #notifying: Promise<void> | undefined;
 
   constructor(
-    rule: AlertRule,
     trigger: Trigger,
-    controls: AlertControls,
-    options: Pick<MeasuredAlertsOptions, 'group' | 'clock' | 'report'>,
+    notify: (notice: Notice) => Promise<unknown>,
+    options: Pick<MeasuredAlertsOptions, 'clock' | 'report'>,
   ) {
-    this.#rule = rule;
     this.#trigger = trigger;
-    this.#controls = controls;
+    this.#notify = notify;
     this.#options = options;
   }
 
@@ -80,7 +75,7 @@ class MeasuredRule {
     const state = subject === undefined ? 'resolved' : 'firing';
     if (this.#firing === undefined || (state === this.#firing.notified && now < this.#firing.nextAt)) return;
     Object.assign(this.#firing, { notified: state, nextAt: now + REPEAT_MS });
-    this.#notifying = this.#notify(this.#firing, state).finally(() => {
+    this.#notifying = this.#attempt(this.#firing, state).finally(() => {
       this.#notifying = undefined;
     });
   }
@@ -90,9 +85,9 @@ class MeasuredRule {
     await this.#notifying;
   }
 
-  async #notify({ since, subject }: Firing, state: Notice['state']): Promise<void> {
+  async #attempt({ since, subject }: Firing, state: Notice['state']): Promise<void> {
     try {
-      await this.#controls.handle(this.#rule, this.#options.group, { state, since, subject });
+      await this.#notify({ state, since, subject });
       if (state === 'resolved') this.#firing = undefined;
     } catch (error) {
       this.#options.report(error);

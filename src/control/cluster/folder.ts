@@ -24,23 +24,14 @@ const NAMES = 10;
 const FILE_MODE = 0o1600;
 
 /** A private folder shared by the processes of one cluster. */
-export interface Folder {
-  readonly path: string;
-  /** Writes a file, unless there is one of that name. Returns whether it was written. */
-  put(name: string, text?: string): boolean;
-  read(name: string): string | undefined;
-  /** Removes a file. Only one process gets its text. */
-  take(name: string): string | undefined;
-  /** Leaves the folder. The last process removes it. */
-  leave(): void;
-}
+export type Folder = ReturnType<typeof enterFolder>;
 
 /**
  * Enters the folder of a cluster, which is empty for the first process. Removes what clusters that have ended left.
  * @param base parent of the folders. @default a private folder of this user in the system's temporary folder
  * @throws if there is no private folder, or SQLite is missing
  */
-export function enterFolder(cluster: string, base: string = ownFolder()): Folder {
+export function enterFolder(cluster: string, base: string = ownFolder()) {
   const path = join(base, cluster);
   const presence = alone(base, () => {
     for (const name of readdirSync(base)) if (name !== DOOR) removeAbandoned(join(base, name));
@@ -50,16 +41,19 @@ export function enterFolder(cluster: string, base: string = ownFolder()): Folder
   const read = (name: string) => unless('ENOENT', () => readFileSync(join(path, name), 'utf8'));
   return {
     path,
-    put: (name, text) => put(join(path, name), text),
+    /** Writes a file, unless there is one of that name. Returns whether it was written. */
+    put: (name: string, text?: string) => put(join(path, name), text),
     read,
-    take(name) {
+    /** Removes a file. Only one process gets its text. */
+    take(name: string): string | undefined {
       const text = read(name);
       return unless('ENOENT', () => {
         unlinkSync(join(path, name));
         return text;
       });
     },
-    leave() {
+    /** Leaves the folder. The last process removes it. */
+    leave(): void {
       if (!presence.isOpen) return;
       presence.close();
       try {

@@ -24,25 +24,10 @@ export interface Listening {
 }
 
 /** The cluster of this process. A worker joins at its start, a primary with its first fork. */
-export interface FollowedCluster {
-  /** `undefined` while this process is not in a cluster, or shares nothing with it. */
-  readonly folder: Folder | undefined;
-  /** Whether this process is one of a cluster, also where that shares no data. */
-  readonly isMember: boolean;
-  /** @param listener called when this process has joined its cluster after its start */
-  onJoined(listener: () => void): void;
-  /**
-   * Listens, unless another process of the cluster listens at that address: workers of a cluster share a port, but not with
-   * their primary.
-   */
-  listen(service: string, wanted: string, listen: () => Promise<{ readonly url: string }>): Promise<Listening>;
-  /** Lets one process of the cluster announce an event. Returns true for the first that claims it. */
-  claim(event: string): boolean;
-  close(): void;
-}
+export type FollowedCluster = ReturnType<typeof followCluster>;
 
 /** Joins this process's cluster, now or when it forks its first worker. */
-export function followCluster({ failed, delay }: FollowingOptions): FollowedCluster {
+export function followCluster({ failed, delay }: FollowingOptions) {
   let stop = () => {};
   let stopLooking = () => {};
   let joined = () => {};
@@ -51,13 +36,20 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
   const opened = new Map<string, string>();
 
   const worker = clusterOfWorker();
-  const followed: { -readonly [Member in keyof FollowedCluster]: FollowedCluster[Member] } = {
-    folder: undefined,
+  const followed = {
+    /** `undefined` while this process is not in a cluster, or shares nothing with it. */
+    folder: undefined as Folder | undefined,
+    /** Whether this process is one of a cluster, also where that shares no data. */
     isMember: false,
-    onJoined(listener) {
+    /** @param listener called when this process has joined its cluster after its start */
+    onJoined(listener: () => void): void {
       joined = listener;
     },
-    async listen(service, wanted, listen) {
+    /**
+     * Listens, unless another process of the cluster listens at that address: workers of a cluster share a port, but not with
+     * their primary.
+     */
+    async listen(service: string, wanted: string, listen: () => Promise<{ readonly url: string }>): Promise<Listening> {
       const name = encodeURIComponent(`${service} ${wanted}`);
       const known = published(name);
       if (known?.pid === process.ppid) return { url: known.url, shared: true };
@@ -74,13 +66,14 @@ export function followCluster({ failed, delay }: FollowingOptions): FollowedClus
         return { url, shared: true };
       }
     },
-    claim(event) {
+    /** Lets one process of the cluster announce an event. Returns true for the first that claims it. */
+    claim(event: string): boolean {
       const name = `claimed-${hash('sha256', event)}`;
       if (closed || !put(name)) return false;
       if (followed.folder !== undefined) delay(CLAIMED_MS, () => followed.folder?.take(name));
       return true;
     },
-    close() {
+    close(): void {
       closed = true;
       stop();
       stopLooking();

@@ -2,7 +2,7 @@ import { BEAT_MS, type Instance } from '../../store/fleet.ts';
 import type { Choice, Instances } from '../../wire/target.ts';
 import type { Schedule } from '../../wire/time/clock.ts';
 import { choose } from './choose.ts';
-import type { Fleet } from './types.ts';
+import type { Fleet } from './fleet.ts';
 
 /**
  * How many of the next in line read the fleet as often as the chosen ones. The others read it every tenth time: a thousand processes

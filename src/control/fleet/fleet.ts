@@ -1,19 +1,20 @@
-import type { Condition } from '../../otel/report/conditions.ts';
 import { BEAT_MS, type FleetStore, type FleetView, type Instance } from '../../store/fleet.ts';
 import type { Position } from '../../store/state-store.ts';
 import { type ListedCategory, MAX_LISTED, type OtherCategories } from '../../wire/category-list.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
-import type { DiscoveredSource } from '../../wire/messages.ts';
-import type { Clock, Delay, Schedule } from '../../wire/time/clock.ts';
+import type { FleetSummary } from '../../wire/messages.ts';
+import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { CHANGE_REFUSALS } from '../refusals.ts';
 import { Acknowledgement } from './acknowledgement.ts';
-import { Beat } from './beat.ts';
+import { Beat, type BeatOptions } from './beat.ts';
 import { AnnouncedCalls } from './calls.ts';
-import { FleetCategories } from './categories.ts';
+import { FleetCategories, type FleetCategoriesOptions } from './categories.ts';
 import { type Entry, Roster, reached } from './roster.ts';
-import type { Fleet, Member } from './types.ts';
+import type { Member, Members } from './types.ts';
 
-export interface FleetOptions {
+export interface FleetOptions
+  extends Pick<BeatOptions, 'current' | 'delay' | 'random' | 'outage'>,
+    Pick<FleetCategoriesOptions, 'sourceOf' | 'malformed'> {
   readonly store: FleetStore;
   /** Called for each announcement: the SDK may be registered later. */
   readonly self: () => Instance;
@@ -23,27 +24,19 @@ export interface FleetOptions {
   readonly calls: (most: number) => MemberCalls;
   /** Wall time at which the last temporary control of this process ends; `undefined` if there is none. */
   readonly controlsEnd: () => number | undefined;
-  /** Returns the logger of another library that a category controls. */
-  readonly sourceOf: (category: string) => DiscoveredSource | undefined;
-  /** Called for every list of categories in the store that is malformed. */
-  readonly malformed: () => void;
   /** Receives the categories of the other processes when they were read and have changed. */
   readonly others: (categories: OtherCategories) => void;
-  /** Whether this process has applied every change it received. */
-  readonly current: () => boolean;
   /** How long a response waits for all processes, in milliseconds. */
   readonly acknowledgeTimeoutMs: number;
   readonly clock: Clock;
   readonly schedule: Schedule;
-  readonly delay: Delay;
-  /** From 0 to 1: the processes of a large fleet do not all announce themselves at the same moment. */
-  readonly random: () => number;
-  /** Holds while the store is unreachable. @default not watched */
-  readonly outage?: Condition;
 }
 
+/** The processes that share a store. */
+export type Fleet = ReturnType<typeof createFleet>;
+
 /** Announces this process to its fleet and tracks which changes the others have applied. */
-export function createFleet(options: FleetOptions): Fleet {
+export function createFleet(options: FleetOptions) {
   const { store, self, clock, schedule, delay } = options;
   const categories = new FleetCategories({
     store: store.categories,
@@ -92,7 +85,8 @@ export function createFleet(options: FleetOptions): Fleet {
   }
 
   return {
-    start() {
+    /** Starts announcing this process. */
+    start(): void {
       stops.push(
         schedule(BEAT_MS, () => {
           beat.tick();
@@ -107,15 +101,22 @@ export function createFleet(options: FleetOptions): Fleet {
       roster.newest().catch(() => undefined);
     },
 
-    acknowledged: (position, meant) => acknowledgement.byAll(position, meant),
+    /** Waits until every process that is heard of has applied a change, up to the configured timeout. */
+    acknowledged: (position?: Position, meant?: () => readonly string[]) => acknowledgement.byAll(position, meant),
 
-    async summary() {
+    /** Returns which processes have applied the newest change, without waiting; `undefined` if the store is unreachable. */
+    async summary(): Promise<FleetSummary | undefined> {
       if (!beat.reachable) return undefined;
       const view = await read().catch(() => undefined);
       return view && roster.summary(view.current);
     },
 
-    async refresh(always = false) {
+    /**
+     * Reads which categories the other processes have, unless that was done within a second. Never rejects: while the store
+     * is unreachable, the last ones stay known.
+     * @param always even within that second
+     */
+    async refresh(always = false): Promise<void> {
       if (!beat.reachable) return;
       if (always || clock.monotonic() - refreshedAt >= BEAT_MS) {
         refreshedAt = clock.monotonic();
@@ -127,21 +128,26 @@ export function createFleet(options: FleetOptions): Fleet {
       await refreshing;
     },
 
-    has(id, names) {
+    /** Whether a process has one of these categories; true if it does not say which it has. */
+    has(id: string, names: readonly string[]): boolean {
       const entry = roster.heard().find(({ instance }) => instance.id === id);
       return entry === undefined || categories.has(entry.instance, names);
     },
 
-    candidates: (names) =>
+    /** The processes of which that is true. */
+    candidates: (names: readonly string[]): readonly Instance[] =>
       roster.heard().flatMap(({ instance }) => (categories.has(instance, names) ? [instance] : [])),
 
-    calls,
+    /** What the other processes announced of their calls and lines, by the last read of the fleet. */
+    calls: calls as Pick<AnnouncedCalls, 'of' | 'linesOf' | 'instances'>,
 
-    get revision() {
+    /** The revision that this process has applied; `undefined` before the first. */
+    get revision(): number | undefined {
       return beat.applied?.revision;
     },
 
-    async members() {
+    /** @throws {RdcpError} `RDCP_UNAVAILABLE` if the store is unreachable */
+    async members(): Promise<Members> {
       const { current } = await read().catch((cause: unknown) => {
         throw CHANGE_REFUSALS.noList(cause);
       });
@@ -157,11 +163,13 @@ export function createFleet(options: FleetOptions): Fleet {
       };
     },
 
+    /** Rejects if this process is behind the store's revision and does not catch up in time, or if the store is unreachable. */
     check: () => acknowledgement.byThisProcess(),
 
+    /** Removes this process from the list, at once where the store is a file. Requests are served until `close`. */
     leave: () => beat.leave(),
 
-    async close() {
+    async close(): Promise<void> {
       for (const stop of stops.splice(0)) stop();
       acknowledgement.close();
       await beat.close();

@@ -1,6 +1,6 @@
 import type { ControlDocument, DocumentControl } from '../../access/tickets/document.ts';
+import type { Part } from '../../calls/emit/selection.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
-import type { LineFilter, Match } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
@@ -10,10 +10,7 @@ import type { ActiveControl } from './follower.ts';
 export interface DocumentControlsOptions {
   readonly plane: Pick<ControlPlane, 'control'>;
   /** @throws {RdcpError} for what cannot be matched or evaluated */
-  readonly check: (part: {
-    readonly match?: Match | undefined;
-    readonly filter?: LineFilter | undefined;
-  }) => Promise<void>;
+  readonly check: (part: Pick<Part, 'match' | 'filter'>) => Promise<void>;
   readonly isolation: Pick<Isolation, 'scopeOf' | 'contextOf'>;
   /** Configured calls per second of a category; `undefined` when unlimited. */
   readonly configuredRate: (category: string) => number | undefined;

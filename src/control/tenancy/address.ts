@@ -28,23 +28,6 @@ export interface TenantHeaders {
 }
 
 /**
- * Maps a principal and its headers to an address. There is no lookup: neither the response nor its timing reveals whether a
- * tenant exists.
- */
-export interface Addressing {
-  /** The credential's own tenant. Without a credential, where that is allowed, an address that shows no tenant. */
-  own(principal: Principal | undefined): Address;
-  /**
-   * @param access without multi-tenancy a read ignores tenant headers, and a change or a tap refuses them: what was meant for one
-   * tenant must not apply to all
-   * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
-   * allow, and without multi-tenancy for every credential of a tenant; with `insufficient_scopes` for a change for all tenants
-   * without `admin`, where tenants have their own settings; `RDCP_MALFORMED_REQUEST` for a wrong isolation level
-   */
-  resolve(principal: Principal | undefined, headers: TenantHeaders, access: Access): Address;
-}
-
-/**
  * A tap shows the calls of tenants; `tail` is one that can be of several. `process` is about the process or the caller, and needs
  * no tenant.
  */
@@ -59,8 +42,14 @@ const OPERATIONS = {
 /** A tenant that cannot be: it has what all tenants inherit, and nothing of its own. */
 const NO_TENANT = '*';
 
-/** @param named the tenants that this process has worked for */
-export function createAddressing(isolation: Isolation, named: Iterable<string> = []): Addressing {
+export type Addressing = ReturnType<typeof createAddressing>;
+
+/**
+ * Maps a principal and its headers to an address. There is no lookup: neither the response nor its timing reveals whether a
+ * tenant exists.
+ * @param named the tenants that this process has worked for
+ */
+export function createAddressing(isolation: Isolation, named: Iterable<string> = []) {
   const { level } = isolation;
   const everybody = addressOf(undefined);
 
@@ -88,6 +77,7 @@ export function createAddressing(isolation: Isolation, named: Iterable<string> =
   /** The response to an anonymous request names no tenant. */
   const anonymous: Address = { scope: everybody.scope };
 
+  /** The credential's own tenant. Without a credential, where that is allowed, an address that shows no tenant. */
   function own(principal: Principal | undefined): Address {
     if (principal === undefined || !hasValidTenant(principal)) return anonymous;
     if (principal.tenantId === undefined) return everybody;
@@ -101,7 +91,14 @@ export function createAddressing(isolation: Isolation, named: Iterable<string> =
 
   return {
     own,
-    resolve(principal, { tenantIds, isolationLevel }, access) {
+    /**
+     * @param access without multi-tenancy a read ignores tenant headers, and a change or a tap refuses them: what was meant for one
+     * tenant must not apply to all
+     * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `tenant_mismatch` for a tenant that the credential does not
+     * allow, and without multi-tenancy for every credential of a tenant; with `insufficient_scopes` for a change for all tenants
+     * without `admin`, where tenants have their own settings; `RDCP_MALFORMED_REQUEST` for a wrong isolation level
+     */
+    resolve(principal: Principal | undefined, { tenantIds, isolationLevel }: TenantHeaders, access: Access): Address {
       if (level === undefined) {
         // A credential of one tenant must not read or switch the settings of all.
         if (principal?.tenantId !== undefined || principal?.tenants !== undefined) {

@@ -27,44 +27,39 @@ const SEPARATION: Readonly<Record<IsolationLevel, Separation>> = {
 };
 
 /** The effects of the configured isolation level. Without multi-tenancy all settings are global. */
-export interface Isolation {
-  /** `undefined` without multi-tenancy. */
-  readonly level: IsolationLevel | undefined;
-  /** Whether a tenant sees only its own calls. */
-  readonly separatesMetrics: boolean;
-  /** The scope of a tenant's settings, or the global scope without a tenant. */
-  scopeOf(tenantId: string | undefined): Scope;
-  /** The tenant context of a response; `undefined` without multi-tenancy. */
-  contextOf(tenantId: string | undefined): TenantContext | undefined;
-  /** The tenant whose calls a scope controls; `undefined` for a scope that this level does not use. */
-  tenantOf(key: ScopeKey): string | undefined;
-  /** The tenant of the current work where baggage names it; `undefined` without a configured key. */
-  readonly currentTenant: (() => string | undefined) | undefined;
-  /** Wraps the store for this level. */
-  storeFor(store: StateStore): StateStore;
-}
+export type Isolation = ReturnType<typeof createIsolation>;
 
 const FOR_EVERYBODY: Scope = { key: GLOBAL_SCOPE };
 
-export function createIsolation(tenancy: TenancyConfig): Isolation {
+export function createIsolation(tenancy: TenancyConfig) {
   const level = tenancy === false ? undefined : tenancy.isolation;
   const separation = level === undefined ? undefined : SEPARATION[level];
   const baggageKey = tenancy === false ? undefined : tenancy.baggageKey;
   const apart = separation?.settings === true;
   return {
+    /** `undefined` without multi-tenancy. */
     level,
+    /** Whether a tenant sees only its own calls. */
     separatesMetrics: separation?.metrics === true,
-    scopeOf: (tenantId) => (apart && tenantId !== undefined ? { key: tenantId, tenantId } : FOR_EVERYBODY),
-    contextOf: (tenantId) =>
+    /** The scope of a tenant's settings, or the global scope without a tenant. */
+    scopeOf: (tenantId: string | undefined): Scope =>
+      apart && tenantId !== undefined ? { key: tenantId, tenantId } : FOR_EVERYBODY,
+    /** The tenant context of a response; `undefined` without multi-tenancy. */
+    contextOf: (tenantId: string | undefined): TenantContext | undefined =>
       level && {
         id: tenantId ?? EVERYBODY,
         isolationLevel: level,
         scope: apart && tenantId !== undefined ? 'tenant-isolated' : 'global',
       },
-    // The store may hold scopes of another service's namespace. Their keys are not identifiers.
-    tenantOf: (key) => (apart && isIdentifier(key) ? key : undefined),
+    /**
+     * The tenant whose calls a scope controls; `undefined` for a scope that this level does not use. The store may hold scopes of
+     * another service's namespace, whose keys are not identifiers.
+     */
+    tenantOf: (key: ScopeKey): string | undefined => (apart && isIdentifier(key) ? key : undefined),
+    /** The tenant of the current work where baggage names it; `undefined` without a configured key. */
     currentTenant: baggageKey === undefined ? undefined : baggageTenant(baggageKey),
-    storeFor: (store) => {
+    /** Wraps the store for this level. */
+    storeFor(store: StateStore): StateStore {
       if (level === 'process') return createProcessStore(store);
       const namespace = tenancy === false ? undefined : tenancy.namespace;
       return namespace === undefined ? store : createNamespacedStore(store, namespace);

@@ -31,29 +31,21 @@ export interface Listener {
 }
 
 /** Timeouts of connections and of the listener, in milliseconds. */
-interface ListenerTimeouts {
-  /** For the TLS handshake, and for the header of a request. @default 10000 */
-  readonly headersMs: number;
-  /** For a complete request, and until its answer was read. @default 30000 */
-  readonly requestMs: number;
-  /** Between requests. @default 5000 */
-  readonly keepAliveMs: number;
-  /** How often timeouts are checked. @default 1000 */
-  readonly checkMs: number;
-  /** Drain deadline of `close`. @default 10000 */
-  readonly closeMs: number;
-  /** How often the files of `server.tls` are checked. @default 1000 */
-  readonly reloadMs: number;
-}
-
-const TIMEOUTS: ListenerTimeouts = {
+const TIMEOUTS = {
+  /** For the TLS handshake, and for the header of a request. */
   headersMs: 10_000,
+  /** For a complete request, and until its answer was read. */
   requestMs: 30_000,
+  /** Between requests. */
   keepAliveMs: 5000,
+  /** How often timeouts are checked. */
   checkMs: 1000,
+  /** Drain deadline of `close`. */
   closeMs: 10_000,
+  /** How often the files of `server.tls` are checked. */
   reloadMs: 1000,
 };
+type ListenerTimeouts = Readonly<typeof TIMEOUTS>;
 
 const PLACES: PlaceLimits = { total: 512, perAddress: 64 };
 
@@ -111,9 +103,9 @@ export function createListener(
   };
 
   async function open(): Promise<NetworkServer> {
-    if (config.tls === undefined) return createPlainServer(limits, onRequest);
+    if (config.tls === undefined) return createServer(http1Options(limits), onRequest);
     const { openTls } = await import('../tls/tls.ts');
-    const tls = openTls(config.tls, { production, conditions });
+    const tls = await openTls(config.tls, { production, conditions });
     const secured = createTlsServer(limits, tls.context, onRequest);
     sessions.follow(secured);
     watchHandshakes(secured, (refusal) => {
@@ -121,12 +113,13 @@ export function createListener(
       refused(refusal);
     });
     const disconnect = () => connections.destroy();
-    endings.push(tls.follow(secured, disconnect, { schedule: unrefInterval, intervalMs: limits.reloadMs }));
+    endings.push(tls.follow(secured, disconnect, (look) => unrefInterval(limits.reloadMs, look)));
     return secured;
   }
 
   async function start(): Promise<{ url: string }> {
     server = await open();
+    limitFields(server, onRequest);
     connections.guard(server);
     refuseOnTheSocket(server, inFlight, connections);
     endings.push(
@@ -185,12 +178,6 @@ const HTTP2_LIMITS = {
   streamResetRate: 33,
 };
 
-function createPlainServer(timeouts: ListenerTimeouts, onRequest: RequestListener): Server {
-  const server = createServer(http1Options(timeouts), onRequest);
-  guard(server, onRequest);
-  return server;
-}
-
 /** @param context with certificate authorities when client certificates are required */
 function createTlsServer(
   timeouts: ListenerTimeouts,
@@ -210,7 +197,6 @@ function createTlsServer(
   });
   // Node's types separate the two versions, but the compatibility layer and Koa treat them alike.
   (server as NetworkServer as Server).on('request', onRequest);
-  guard(server, onRequest);
   return server;
 }
 
@@ -227,7 +213,7 @@ function http1Options(timeouts: ListenerTimeouts) {
   };
 }
 
-function guard(server: NetworkServer, onRequest: RequestListener): void {
+function limitFields(server: NetworkServer, onRequest: RequestListener): void {
   // Some Node releases silently drop further fields; this limit is above our own, so we can still refuse them.
   Object.assign(server, { maxHeadersCount: 2 * MAX_HEADER_FIELDS, maxRequestsPerSocket: MAX_REQUESTS_PER_SOCKET });
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1); Node would answer 417 without the envelope.

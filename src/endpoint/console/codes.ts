@@ -43,8 +43,8 @@ const MAX_CODES = { total: 64, perIdentity: 4 };
  */
 export class ConsoleCodes {
   readonly #options: ConsoleCodesOptions;
-  readonly #open = new Map<string, string>();
-  readonly #forget = new Map<string, () => void>();
+  /** Codes of this process by their hash. Those in the folder have no text here. */
+  readonly #open = new Map<string, { readonly sealed: string | undefined; readonly forget: () => void }>();
   readonly #places = new StreamPlaces({ name: 'one-time codes', ...MAX_CODES });
 
   constructor(options: ConsoleCodesOptions) {
@@ -57,16 +57,15 @@ export class ConsoleCodes {
     const free = this.#places.take({ identity: identityKey(principal) });
     const code = randomCode();
     const hash = hashOf(code);
+    const sealed = seal(code, { principal, credential, until: clock.now() + CONSOLE_CODE_SECONDS * 1000 });
+    const isInFolder = this.#inFolder((folder) => folder.put(fileOf(hash), sealed)) === true;
+    const cancel = delay(CONSOLE_CODE_SECONDS * 1000, () => this.#take(hash));
     const forget = () => {
       cancel();
-      this.#forget.delete(hash);
       this.#open.delete(hash);
       free();
     };
-    const cancel = delay(CONSOLE_CODE_SECONDS * 1000, () => this.#take(hash));
-    this.#forget.set(hash, forget);
-    const sealed = seal(code, { principal, credential, until: clock.now() + CONSOLE_CODE_SECONDS * 1000 });
-    if (this.#inFolder((folder) => folder.put(fileOf(hash), sealed)) !== true) this.#open.set(hash, sealed);
+    this.#open.set(hash, { sealed: isInFolder ? undefined : sealed, forget });
     return code;
   }
 
@@ -80,14 +79,14 @@ export class ConsoleCodes {
 
   /** Forgets all. */
   clear(): void {
-    for (const hash of [...this.#forget.keys()]) this.#take(hash);
+    for (const hash of [...this.#open.keys()]) this.#take(hash);
   }
 
   /** Forgets a code. @returns what was kept of it */
   #take(hash: string): string | undefined {
-    const kept = this.#open.get(hash);
-    this.#forget.get(hash)?.();
-    return kept ?? this.#inFolder((folder) => folder.take(fileOf(hash)));
+    const own = this.#open.get(hash);
+    own?.forget();
+    return own?.sealed ?? this.#inFolder((folder) => folder.take(fileOf(hash)));
   }
 
   /** @returns `undefined` without a folder, or where it fails */

@@ -18,6 +18,7 @@ import type {
   StatusResponse,
   WithReach,
 } from '../../wire/messages.ts';
+import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
 import type { Uses } from '../parts.ts';
 import { type Context, type Handler, opening, required, type Tenancy, timestampNow } from '../steps.ts';
@@ -246,6 +247,12 @@ const UNITS: Readonly<Record<ProcessMetricName, MetricUnit>> = {
   temporaryControls: 'count',
 };
 
+/** What is measured now. */
+export function metricAt(clock: Pick<Clock, 'now'>): (value: number, unit: MetricUnit) => MetricValue {
+  const timestamp = timestampNow(clock);
+  return (value, unit) => ({ value, unit, measured: true, timestamp });
+}
+
 /** `GET /rdcp/v1/metrics`: measurements, with their time. */
 export function metrics({
   plane,
@@ -253,16 +260,11 @@ export function metrics({
   measurements,
   clock,
 }: Uses<'plane' | 'fleet' | 'measurements' | 'clock'>): Handler {
-  const metric = (value: number, unit: MetricUnit): MetricValue => ({
-    value,
-    unit,
-    measured: true,
-    timestamp: timestampNow(clock),
-  });
   return async (ctx) => {
     await fleet?.refresh();
     const tenancy = required(ctx, 'tenancy');
     const { scope } = tenancy;
+    const metric = metricAt(clock);
     const callsOf = visibleCalls(tenancy, measurements);
     const views = plane.view(scope);
     const categories = views.map((view) => ({

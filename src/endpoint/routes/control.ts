@@ -3,7 +3,7 @@ import { assertScope, identityKey } from '../../access/principal.ts';
 import { withDefaultsOf } from '../../control/allow.ts';
 import type { Approvals } from '../../control/approvals.ts';
 import type { Choosing } from '../../control/fleet/choosing.ts';
-import type { Fleet } from '../../control/fleet/types.ts';
+import type { Fleet } from '../../control/fleet/fleet.ts';
 import type { CommandContext, ControlOutcome } from '../../control/types.ts';
 import { canonicalJson } from '../../trail/chain.ts';
 import { HEADERS } from '../../wire/constants.ts';

@@ -2,17 +2,16 @@ import { identityKey, type Principal } from '../../access/principal.ts';
 import { type CategoryLoad, runForecast } from '../../calls/tail/forecasts.ts';
 import { assertMayRead } from '../../control/allow.ts';
 import { MAX_FORECAST_SECONDS } from '../../wire/constants.ts';
-import type { MetricUnit, MetricValue } from '../../wire/messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 import { forecastRequestSchema } from '../../wire/stream-requests.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
-import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration } from '../../wire/time.ts';
 import { validBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
-import { type Handler, opening, required, timestampNow } from '../steps.ts';
+import { type Handler, opening, required } from '../steps.ts';
 import { whileConnected } from '../streams/open-streams.ts';
 import { StreamPlaces } from '../streams/places.ts';
+import { metricAt } from './categories.ts';
 import { MAX_CHOSEN } from './control.ts';
 import { selectionText } from './tail.ts';
 import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
@@ -69,16 +68,9 @@ export function forecast(parts: ForecastParts): Handler {
   };
 }
 
-type Metric = (value: number, unit: MetricUnit) => MetricValue;
-
-function metricAt(clock: Clock): Metric {
-  const timestamp = timestampNow(clock);
-  return (value, unit) => ({ value, unit, measured: true, timestamp });
-}
-
 function shown(
   { callsPerSecond, bytesPerSecond, droppedPerSecond, counts }: CategoryLoad,
-  metric: Metric,
+  metric: ReturnType<typeof metricAt>,
   principal: Principal,
 ): CategoryForecast {
   return {

@@ -43,12 +43,11 @@ export function malformed(name: string, problem: string, details?: object): Rdcp
 /** A whole number of a range. */
 export function wholeNumber(from: number, to: number): Rule<number> {
   return {
-    parse: (value) => (/^\d{1,15}$/.test(value) && inRange(Number(value), from, to) ? Number(value) : undefined),
+    parse(value) {
+      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+      return number >= from && number <= to ? number : undefined;
+    },
     allowed: `a whole number from ${from} to ${to}`,
     schema: { type: 'integer', minimum: from, maximum: to },
   };
-}
-
-function inRange(value: number, from: number, to: number): boolean {
-  return value >= from && value <= to;
 }

@@ -20,24 +20,11 @@ import type { Time, Uses } from '../parts.ts';
 import { type Context, type Handler, required } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
-import { malformed, parseQuery, type Rules, wholeNumber } from './query.ts';
+import { malformed, parseQuery, wholeNumber } from './query.ts';
 import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
-
-/** Parameters of `GET`; a body has a target, a filter and an outcome as well. */
-interface Query {
-  readonly categories: readonly string[];
-  /** In seconds. */
-  readonly duration: number | undefined;
-  readonly rate: number | undefined;
-  readonly lines: number | undefined;
-  /** In seconds. */
-  readonly since: number | undefined;
-  readonly past: boolean | undefined;
-  readonly log: boolean | undefined;
-}
 
 const DURATION = {
   parse: (value: string) => parseDuration(/^\d{1,15}$/.test(value) ? Number(value) : value),
@@ -51,8 +38,8 @@ const BOOLEAN = {
   schema: { type: 'boolean' },
 };
 
-/** Parameters of the query. */
-export const TAIL_QUERY: Rules<Query> = {
+/** Parameters of `GET`; a body has a target, a filter and an outcome as well. */
+export const TAIL_QUERY = {
   categories: {
     parse: parseCategories,
     allowed: 'names of categories such as SQL_POOL, each once, with commas between them',
@@ -130,7 +117,7 @@ export function tail(parts: TailParts): Handler | undefined {
     try {
       await note(
         { id, state: 'begin', duration: formatDuration(seconds), rate, log },
-        began({ seconds, rate, log, since, past }) + selectionText(selected),
+        began(seconds, { rate, log, since, past }) + selectionText(selected),
       );
       open = {
         revision: summary?.revision ?? watchers.revision,
@@ -187,8 +174,8 @@ function readerOf(stream: EventStream, principal: Principal): TailReader {
 }
 
 function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxDuration: number) {
-  const query: Partial<Query> & Pick<z.output<typeof tailRequestSchema>, 'target' | 'filter' | 'when'> =
-    ctx.method === 'POST' ? validBody(ctx, tailRequestSchema) : parseQuery<Query>(ctx.querystring, TAIL_QUERY);
+  const query: Partial<z.output<typeof tailRequestSchema>> =
+    ctx.method === 'POST' ? validBody(ctx, tailRequestSchema) : parseQuery(ctx.querystring, TAIL_QUERY);
   const {
     categories,
     duration: seconds = Math.min(DEFAULT_SECONDS, maxDuration, longestOf(ctx.state.principal)),
@@ -229,16 +216,14 @@ export function assertRecorded(
   throw malformed('since', problem, { notRecorded });
 }
 
-function parseCategories(value: string): readonly string[] | undefined {
+function parseCategories(value: string): string[] | undefined {
   const names = value.split(',');
   return names.every(isCategoryName) && new Set(names).size === names.length ? names : undefined;
 }
 
-interface Begun extends Pick<TailRequest, 'rate' | 'log' | 'since' | 'past'> {
-  readonly seconds: number;
-}
+type Begun = Pick<TailRequest, 'rate' | 'log' | 'since' | 'past'>;
 
-function began({ seconds, rate, log, since, past }: Begun): string {
+function began(seconds: number, { rate, log, since, past }: Begun): string {
   const recorded = since === undefined ? '' : `those recorded in the last ${formatDuration(since)}`;
   if (past) return `begun for ${recorded}`;
   const before = since === undefined ? '' : `, first ${recorded}`;

@@ -1,5 +1,4 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { ResolvedConfig } from '../../options/config.ts';
@@ -20,36 +19,17 @@ interface TlsSettings {
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a file that cannot be read: it names the field, and not the path */
-export function readTextsSync(config: TlsConfig): TlsTexts {
-  return Object.fromEntries(
-    pathsOf(config).map(([field, path]) => {
-      try {
-        return [field, readFileSync(path, 'utf8')];
-      } catch (error) {
-        throw unreadable(field, error);
-      }
-    }),
-  );
-}
-
-/** The same, later on. @throws {RdcpError} as {@link readTextsSync} */
 export async function readTexts(config: TlsConfig): Promise<TlsTexts> {
-  const read = pathsOf(config).map(async ([field, path]) => [
-    field,
-    await readFile(path, 'utf8').catch((error: unknown) => {
-      throw unreadable(field, error);
-    }),
-  ]);
-  return Object.fromEntries(await Promise.all(read));
-}
-
-function pathsOf(config: TlsConfig): (readonly [field: TlsField, path: string])[] {
-  return TLS_FIELDS.flatMap((field) => (config[field] === undefined ? [] : [[field, config[field]] as const]));
-}
-
-/** Without the cause, whose message contains the path. */
-function unreadable(field: TlsField, error: unknown): RdcpError {
-  return invalid(field, `cannot be read (${codeOf(error) ?? 'unknown error'})`);
+  const texts: Partial<Record<TlsField, string>> = {};
+  for (const field of TLS_FIELDS) {
+    const path = config[field];
+    if (path === undefined) continue;
+    texts[field] = await readFile(path, 'utf8').catch((error: unknown) => {
+      // Without the cause, whose message contains the path.
+      throw invalid(field, `cannot be read (${codeOf(error) ?? 'unknown error'})`);
+    });
+  }
+  return texts;
 }
 
 /**

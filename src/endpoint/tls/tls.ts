@@ -1,9 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
-import type { SecureContextOptions, TLSSocket, Server as TlsServer } from 'node:tls';
+import type { TLSSocket, Server as TlsServer } from 'node:tls';
 import type { Conditions } from '../../otel/report/conditions.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
-import type { Schedule } from '../../wire/time/clock.ts';
-import { invalid, readTexts, readTextsSync, readTls, TLS_FIELDS, type TlsConfig, type TlsTexts } from './files.ts';
+import { invalid, readTexts, readTls, TLS_FIELDS, type TlsConfig, type TlsTexts } from './files.ts';
 import type { HandshakeRefusal } from './refusals.ts';
 
 interface TlsOptions {
@@ -12,27 +11,8 @@ interface TlsOptions {
   readonly conditions: Pick<Conditions, 'watch'>;
 }
 
-interface TlsTiming {
-  readonly schedule: Schedule;
-  /** Poll interval in milliseconds. */
-  readonly intervalMs: number;
-}
-
-interface OpenTls {
-  readonly context: SecureContextOptions;
-  /**
-   * Applies changes of the files to the server.
-   * @param disconnect closes every connection, handshakes in progress included: a handshake checks a certificate once, but
-   * a connection lives on. Clients that are still trusted connect again
-   * @returns a function that stops this
-   */
-  follow(server: TlsServer, disconnect: () => void, timing: TlsTiming): () => void;
-  /** Notes why OpenSSL refused a client. */
-  refused(refusal: HandshakeRefusal): void;
-}
-
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, when a file cannot be used */
-export function openTls(config: TlsConfig, { production, conditions }: TlsOptions): OpenTls {
+export async function openTls(config: TlsConfig, { production, conditions }: TlsOptions) {
   const unusable = {
     'server.tls.certFile': conditions.watch('certificate'),
     'server.tls.keyFile': conditions.watch('private_key'),
@@ -41,7 +21,7 @@ export function openTls(config: TlsConfig, { production, conditions }: TlsOption
   };
   const certificateDates = conditions.watch('certificate_dates');
   const listDates = conditions.watch('crl_dates');
-  let inUse = readTextsSync(config);
+  let inUse = await readTexts(config);
   let { context, certificate } = readTls(inUse, production);
   /** The last problem of the files; `''` while there is none. */
   let problem = '';
@@ -88,10 +68,18 @@ export function openTls(config: TlsConfig, { production, conditions }: TlsOption
   checkDates();
   return {
     context,
-    follow: (server, disconnect, { schedule, intervalMs }) => {
+
+    /**
+     * Applies changes of the files to the server.
+     * @param disconnect closes every connection, handshakes in progress included: a handshake checks a certificate once, but
+     * a connection lives on. Clients that are still trusted connect again
+     * @param schedule when the files are read
+     * @returns a function that stops this
+     */
+    follow(server: TlsServer, disconnect: () => void, schedule: (task: () => void) => () => void): () => void {
       const expire = context.ca === undefined ? () => {} : disconnectExpired(server);
       let looking = false;
-      return schedule(intervalMs, () => {
+      return schedule(() => {
         expire(Date.now());
         checkDates();
         if (looking) return;
@@ -106,7 +94,9 @@ export function openTls(config: TlsConfig, { production, conditions }: TlsOption
           });
       });
     },
-    refused: ({ reason }) => {
+
+    /** Notes why OpenSSL refused a client. */
+    refused({ reason }: HandshakeRefusal): void {
       if (reason !== 'revocation_list_expired') return;
       const over = 'is out of date: every client certificate is refused until there is a newer one';
       listDates.begin(settingOf(invalid('crlFile', over)));
