@@ -58,11 +58,16 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     ignoreFailure(() => database.close());
   }
 
-  function usable(): S {
-    if (closed) throw new Error('the SQLite store is closed');
+  /** Gives up once the files are not those at the path any more. */
+  function isUsable(): boolean {
     const found = fault === undefined ? faultOf() : undefined;
     if (found !== undefined) giveUp(found);
-    if (fault === undefined) return statements;
+    return fault === undefined;
+  }
+
+  function usable(): S {
+    if (closed) throw new Error('the SQLite store is closed');
+    if (isUsable()) return statements;
     throw new StoreOutage(`the SQLite file ${fault}; restart the process to go on with what is there now`);
   }
 
@@ -103,14 +108,11 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     write: (work, patienceMs = PATIENCE_MS) => retried(patienceMs, () => transaction(work)),
     sync,
     async close() {
-      // The log must not be closed under a sync that runs.
-      const isUsable = await sync().then(
-        () => true,
-        () => false,
-      );
       closed = true;
+      // The log must not be closed under a sync that runs.
+      await sync().catch(() => undefined);
       closeSync(log);
-      if (isUsable) database.close();
+      if (isUsable()) database.close();
     },
   };
 }

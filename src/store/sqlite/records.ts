@@ -66,7 +66,7 @@ export function createSqliteRecords(
         },
         passing ? IN_PASSING_MS : undefined,
       );
-      if (!passing) await sync();
+      if (written && !passing) await sync();
       return written;
     },
 
