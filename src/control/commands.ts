@@ -33,7 +33,7 @@ import { type Computed, isActivating, overlaySeconds, transition, UNTICKETED } f
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
 export interface CommandsOptions {
-  readonly store: Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared'>;
+  readonly store: Pick<StateStore, 'commit' | 'sync' | 'findReplay' | 'queryAudit' | 'shared'>;
   readonly audit: AuditRecorder;
   readonly states: ScopeStates;
   readonly binding: GateBinding;
@@ -306,8 +306,23 @@ export class Commands implements Writer {
     return { response, replayed: false };
   }
 
-  write(write: Write): Promise<CommitResult> {
-    return this.#write(write, this.#options.clock.now());
+  async write(write: Write): Promise<CommitResult> {
+    const result = await this.#write(write, this.#options.clock.now());
+    await this.#options.store.sync?.();
+    return result;
+  }
+
+  /**
+   * Waits until what was carried out survives a power loss. The next command does not wait for that.
+   * @throws {RdcpError} when it is unknown whether it does
+   */
+  async sync({ replay }: CommandContext): Promise<void> {
+    try {
+      await this.#options.store.sync?.();
+    } catch (cause) {
+      if (replay !== undefined) this.#noteUnknown(replay);
+      throw outcomeUnknown(cause);
+    }
   }
 
   async note({ draft, replay }: Omit<Write, 'state'>): Promise<void> {
@@ -338,8 +353,9 @@ export class Commands implements Writer {
 
   async #commit(write: Write, audit: AuditEntry, now: number): Promise<CommitResult> {
     const { state, replay } = write;
-    const result = await this.#options.store
-      .commit({ ...(state && { state }), audit, ...(replay && { replay }), now })
+    const { store } = this.#options;
+    const result = await store
+      .commit({ ...(state && { state }), audit, ...(replay && { replay }), now, syncLater: store.sync !== undefined })
       .catch((error: unknown) => {
         throw isUnwritten(error) ? CHANGE_REFUSALS.storeAway(error) : outcomeUnknown(error);
       });

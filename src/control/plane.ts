@@ -19,7 +19,7 @@ import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, C
 
 export interface ControlPlaneOptions extends GateOptions {
   readonly store: FollowedStore &
-    Pick<StateStore, 'commit' | 'findReplay' | 'queryAudit' | 'shared' | 'records' | 'positions'>;
+    Pick<StateStore, 'commit' | 'sync' | 'findReplay' | 'queryAudit' | 'shared' | 'records' | 'positions'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly delay: Delay;
@@ -144,6 +144,7 @@ class Plane implements ControlPlane {
       return this.#commands.run(request, context);
     });
     this.#watch();
+    await this.#commands.sync(context);
     return outcome;
   }
 

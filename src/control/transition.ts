@@ -376,9 +376,10 @@ export function assertKnown(
  * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` above the maximum, which is never silently clamped
  */
 export function overlaySeconds(
-  { options = {} }: ControlRequest,
+  { options }: ControlRequest,
   limits: Pick<ControlLimits, 'defaultDuration' | 'maxDuration'>,
 ): number | undefined {
+  if (options === undefined) return undefined;
   const { duration } = options;
   if (options.otelrdcp_permanent === true) return undefined;
   const short =

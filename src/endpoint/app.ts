@@ -37,7 +37,7 @@ import { createMetadataPath } from './paths.ts';
 import { createRequestReader } from './request.ts';
 import { setPageHeaders } from './routes/console.ts';
 import { ROUTES, type Route } from './routes.ts';
-import { answer, byPath, endpoint, errorBoundary, type RequestState, type Step, steps } from './steps.ts';
+import { answer, byPath, checks, endpoint, errorBoundary, type RequestState, type Step } from './steps.ts';
 import { createCredentialWatch } from './streams/credential-watch.ts';
 import { Watchers } from './streams/watchers.ts';
 
@@ -92,7 +92,7 @@ export function createApp(parts: EndpointParts): Handle {
   const noteRefusal = createNoteRefusal(trail, instruments, addressing);
   app.use(errorBoundary({ ...parts, timeoutSeconds: config.limits.requestTimeoutSeconds, noteRefusal, addressing }));
   app.use(
-    steps(
+    checks(
       refuseWhileClosing(parts.closing),
       ...(hasCredentials(config.security) ? [] : [loopbackOnly()]),
       singleHeaders(isolation.level === undefined ? [] : [HEADERS.tenantId]),

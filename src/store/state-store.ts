@@ -127,6 +127,8 @@ export interface Commit {
   readonly now: number;
   /** No caller waits for it: a locked store may reject it sooner, and need not sync it to disk. @default false */
   readonly background?: boolean;
+  /** {@link StateStore.sync} is called before it is acknowledged. Until then the next one may be committed. @default false */
+  readonly syncLater?: boolean;
 }
 
 /** A point in the history of a shared store. */
@@ -222,6 +224,8 @@ export interface StateStore {
    * the outcome counts as unknown, and the request is not carried out another way.
    */
   commit(commit: Commit): Promise<CommitResult>;
+  /** Resolves when the commits before it, of all processes, survive a power loss. Absent where they do when they resolve. */
+  sync?(): Promise<void>;
   /** The unexpired replay record under a key. */
   findReplay(key: string, now: number): Promise<ReplayRecord | undefined>;
   /**

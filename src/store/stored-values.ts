@@ -110,6 +110,11 @@ export class StoredValues {
   /** Called for each value that was dropped. */
   readonly malformed = new Listeners<[kind: StoredKind]>('malformed values');
 
+  /** The revision of a scope. One that is malformed reads as if it had never been written. */
+  revision(value: unknown): number {
+    return this.#checked('scope', count, value) ?? 0;
+  }
+
   /** The well-formed parts of a scope. */
   scope(revision: unknown, changedAt: unknown, json: string): ScopeState {
     const at = this.#checked('scope', instant, changedAt);
@@ -119,7 +124,7 @@ export class StoredValues {
       (each) => this.#checked('activation', activation, each) ?? [],
     );
     return {
-      revision: this.#checked('scope', count, revision) ?? 0,
+      revision: this.revision(revision),
       settings: new Map(settings.flatMap((each) => [this.#checked('setting', namedSetting, each)].filter(isGiven))),
       ...(known.length > 0 && { activations: known }),
       ...(at !== undefined && { changedAt: at }),

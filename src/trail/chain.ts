@@ -117,9 +117,10 @@ export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   const memberOf = value as Readonly<Record<string, unknown>>;
-  const members = Object.keys(value)
-    .filter((name) => memberOf[name] !== undefined)
-    .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalJson(memberOf[name])}`);
-  return `{${members.join(',')}}`;
+  let members = '';
+  for (const name of Object.keys(value).sort()) {
+    const member = memberOf[name];
+    if (member !== undefined) members += `${members && ','}${JSON.stringify(name)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
 }

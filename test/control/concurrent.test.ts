@@ -43,6 +43,20 @@ test('commands that arrive at once are computed each on what the one before it l
   assert.equal(verify(entries), undefined);
 });
 
+test('the next command does not wait for the disk, an answer does, and a disk that fails leaves the outcome unknown', async (t) => {
+  const disk = Promise.withResolvers<void>();
+  const { control, store } = await planeOnFile(t, undefined, (inner) => ({ ...inner, sync: () => disk.promise }));
+  const answers = ['r-1', 'r-2'].map((key) =>
+    control(TOGGLE, { replay: { key, fingerprint: '' } }).catch((error) => error.details),
+  );
+  const answered = Promise.race(answers).then(() => true);
+  const isBoth = async () => (await store.load()).get(GLOBAL_SCOPE)?.revision === 2;
+  while (!(await isBoth())) await new Promise(setImmediate);
+  assert.equal(await Promise.race([answered, new Promise((resolve) => setImmediate(resolve, false))]), false);
+  disk.reject(new Error('EIO: i/o error, fdatasync'));
+  assert.deepEqual(await Promise.all(answers), [{ outcome: 'unknown' }, { outcome: 'unknown' }]);
+});
+
 test('a command of a tenant sees the global change just before it', async (t) => {
   const { control } = await planeOnFile(t);
   const [, inAcme, back] = await Promise.all([

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
+import type { Commit } from '../../src/store/state-store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { stateStoreContract } from './contract/contract.ts';
-import { auditEntry, auditIds, change, NOW, replayRecord } from './contract/samples.ts';
+import { auditEntry, auditIds, change, NOW, replayRecord, until } from './contract/samples.ts';
 import { fixtureOf, type StoreFixture } from './contract/suite.ts';
 
 async function createFixture(): Promise<StoreFixture> {
@@ -48,12 +50,56 @@ test('the file does not grow by answers that are over, nor by messages', async (
   assert.deepEqual([rows('replay'), rows('message')], [1, 500]);
 });
 
-test('a commit that is answered is synced, and one that nobody waits for is not', async (t) => {
-  const store = await opened(t);
-  const exec = t.mock.method(DatabaseSync.prototype, 'exec');
-  for (const [revision, background] of [false, true, true, false].entries()) {
-    await store.commit({ ...change('acme', revision, { A: { permanent: true } }), background });
-  }
-  const settings = exec.mock.calls.map((call) => call.arguments[0]);
-  assert.deepEqual(settings, ['PRAGMA synchronous = NORMAL', 'PRAGMA synchronous = FULL']);
+/** A store whose syncs wait until their callback is called, by the test or at its end. */
+async function withHeldSyncs(t: TestContext) {
+  const fixture = await createFixture();
+  const asked: ((error: Error | null) => void)[] = [];
+  let held = true;
+  const mock = t.mock.method(fs, 'fdatasync', (_log: number, done: (error: Error | null) => void) =>
+    held ? asked.push(done) : done(null),
+  );
+  syncBuiltinESMExports();
+  const store = await fixture.open();
+  mock.mock.restore();
+  syncBuiltinESMExports();
+  t.after(async () => {
+    held = false;
+    for (const done of asked) done(null);
+    await fixture.dispose();
+  });
+  return { store, fixture, asked };
+}
+
+test('a commit resolves once it is on the disk, and one sync serves all that came meanwhile', async (t) => {
+  const { store, asked } = await withHeldSyncs(t);
+  const done: string[] = [];
+  const commit = (key: string, options: Partial<Commit> = {}) =>
+    store.commit({ ...change(key, 0, { A: { permanent: true } }), ...options }).then(() => done.push(key));
+  await commit('in the background', { background: true });
+  await commit('synced later', { syncLater: true });
+  assert.equal(asked.length, 0);
+  const synced = store.sync!();
+  const waiting = [commit('first'), commit('second'), commit('third')];
+  await until(() => asked.length === 1, 'the first sync');
+  assert.equal((await store.load()).size, 5);
+  asked[0]!(null);
+  await synced;
+  await until(() => asked.length === 2, 'the second sync');
+  assert.deepEqual(done, ['in the background', 'synced later']);
+  asked[1]!(null);
+  await Promise.all(waiting);
+  assert.equal(asked.length, 2);
+});
+
+test('after a sync that failed nothing is acknowledged until the file is opened again', async (t) => {
+  const { store, fixture, asked } = await withHeldSyncs(t);
+  const refused = /could not be synced to the disk; restart the process/;
+  const failing = assert.rejects(store.commit(change('acme', 0, { A: { permanent: true } })), refused);
+  await until(() => asked.length === 1, 'the sync');
+  asked[0]!(new Error('EIO: i/o error, fdatasync'));
+  await failing;
+  await assert.rejects(store.commit(change('other', 0, { A: { permanent: true } })), refused);
+  await assert.rejects(store.check(), refused);
+  assert.equal(asked.length, 1);
+  assert.deepEqual([...(await (await fixture.open()).load()).keys()], ['acme']);
 });

@@ -12,7 +12,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
   const prefix = `${namespace}/`;
   const outside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: prefix + record.key });
   const inside = (record: ReplayRecord): ReplayRecord => ({ ...record, key: record.key.slice(prefix.length) });
-  const { isOnOneHost, records, positions, messages, onReset, onMalformed } = store;
+  const { isOnOneHost, records, positions, messages, sync, onReset, onMalformed } = store;
   return {
     name: store.name,
     shared: store.shared,
@@ -43,6 +43,7 @@ export function createNamespacedStore(store: StateStore, namespace: string): Sta
         if (key.startsWith(prefix)) listener(key.slice(prefix.length), state);
       }),
 
+    ...(sync && { sync: () => sync.call(store) }),
     ...(isOnOneHost !== undefined && { isOnOneHost }),
     ...(records && { records: createNamespacedRecords(records, prefix) }),
     ...(positions && { positions }),

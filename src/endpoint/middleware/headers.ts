@@ -19,7 +19,7 @@ import type { Clock } from '../../wire/time/clock.ts';
 import { timestamp } from '../../wire/time.ts';
 import { contentType } from '../error-answer.ts';
 import { endConnection } from '../request.ts';
-import type { Context, Step } from '../steps.ts';
+import type { Check, Context } from '../steps.ts';
 
 /** The value of a single-valued header. {@link singleHeaders} has refused duplicates. */
 export function header(req: IncomingMessage, name: Lowercase<string>): string | undefined {
@@ -27,7 +27,7 @@ export function header(req: IncomingMessage, name: Lowercase<string>): string | 
 }
 
 /** Refuses new requests while the server closes; accepted ones are still answered. */
-export function refuseWhileClosing(closing: AbortSignal): Step {
+export function refuseWhileClosing(closing: AbortSignal): Check {
   return (ctx) => {
     if (!closing.aborted) return;
     endConnection(ctx.res);
@@ -50,7 +50,7 @@ const SINGLE = [...Object.values(HEADERS), 'Host', 'Origin', 'Content-Type', 'Co
  * Refuses duplicates of single-valued headers. (The authenticator checks credentials.)
  * @param judgedLater headers for which a later step has a better error
  */
-export function singleHeaders(judgedLater: readonly string[] = []): Step {
+export function singleHeaders(judgedLater: readonly string[] = []): Check {
   const single = SINGLE.filter(({ name }) => !judgedLater.includes(name));
   return (ctx) => {
     const { rawHeaders, headersDistinct: headers } = ctx.req;
@@ -65,7 +65,7 @@ export function singleHeaders(judgedLater: readonly string[] = []): Step {
  * Refuses malformed identifiers before authentication, so that the error reveals nothing about tenants. A request with
  * a malformed id keeps its generated one. The client id header grants nothing: identity comes from the credential.
  */
-export function identifiers(): Step {
+export function identifiers(): Check {
   return (ctx) => {
     for (const key of ['requestId', 'clientId', 'tenantId'] as const) {
       const values = ctx.req.headersDistinct[REQUEST_HEADERS[key]];
@@ -76,7 +76,7 @@ export function identifiers(): Step {
 }
 
 /** Refuses a client that states another version of the protocol. */
-export function protocolVersion(): Step {
+export function protocolVersion(): Check {
   return (ctx) => {
     const stated = header(ctx.req, REQUEST_HEADERS.protocol);
     if (stated !== undefined && stated !== PROTOCOL) throw REFUSALS.version();
@@ -84,7 +84,7 @@ export function protocolVersion(): Step {
 }
 
 /** Refuses a request whose `Date` is too far from the server's clock. */
-export function clockSkew(clock: Pick<Clock, 'now'>): Step {
+export function clockSkew(clock: Pick<Clock, 'now'>): Check {
   return (ctx) => {
     const date = header(ctx.req, 'date');
     if (date === undefined) return;
@@ -132,7 +132,7 @@ export function contentNegotiation({
 }: {
   streams: ReadonlySet<string>;
   files: ReadonlySet<string>;
-}): Step {
+}): Check {
   return (ctx) => {
     const { accept } = ctx.req.headers;
     if (accept === undefined || accept === '*/*') return;
@@ -152,7 +152,7 @@ export function contentNegotiation({
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
 /** Accepts only exact paths of this server. */
-export function knownPath(known: ReadonlyMap<string, unknown>): Step {
+export function knownPath(known: ReadonlyMap<string, unknown>): Check {
   return (ctx) => {
     const { path } = ctx.state.facts;
     if (known.has(path)) return;
@@ -163,7 +163,7 @@ export function knownPath(known: ReadonlyMap<string, unknown>): Step {
 }
 
 /** Runs after the router: a known path with an unsupported method. `OPTIONS` has no special meaning. */
-export function methodNotAllowed(): Step {
+export function methodNotAllowed(): Check {
   return (ctx) => {
     const { matched = [] } = ctx as Partial<RouterContext>;
     const allow = matched
@@ -193,7 +193,7 @@ export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: Se
  * Blocks web pages. A DNS rebinding attack sends a foreign `Host`; a cross-site request sends a foreign `Origin`. When
  * an application mounts the endpoint, it decides on its hosts, and an `Origin` must match the request's host.
  */
-export function hostAndOrigin(): Step {
+export function hostAndOrigin(): Check {
   return (ctx) => {
     const { policy, target } = ctx.state.facts;
     const stated = header(ctx.req, 'host')?.toLowerCase();
@@ -233,7 +233,7 @@ function isHttp10({ httpVersion }: IncomingMessage): boolean {
  * Refuses what pages of other origins make a browser send (Fetch Metadata). Unlike `Origin`, these headers come with every
  * request, also of images, scripts and frames. A link to the console works from anywhere: its page is the same for everybody.
  */
-export function fetchMetadata(): Step {
+export function fetchMetadata(): Check {
   return (ctx) => {
     const sites = valuesOf(ctx, 'sec-fetch-site');
     if (!sites.some((site) => site === 'cross-site' || site === 'same-site')) return;
@@ -257,14 +257,15 @@ function only(values: readonly string[], value: string): boolean {
 }
 
 function valuesOf({ req }: Context, name: Lowercase<string>): readonly string[] {
-  return (req.headersDistinct[name] ?? []).flatMap((value) => value.split(',')).map((value) => value.trim());
+  const values = req.headersDistinct[name];
+  return values === undefined ? [] : values.flatMap((value) => value.split(',').map((each) => each.trim()));
 }
 
 /**
  * Refuses connections from beyond loopback: without a configured credential, only the developer on this machine has
  * access. Checks the socket, never a header.
  */
-export function loopbackOnly(): Step {
+export function loopbackOnly(): Check {
   return ({ req: { socket } }) => {
     if (isLocal(socket)) return;
     throw REFUSALS.notLoopback();
@@ -278,7 +279,7 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
  * Refuses requests that did not come straight from this machine: a proxy on it connects from loopback as well, with the name
  * that its clients use, or names its client in a header.
  */
-export const assertSameMachine: Step = ({ req }) => {
+export const assertSameMachine: Check = ({ req }) => {
   const host = hostNameOf(header(req, 'host') ?? '');
   const straight = FORWARDED.every((name) => req.headers[name] === undefined);
   if (isLocal(req.socket) && straight && host !== undefined && isLoopback(host)) return;

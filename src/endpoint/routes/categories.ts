@@ -3,6 +3,7 @@ import type { CategoryCalls, Counted, SharedMeasurements } from '../../calls/met
 import { shownActivation } from '../../control/activation.ts';
 import type { CategoryActivation, CategoryView } from '../../control/types.ts';
 import { shownMaker } from '../../control/views.ts';
+import type { Level } from '../../wire/constants.ts';
 import { isCounted } from '../../wire/counted-calls.ts';
 import { type LineCounts, NO_LINES } from '../../wire/member-calls.ts';
 import type {
@@ -16,6 +17,7 @@ import type {
   MetricValue,
   ProcessMetricName,
   StatusResponse,
+  TenantSettings,
   WithReach,
 } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';
@@ -160,41 +162,39 @@ export function described(
     // Who made what is for all tenants is not for those of some.
     ...(by !== undefined && required(ctx, 'tenancy').tenants === undefined && { otelrdcp_control: shownMaker(by) }),
     ...(tenants !== undefined && seesTenants(ctx) && { otelrdcp_settings: tenants }),
-    ...recordedOf(view, active),
-    ...active,
+    ...(isRecorded(view, active) && { otelrdcp_recorded: true }),
+    ...(active !== undefined && { otelrdcp_activations: active }),
     ...(view.instances !== undefined && { otelrdcp_instances: view.instances }),
   };
 }
 
 /** Whether it is recorded for anything that the caller may see. */
-function recordedOf(
+function isRecorded(
   { recorded }: Pick<CategoryView, 'recorded'>,
-  { otelrdcp_activations: shown = [] }: Pick<DiscoveredCategory, 'otelrdcp_activations'>,
-): Pick<DiscoveredCategory, 'otelrdcp_recorded'> {
-  return recorded || shown.some(({ record }) => record) ? { otelrdcp_recorded: true } : {};
+  shown: readonly DiscoveredActivation[] = [],
+): boolean {
+  return recorded === true || shown.some(({ record }) => record);
 }
 
 /** The activations that the caller may see: of a tenant, those of others stay hidden, and who made what is for everybody. */
 function activationsOf(
   ctx: Context,
-  activations: readonly CategoryActivation[] = [],
-): { readonly otelrdcp_activations?: readonly DiscoveredActivation[] } {
-  if (activations.length === 0) return {};
+  activations: readonly CategoryActivation[] | undefined,
+): readonly DiscoveredActivation[] | undefined {
+  if (activations === undefined) return undefined;
   const principal = required(ctx, 'principal');
   const { scope } = required(ctx, 'tenancy');
   const all = seesTenants(ctx);
   const visible = activations.filter(({ tenantId }) => tenantId === undefined || tenantId === scope.tenantId || all);
-  if (visible.length === 0) return {};
-  return {
-    otelrdcp_activations: visible.map(({ activation, tenantId }) => {
-      const { by } = activation;
-      const isMaker = by !== undefined && by.userId === principal.userId && by.clientId === principal.clientId;
-      return shownActivation(activation, tenantId, {
-        values: all || isMaker,
-        maker: tenantId !== undefined || scope.tenantId === undefined || isMaker,
-      });
-    }),
-  };
+  if (visible.length === 0) return undefined;
+  return visible.map(({ activation, tenantId }) => {
+    const { by } = activation;
+    const isMaker = by !== undefined && by.userId === principal.userId && by.clientId === principal.clientId;
+    return shownActivation(activation, tenantId, {
+      values: all || isMaker,
+      maker: tenantId !== undefined || scope.tenantId === undefined || isMaker,
+    });
+  });
 }
 
 function seesTenants(ctx: Context): boolean {
@@ -207,34 +207,42 @@ export function status(parts: Uses<'plane' | 'fleet' | 'measurements' | 'clock' 
   const { plane, fleet, measurements, clock } = parts;
   return async (ctx) => {
     const tenancy = required(ctx, 'tenancy');
-    const summary = await fleet?.summary();
+    const summary = fleet && (await fleet.summary());
     const views = plane.view(tenancy.scope);
-    const set = seesTenants(ctx) ? views.filter(({ tenants }) => tenants !== undefined) : [];
-    const active: Record<string, readonly DiscoveredActivation[]> = {};
+    const seesSettings = seesTenants(ctx);
+    const categories: Record<string, boolean> = {};
+    const levels: Record<string, Level> = {};
     const recorded: Record<string, true> = {};
+    const active: Record<string, readonly DiscoveredActivation[]> = {};
+    const settings: Record<string, TenantSettings> = {};
     for (const view of views) {
-      const shown = activationsOf(ctx, view.activations);
-      if (shown.otelrdcp_activations !== undefined) active[view.name] = shown.otelrdcp_activations;
-      if (recordedOf(view, shown).otelrdcp_recorded) recorded[view.name] = true;
+      const { name, enabled, level, activations, tenants } = view;
+      const shown = activationsOf(ctx, activations);
+      categories[name] = enabled;
+      if (level !== undefined) levels[name] = level;
+      if (isRecorded(view, shown)) recorded[name] = true;
+      if (shown !== undefined) active[name] = shown;
+      if (tenants !== undefined && seesSettings) settings[name] = tenants;
     }
-    const levels = views.flatMap(({ name, level }) => (level === undefined ? [] : [[name, level] as const]));
     const body: StatusResponse = {
       ...opening(ctx, clock),
       enabled: plane.enabled,
       performance: totals(views, visibleCalls(tenancy, measurements)),
       ...fleetCalls(views, tenancy, measurements),
-      categories: Object.fromEntries(views.map(({ name, enabled }) => [name, enabled])),
-      ...(levels.length > 0 && { otelrdcp_levels: Object.fromEntries(levels) }),
+      categories,
+      ...unlessEmpty('otelrdcp_levels', levels),
       ...(summary !== undefined && { otelrdcp_fleet: summary }),
-      ...(Object.keys(recorded).length > 0 && { otelrdcp_recorded: recorded }),
-      ...(Object.keys(active).length > 0 && { otelrdcp_activations: active }),
-      ...(set.length > 0 && {
-        otelrdcp_settings: Object.fromEntries(set.flatMap(({ name, tenants }) => (tenants ? [[name, tenants]] : []))),
-      }),
+      ...unlessEmpty('otelrdcp_recorded', recorded),
+      ...unlessEmpty('otelrdcp_activations', active),
+      ...unlessEmpty('otelrdcp_settings', settings),
       ...reachOf(ctx, parts),
     };
     return { body };
   };
+}
+
+function unlessEmpty<T extends object>(name: keyof StatusResponse, members: T) {
+  return Object.keys(members).length === 0 ? undefined : { [name]: members };
 }
 
 const UNITS: Readonly<Record<ProcessMetricName, MetricUnit>> = {

@@ -149,8 +149,8 @@ function prepareFile(database: DatabaseSync): void {
   if (!switchToWal(database, OPEN_TIMEOUT_MS)) {
     throw new FileRefusal('is on a file system that SQLite cannot share between processes (no write-ahead log)');
   }
-  // FULL syncs the log at every commit, so that commits survive a power loss, not only a crash.
-  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  // SQLite syncs log and file when it copies the log, and the handle the log before anything is acknowledged.
+  database.exec('PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
   makeTables(database);
   // From here on nothing blocks the application's thread: see lock.ts.
   database.exec('PRAGMA busy_timeout = 0');

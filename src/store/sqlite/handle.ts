@@ -1,12 +1,16 @@
-import { statSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { StoreOutage } from '../../wire/errors.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
 import { openSqliteFile, storeError } from './file.ts';
 import { type RetryTimes, retryWhileLocked } from './lock.ts';
 
 /** How long work waits for another process's lock, in milliseconds. */
 const PATIENCE_MS = 500;
+/** The same for a write that no caller waits for. */
+export const IN_PASSING_MS = 50;
 
 const TIMES: RetryTimes = { monotonic: () => performance.now(), sleep, random: Math.random };
 
@@ -18,16 +22,6 @@ export interface SqliteHandleOptions<S> {
   readonly prepare: (database: DatabaseSync) => S;
 }
 
-export interface WriteOptions {
-  /** Whether the write is durable when this resolves. @default true */
-  readonly sync?: boolean;
-  /** How long it waits for another process's lock, in milliseconds. @default 500 */
-  readonly patienceMs?: number;
-}
-
-/** A write that no caller waits for. A power loss may take it, and a lock that is held for long rejects it. */
-export const IN_PASSING = { sync: false, patienceMs: 50 } as const satisfies WriteOptions;
-
 /**
  * Access to the file through one connection. Once the file was found removed or replaced, everything rejects
  * until the process is started again: nothing is acknowledged in a file that is not at its path.
@@ -35,31 +29,40 @@ export const IN_PASSING = { sync: false, patienceMs: 50 } as const satisfies Wri
 export interface SqliteHandle<S> {
   /** @throws {StoreOutage} when the file is not usable any more */
   read<T>(work: (statements: S) => T | Promise<T>): Promise<T>;
-  /** Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. */
-  write<T>(work: (statements: S) => T, options?: WriteOptions): Promise<T>;
+  /**
+   * Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. It survives the end of
+   * the process, and a power loss once {@link SqliteHandle.sync} has resolved.
+   * @param patienceMs how long it waits for another process's lock. @default 500
+   */
+  write<T>(work: (statements: S) => T, patienceMs?: number): Promise<T>;
+  /** Resolves when everything written before the call survives a power loss. */
+  sync(): Promise<void>;
   /** The statements of the connection. @throws {StoreOutage} when the file is not usable any more */
   statements(): S;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used */
 export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHandle<S> {
   const { lasting } = options;
-  const { database, statements, faultOf, begin, commit, rollback } = connect(options);
-  /** Whether SQLite syncs the log at each commit. */
-  let syncing = lasting;
+  const { database, statements, log, faultOf, begin, commit, rollback } = connect(options);
+  const syncFile = promisify(fdatasync);
   let fault: string | undefined;
   let closed = false;
 
-  /** Closes the connection once its files are not those at the path any more. */
-  function isUsable(): boolean {
-    if (fault !== undefined) return false;
-    fault = faultOf();
-    if (fault === undefined) return true;
+  /** Closes the connection for good. */
+  function giveUp(problem: string): void {
+    fault = problem;
     // The next start would apply a log that stays behind to whatever file is at the path then.
     ignoreFailure(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
     ignoreFailure(() => database.close());
-    return false;
+  }
+
+  /** Gives up once the files are not those at the path any more. */
+  function isUsable(): boolean {
+    const found = fault === undefined ? faultOf() : undefined;
+    if (found !== undefined) giveUp(found);
+    return fault === undefined;
   }
 
   function usable(): S {
@@ -68,12 +71,8 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     throw new StoreOutage(`the SQLite file ${fault}; restart the process to go on with what is there now`);
   }
 
-  function transaction<T>(work: (statements: S) => T, sync: boolean): T {
+  function transaction<T>(work: (statements: S) => T): T {
     const current = usable();
-    if (lasting && sync !== syncing) {
-      database.exec(`PRAGMA synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
-      syncing = sync;
-    }
     begin.run();
     try {
       const result = work(current);
@@ -86,6 +85,15 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     }
   }
 
+  /**
+   * Runs in Node's thread pool, so that a slow disk does not block the application, and serves every write before it. After a
+   * failure a later sync could succeed although the disk has lost what the first one was for.
+   */
+  const sync = oneAtATime(async () => {
+    if (lasting && !closed) await syncFile(log).catch(() => giveUp('could not be synced to the disk'));
+    usable();
+  });
+
   async function retried<T>(patienceMs: number, work: () => T | Promise<T>): Promise<T> {
     try {
       return await retryWhileLocked(patienceMs, work, TIMES);
@@ -97,10 +105,13 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
   return {
     statements: usable,
     read: (work) => retried(PATIENCE_MS, () => work(usable())),
-    write: (work, { sync = true, patienceMs = PATIENCE_MS } = {}) => retried(patienceMs, () => transaction(work, sync)),
-    close() {
-      if (closed) return;
+    write: (work, patienceMs = PATIENCE_MS) => retried(patienceMs, () => transaction(work)),
+    sync,
+    async close() {
       closed = true;
+      // The log must not be closed under a sync that runs.
+      await sync().catch(() => undefined);
+      closeSync(log);
       if (isUsable()) database.close();
     },
   };
@@ -124,6 +135,8 @@ function connect<S>({ path, lasting, prepare }: SqliteHandleOptions<S>) {
       begin: database.prepare('BEGIN IMMEDIATE'),
       commit: database.prepare('COMMIT'),
       rollback: database.prepare('ROLLBACK'),
+      // Windows syncs only what is open for writing.
+      log: openSync(`${path}-wal`, 'r+'),
     };
   } catch (error) {
     database.close();

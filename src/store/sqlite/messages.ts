@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Listeners } from '../listeners.ts';
 import { assertSendable, type MessageStore } from '../message-store.ts';
 import { prepareRead } from './file.ts';
-import { hostTime, IN_PASSING, type SqliteHandle } from './handle.ts';
+import { hostTime, IN_PASSING_MS, type SqliteHandle } from './handle.ts';
 
 /** How long a message is kept, in milliseconds. Every process reads several times a second. */
 const KEEP_MS = 2000;
@@ -64,7 +64,7 @@ export function createSqliteMessages(
         const now = hostTime();
         messages.write.run(writer, to ?? null, now, message);
         messages.drop.run(now);
-      }, IN_PASSING);
+      }, IN_PASSING_MS);
     },
 
     onMessage(listener) {

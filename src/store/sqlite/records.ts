@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { isPassing, type RecordKind, type RecordStore, type RecordWrite, type StoredRecord } from '../records.ts';
 import type { StoredValues } from '../stored-values.ts';
 import { prepareRead } from './file.ts';
-import { hostTime, IN_PASSING, type SqliteHandle } from './handle.ts';
+import { hostTime, IN_PASSING_MS, type SqliteHandle } from './handle.ts';
 
 export interface RecordStatements {
   readonly records: ReturnType<typeof prepareRecords>;
@@ -26,7 +26,7 @@ export function prepareRecords(database: DatabaseSync) {
 }
 
 export function createSqliteRecords(
-  { read, write }: SqliteHandle<RecordStatements>,
+  { read, write, sync }: SqliteHandle<RecordStatements>,
   stored: StoredValues,
 ): RecordStore {
   function recordOf({ kind, value, expires_at }: Row): StoredRecord | undefined {
@@ -51,8 +51,9 @@ export function createSqliteRecords(
         );
       }),
 
-    write: (writes, now) =>
-      write(
+    async write(writes, now) {
+      const passing = isPassing(writes);
+      const written = await write(
         (statements) => {
           if (!writes.every((each) => isAsExpected(statements, each, now))) return false;
           const { records } = statements;
@@ -63,8 +64,11 @@ export function createSqliteRecords(
           }
           return true;
         },
-        isPassing(writes) ? IN_PASSING : {},
-      ),
+        passing ? IN_PASSING_MS : undefined,
+      );
+      if (written && !passing) await sync();
+      return written;
+    },
 
     list: (kind, after, now) =>
       read(({ records }) => {

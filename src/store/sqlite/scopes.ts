@@ -17,6 +17,7 @@ export function prepareScopes(database: DatabaseSync) {
   return {
     version: () => Number(newest.get()?.version),
     history: () => String(history.get()?.id),
+    revision: prepareRead(database, 'SELECT revision FROM scope WHERE key = ?'),
     read: prepareRead(database, 'SELECT revision, settings, changed_at FROM scope WHERE key = ?'),
     readSome: prepareRead(
       database,
@@ -56,9 +57,10 @@ export function applyCommit(
   if (answered !== undefined) return { outcome: 'replayed', replay: answered };
   let version: number | undefined;
   if (state !== undefined) {
-    const current = scopeOf(stored, scopes.read.get(state.scope));
-    if (current.revision !== state.expectedRevision) return { outcome: 'conflict', current };
     const { scope, expectedRevision } = state;
+    if (stored.revision(Number(scopes.revision.get(scope)?.revision ?? 0)) !== expectedRevision) {
+      return { outcome: 'conflict', current: scopeOf(stored, scopes.read.get(scope)) };
+    }
     const row = scopes.write.get(scope, expectedRevision + 1, encodeScope(state), now, writer);
     version = Number(row?.version);
   }

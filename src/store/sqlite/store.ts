@@ -8,7 +8,7 @@ import { allScopes, scopesOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
 import { StoredValues } from '../stored-values.ts';
 import { createSqliteTrail } from './audit.ts';
-import { createSqliteHandle, IN_PASSING } from './handle.ts';
+import { createSqliteHandle, IN_PASSING_MS } from './handle.ts';
 import { isBusy } from './lock.ts';
 import { createSqliteMessages, prepareMessages } from './messages.ts';
 import { createSqliteRecords, prepareRecords } from './records.ts';
@@ -29,8 +29,9 @@ export interface SqliteStoreOptions {
  * State in one SQLite file, shared by the processes of one host. A commit is one transaction, synced to disk before it
  * is acknowledged. The file must be on a local disk, because the write-ahead log needs shared memory.
  *
- * SQLite runs in the calling thread: a commit takes a fraction of a millisecond and the disk's sync. While another
- * process holds the lock, a write is retried for half a second, and the event loop runs meanwhile.
+ * SQLite runs in the calling thread: a commit takes a fraction of a millisecond. The disk's sync runs in another thread, and one
+ * serves all commits before it. While another process holds the lock, a write is retried for half a second, and the event loop
+ * runs meanwhile.
  *
  * Nothing is acknowledged in a file or log that is not at its path any more: once the file was removed or replaced,
  * everything rejects until the process is started again.
@@ -81,7 +82,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
   /** Fails because of another program's lock only when the check before met one too. */
   async function assertWritable(): Promise<void> {
     try {
-      await write(({ scopes }) => scopes.probe(), IN_PASSING);
+      await write(({ scopes }) => scopes.probe(), IN_PASSING_MS);
       locked = false;
     } catch (error) {
       if (!(error instanceof Error) || !isBusy(error.cause) || locked) throw error;
@@ -95,7 +96,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
         if (wanted.replay !== undefined) statements.scopes.dropReplays.run(wanted.now);
         return applyCommit(statements, wanted, { writer, history, stored });
       },
-      wanted.background === true ? IN_PASSING : {},
+      wanted.background === true ? IN_PASSING_MS : undefined,
     ).catch((error: unknown) => {
       // SQLite has rolled it back.
       throw unwritten(error);
@@ -103,6 +104,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     if (result.outcome === 'committed') written = Math.max(written, result.position?.revision ?? 0);
     // The caller applies its commit first.
     if (written > seen && timer !== undefined) timers.setImmediate(poll).unref();
+    if (wanted.background !== true && wanted.syncLater !== true) await handle.sync();
     return result;
   }
 
@@ -147,6 +149,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
     },
 
     commit,
+    sync: handle.sync,
 
     findReplay: (key, at) => read(({ scopes }) => findReplay(stored, scopes, key, at)),
 
@@ -178,7 +181,7 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       moved.clear();
       stored.malformed.clear();
       messages.close();
-      handle.close();
+      await handle.close();
     },
   };
 }
