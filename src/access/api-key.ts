@@ -21,7 +21,6 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 export interface GenerateOptions {
   /** Environment of the key, such as `live` or `test`: 1 to 16 of a-z and 0-9. @default 'live' */
   readonly env?: string;
-  /** Source of cryptographically strong random bytes. */
   readonly randomBytes: (size: number) => Uint8Array;
 }
 
@@ -38,7 +37,6 @@ export function generateApiKey({ env = 'live', randomBytes }: GenerateOptions): 
   return body + checksum(body);
 }
 
-/** Result of checking a key's format. */
 export type ApiKeyForm =
   | { readonly form: 'generated'; readonly env: string; readonly version: number }
   /** The format of a generated key, with a wrong checksum. */

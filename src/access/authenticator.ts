@@ -11,7 +11,6 @@ export interface ClientCertificate {
 
 /** The source of a request, for rate limits. */
 export interface Sender {
-  /** Key of its rate limit. */
   readonly address: string;
   /** Whether it has used up its quota of requests without a valid credential. */
   isSpent(): boolean;
@@ -29,7 +28,6 @@ export interface CredentialRequest {
   readonly message?: IncomingMessage | undefined;
 }
 
-/** Authenticates requests. */
 export interface Authenticator {
   /** The configured kinds of credentials, for the well-known document. */
   readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];

@@ -7,10 +7,7 @@ import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
 export interface CredentialVerifier {
-  /**
-   * @param sender limits requests to token issuers
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid
-   */
+  /** @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid */
   verify(credential: string, sender?: Sender): Principal | Promise<Principal>;
 }
 
@@ -27,16 +24,12 @@ export interface CredentialVerifiers {
   readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
 
-/** An unverified credential of a request. */
 type Credential = { readonly method: 'api-key' | 'bearer'; readonly value: string };
 
 /** The scheme is case-insensitive (RFC 9110, section 11.4), followed by one token (RFC 6750). */
 const BEARER = /^bearer(?: +(.*))?$/is;
 
-/**
- * Creates an authenticator. The credential determines the method; a method header must match it. Credentials of a kind
- * that is not configured are refused.
- */
+/** The credential decides the method, which a method header must match. Kinds that are not configured are refused. */
 export function createAuthenticator(verifiers: CredentialVerifiers): Authenticator {
   const { apiKey, bearer, certificate: certificates, certificateRequired = false, application, current } = verifiers;
 

@@ -30,7 +30,6 @@ export interface AuthenticationOptions {
   readonly cwd?: string;
   /** Hold while a keys file is unreadable or a token issuer does not respond. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
-  /** Called with invalid results of `security.authenticate`. */
   readonly report: (error: RdcpError) => void;
   /** Keeps the records of issued tokens. Required by `security.tokens`. */
   readonly tokenStore?: RecordStore | undefined;

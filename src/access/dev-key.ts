@@ -13,10 +13,8 @@ const FILE = 'dev-key';
 export const NO_DEV_KEY =
   'no credential is configured, and a key can be written neither to .rdcp here nor to the temporary folder: configure security.apiKeys, RDCP_API_KEYS_FILE or RDCP_SERVER_API_KEY';
 
-/** Where a development key lies. */
 interface Place {
   readonly directory: string;
-  /** The path to show. */
   readonly file: string;
 }
 
@@ -65,7 +63,6 @@ export function findDevKey(cwd?: string, temporary: string = tmpdir()): { key: s
   return undefined;
 }
 
-/** `undefined` if the key is missing, malformed or not private. */
 function readKey(directory: string): string | undefined {
   const file = join(directory, FILE);
   try {

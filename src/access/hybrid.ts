@@ -16,10 +16,7 @@ export function combine(token: Principal, identity: Principal | undefined): Prin
   return { ...pair, method: 'hybrid' };
 }
 
-/**
- * Refuses a token that is bound to a certificate other than the connection's (RFC 8705, section 3). The response is the
- * same as for any invalid token, so that a thief does not learn that the token is valid.
- */
+/** Refuses a token bound to another certificate (RFC 8705, section 3) as a wrong one: a thief must not learn that it is valid. */
 export function assertBinding(token: Principal, presented: ClientCertificate | undefined): void {
   const { certificateThumbprint: bound } = token;
   if (bound === undefined) return;

@@ -48,10 +48,7 @@ export function introspectionRequest({
   };
 }
 
-/**
- * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400, or with 401
- * and an error code.
- */
+/** RFC 7662 has 200 for inactive tokens, 401 for an unknown client. Some servers refuse tokens with 400, or 401 and an error code. */
 function refusesToken({ status, headers }: Answer, body: unknown): boolean {
   const code: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
   if (status === 400) return !ABOUT_CLIENT.includes(String(code));

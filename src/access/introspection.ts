@@ -14,7 +14,6 @@ import { createTurns } from './turns.ts';
 
 export interface IntrospectionVerifierOptions extends IntrospectionOptions {
   readonly clock: Clock;
-  /** Holds while the issuer does not respond correctly. @default not watched */
   readonly condition?: Condition;
   /** Maximum number of cached active tokens, and of cached refused tokens. @default 10000 */
   readonly cacheSize?: number;

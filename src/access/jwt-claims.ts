@@ -30,17 +30,13 @@ export type ClaimNames = Pick<
   'scopeClaims' | 'tenantClaim' | 'tenantsClaim' | 'allowClaim' | 'keyClaim' | 'limits'
 >;
 
-/** The names that an issuer is configured with, or the usual ones. */
 export function claimNames(configured: CredentialClaims) {
   const { scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM, allowClaim = ALLOW_CLAIM } = configured;
   const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   return { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(configured) };
 }
 
-/**
- * Returns the principal of a token whose signature, issuer, audience, `exp` and `nbf` are verified.
- * @throws {Error} for invalid claims
- */
+/** The signature, issuer, audience, `exp` and `nbf` of the claims are verified. @throws {Error} for invalid claims */
 export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): Principal {
   assertNotIdToken(claims);
   const { sub, exp, iat } = claims;
@@ -79,10 +75,7 @@ function assertNotIdToken(claims: Claims): void {
   if (found !== undefined) throw new Error('not an access token but an ID token');
 }
 
-/**
- * Returns the thumbprint of the certificate that the token is bound to (RFC 8705, section 3.1). Tokens bound to other keys
- * (RFC 7800) are rejected, because requests do not prove possession of them.
- */
+/** RFC 8705, section 3.1. Tokens bound to other keys (RFC 7800) are refused: requests do not prove possession of those. */
 function thumbprintOf({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined;
   const binding: [string, unknown][] = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : [];

@@ -18,20 +18,13 @@ export interface TrustedIssuer {
   readonly algorithms: string[];
   readonly scopeClaims: readonly string[];
   readonly tenantClaim: string;
-  /** Claim with the tenants that a token may name. */
   readonly tenantsClaim: string;
-  /** Claim with what a token may do with which categories. */
   readonly allowClaim: string;
-  /** Limits of every token of the issuer. @default none */
   readonly limits?: Limits;
   /** Claim with the id of the API key that a token was issued for. Only in our own tokens. */
   readonly keyClaim?: string;
-  /** Returns the key of a token with this header. */
   key(header: KeyHeader): KeyObject | Promise<KeyObject>;
-  /**
-   * Checks each use of a token, even if its verification is cached.
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` for a revoked token
-   */
+  /** Checks each use of a token, even if its verification is cached. @throws {RdcpError} `RDCP_AUTH_FAILED` if it was revoked */
   admit?(principal: Principal): Promise<Principal>;
   close?(): void;
 }
@@ -118,14 +111,12 @@ export function publishedKeys(
   return new PublishedKeys({ uri, field, ...remote, condition: conditions.watch('jwks') });
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is too short for HS256 */
 export function secretKey(secret: string, field: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
   if (bytes.length < MIN_SECRET_BYTES) throw configurationError(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
   return createSecretKey(bytes);
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is a public key, or a certificate, in PEM form */
 export function readPublicKey(pem: string, field: string): KeyObject {
   if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
   const key = readPem(pem, field);

@@ -19,14 +19,12 @@ const MAX_CACHE_MS = 5 * 60_000;
 
 export interface JwtVerifierOptions {
   readonly issuers: readonly JwtIssuerOptions[];
-  /** This server, if it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
   /** @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** For retries after a failure. @default retried only with the next token */
   readonly delay?: Delay;
-  /** Maximum number of cached tokens. @default 10000 */
   readonly cacheSize?: number;
 }
 
@@ -118,7 +116,6 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
   return { principal: principalOf(payload, issuer, now), issuer };
 }
 
-/** Returns the unverified `iss`, or `''`. */
 function claimedIssuer(token: string): string {
   const iss = readClaims(token)?.iss;
   return typeof iss === 'string' ? iss : '';

@@ -12,7 +12,6 @@ import { type WatchedFile, watchFile } from './watched-file.ts';
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
 export interface KeysFileOptions extends KeyRules {
-  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition;
 }
 

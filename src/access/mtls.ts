@@ -40,7 +40,6 @@ export function createCertificateVerifier(
   };
 }
 
-/** Returns a function that maps a certificate by its fingerprint, else an alternative name, else its subject. */
 function createIdentification(identities: readonly CertificateIdentity[]) {
   const byFingerprint = new Map<string, Principal>();
   const byName = new Map<string, Principal>();
@@ -79,7 +78,6 @@ function principalOf(identity: CertificateIdentity): Principal {
   };
 }
 
-/** Node's names of the alternative name types. */
 const TYPES: Readonly<Record<string, string>> = {
   dns: 'DNS',
   uri: 'URI',
@@ -89,10 +87,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const TYPED = /^(DNS|URI|email|IP Address|IP):(.*)$/is;
 
-/**
- * Returns the normalized alternative names of a certificate, such as `DNS:ops.example`. Node quotes names that contain a
- * comma or a quote, so that one name cannot be read as two.
- */
+/** Such as `DNS:ops.example`. Node quotes names that contain a comma or a quote, so that one name cannot be read as two. */
 function alternativeNames({ subjectAltName }: X509Certificate): string[] {
   if (subjectAltName === undefined) return [];
   return subjectAltName.split(', ').flatMap((entry) => {

@@ -10,7 +10,6 @@ export interface PublishedKeysOptions {
   readonly uri: string;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** Name of the address's setting, for messages. */
   readonly field: string;
   /** Holds while the issuer does not publish keys. Tokens do not affect it. */
   readonly condition: Condition;
@@ -24,7 +23,6 @@ export interface KeyHeader {
 
 /** Delay before the first fetch, so that the application starts first, in milliseconds. */
 const FIRST_FETCH_MS = 500;
-/** How long a key set is fresh. */
 const FRESH_MS = 10 * 60_000;
 /** How long a stale key set is used while the issuer does not respond. */
 const STALE_MS = 24 * 3_600_000;
@@ -32,7 +30,6 @@ const STALE_MS = 24 * 3_600_000;
 const COOLDOWN_MS = 30_000;
 /** The same for a key id that no request was made for: its key may be new. One such request takes the place of a later one. */
 const NEW_ID_COOLDOWN_MS = 5000;
-/** Unknown key ids that are remembered. */
 const MAX_UNKNOWN = 1000;
 const TIMEOUT_MS = 3000;
 const MAX_BYTES = 256 * 1024;
@@ -59,7 +56,6 @@ export class PublishedKeys {
   #closed = false;
   #cancelNext: () => void;
 
-  /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not https */
   constructor({ uri, ...options }: PublishedKeysOptions) {
     this.#options = { ...options, uri: trustedUri(uri, options.field) };
     this.#cancelNext = options.delay(FIRST_FETCH_MS, () => this.#fetchOnce());
@@ -74,10 +70,7 @@ export class PublishedKeys {
     return others.length > 0 ? undefined : found?.key;
   }
 
-  /**
-   * Returns the key for a header. Fetches the set if it is stale or lacks the key, with pauses.
-   * @throws {RdcpError} `RDCP_UNAVAILABLE` for an unknown key while the issuer does not respond
-   */
+  /** Fetches the set if it is stale or lacks the key. @throws {RdcpError} `RDCP_UNAVAILABLE` while the issuer does not respond */
   async find(header: KeyHeader): Promise<KeyObject> {
     if (this.#isOlderThan(FRESH_MS)) await this.#refresh();
     if (this.#isOlderThan(STALE_MS)) throw this.#outage();
@@ -110,7 +103,6 @@ export class PublishedKeys {
     return this.#pending;
   }
 
-  /** Fetches the set because it lacks a key id. */
   async #refreshFor(id: string | undefined): Promise<void> {
     const fetching = this.#refresh(!this.#unknown.has(id));
     if (fetching === undefined) return;
@@ -166,7 +158,6 @@ function publishedKey(jwk: JsonWebKey): PublishedKey[] {
   }
 }
 
-/** @throws {SettingFault} without a valid key set */
 async function fetchKeySet(url: string): Promise<JsonWebKey[]> {
   const { status, text } = await send({
     url,

@@ -11,7 +11,6 @@ const POLL_MS = 500;
 export interface WatchedFileOptions<T> {
   /** Kind and base name of the file, for messages. Never its path. */
   readonly name: string;
-  /** @throws {RdcpError} for invalid text */
   readonly load: (text: string) => T;
   /** Holds while the file is missing or invalid. The last valid value stays in use. */
   readonly condition?: Condition | undefined;
@@ -25,10 +24,7 @@ export interface WatchedFile<T> {
   close(): void;
 }
 
-/**
- * Opens a file that is read twice a second, and loaded again when its text changed.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
- */
+/** Read twice a second, and loaded when its text changed. @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is wrong at the start */
 export function watchFile<T>(
   path: string,
   { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,

@@ -31,7 +31,6 @@ export function addExported(value: unknown, { checkpoints, waiting }: ExportedRe
   }
 }
 
-/** How long the entry of a deferred record is retained. */
 export function retainUntilOf(attributes: Attributes): string | undefined {
   const retainUntil = attributes[semconv.ATTR_AUDIT_RETAIN_UNTIL];
   return typeof retainUntil === 'string' ? retainUntil : undefined;
@@ -46,10 +45,7 @@ const OURS: ReadonlySet<string> = new Set([
   semconv.ATTR_ERROR_TYPE,
 ]);
 
-/**
- * Whether an entry matches its deferred record, which had no place in the chain. Attributes added by others on the way
- * are ignored.
- */
+/** Compares an entry with its deferred record, which had no place in the chain. Attributes added on the way are ignored. */
 export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
   const { securityLevel, instanceId, retainUntil } = entry.compliance;
   const expected = auditRecord({ ...entry, compliance: { securityLevel, instanceId, retainUntil } }).attributes;

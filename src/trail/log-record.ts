@@ -3,11 +3,7 @@ import { type LogRecord, SEVERITY } from '../otel/telemetry.ts';
 import type { ChainHead } from './chain.ts';
 import type { RecordedEntry } from './types.ts';
 
-/**
- * Converts an audit entry to an OpenTelemetry log record. Every field is an attribute, so that each can be searched.
- * The record of a deferred entry has no place in the chain.
- * @param instanceId of the process. @default the id of its chain
- */
+/** Every field is an attribute, for searches. The record of a deferred entry has no place in the chain. */
 export function auditRecord(entry: RecordedEntry, instanceId?: string): LogRecord {
   const { identity, source, compliance } = entry;
   return {

@@ -27,10 +27,7 @@ export function createSigner(text: string, name: string): Signer {
   return (entryHash) => ({ keyId, value: sign(null, message(entryHash), key).toString('base64url') });
 }
 
-/**
- * Signs with the key in a file that only its owner may read.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path
- */
+/** The file may be read by its owner alone. @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path */
 export function openSigner(path: string): Signer {
   const name = `configuration: audit.signingKeyFile: ${basename(path)}`;
   try {

@@ -9,10 +9,7 @@ export interface EntryKey {
   readonly timestamp: Timestamp;
 }
 
-/**
- * Returns a stored value as an entry. The store may hold anything. A damaged value becomes a placeholder without a hash,
- * so that the trail can still be paged and the verifier reports it.
- */
+/** The store may hold anything: a damaged value becomes a placeholder without a hash, so that the trail can be paged and verified. */
 export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry {
   return auditEntry.safeParse(value).success ? (value as AuditEntry) : placeholderFor(value, known());
 }

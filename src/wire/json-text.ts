@@ -1,10 +1,6 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
-/**
- * The first member name that an object in a JSON text has twice; `undefined` for none. Parsers disagree about which one wins (RFC 8259, section 4).
- * @param json valid JSON
- * @param value the parsed text
- */
+/** Parsers disagree about which one wins (RFC 8259, section 4). @param json valid, of the `value` */
 export function duplicateMember(json: string, value: unknown): string | undefined {
   // Fast path: JSON that serializes to itself has no duplicate member. Go escapes three characters that need no escape.
   if (serialized(value) === json.replace(/\\u00(?:26|3c|3e)/g, (escaped) => JSON.parse(`"${escaped}"`)))
@@ -51,10 +47,7 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/**
- * Which bound a JSON text exceeds, found without parsing it: what a parser makes of a text may be many times as large.
- * @param bytes in UTF-8, valid JSON or not
- */
+/** Found without parsing: what a parser makes of a text may be many times as large. @param bytes valid JSON or not */
 export function exceededBound(bytes: Uint8Array, bounds: JsonBounds): keyof JsonBounds | undefined {
   if (bytes.length > bounds.bytes) return 'bytes';
   let depth = 0;

@@ -17,10 +17,7 @@ const MAX_STEPS = 1000;
 /** Assumed number of elements of a list: a macro such as `exists` takes its steps for each. */
 const ASSUMED_ELEMENTS = 100;
 const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
-/**
- * Functions that an expression may call. Not a regular expression, which could take for ever; not `cel.bind`, `join` and the like, whose
- * results can be far larger than the line: thirty doublings of a text fit into an expression.
- */
+/** Not a regular expression, which could take for ever, nor `join` and the like, whose results can be far larger than the line. */
 const FUNCTIONS = new Set([
   ...['has', ...MACROS],
   ...[

@@ -68,15 +68,12 @@ export const SIGNED_OPTIONS = [
   'otelrdcp_level',
 ] as const satisfies readonly (keyof NonNullable<ControlRequest['options']>)[];
 
-/** What a document is made of, beside the activation that it describes. */
 export interface DocumentSource {
   readonly request: Pick<ControlRequest, 'options'>;
   readonly tenantId: string | undefined;
-  /** The user who has it signed. */
   readonly by: string | undefined;
 }
 
-/** Signs a document of one control, for processes that follow documents. */
 export function issueDocument(
   { id, categories, expiresAt }: Pick<Ticket, 'id' | 'categories' | 'expiresAt'>,
   { request: { options = {} }, tenantId, by }: DocumentSource,

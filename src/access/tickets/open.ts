@@ -18,14 +18,12 @@ export interface OpenTicketsOptions extends RemoteSurroundings {
 /** Tickets of other services, as `security.tickets` accepts them. */
 export interface AcceptedTickets {
   readonly reader: TicketReader;
-  /** What tickets and documents of controls are verified by. */
   readonly rules: TicketRules;
   /** Verifies tickets of this server's own issuer with these keys. */
   useOwnKeys(keys: Pick<SigningKeys, 'find'>): void;
   close(): void;
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer */
 export function openTickets(settings: TicketSettings, options: OpenTicketsOptions): AcceptedTickets {
   let own: Pick<SigningKeys, 'find'> | undefined;
 

@@ -29,16 +29,13 @@ export type TicketRefusal = (typeof TICKET_REFUSALS)[number];
 export interface TicketIssuer {
   /** `undefined`: the audience is not checked. */
   readonly audience: readonly string[] | undefined;
-  /** Returns the loaded key of a ticket. Never fetches one. */
   key(header: KeyHeader): KeyObject | undefined;
   close?(): void;
 }
 
 export interface TicketRules {
   readonly issuers: ReadonlyMap<string, TicketIssuer>;
-  /** Whether tickets may switch the category. */
   readonly allows: (category: string) => boolean;
-  /** Longest life of a ticket, in seconds. */
   readonly maxDuration: number;
 }
 
@@ -93,7 +90,6 @@ export function checkTimes(
   return undefined;
 }
 
-/** @returns what the claims of a ticket say, or why they are refused */
 export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number): Ticket | TicketRefusal {
   const problem = checkTimes(token, rules, now);
   if (problem !== undefined) return problem;

@@ -3,7 +3,6 @@ import { allowSchema } from '../../wire/allow.ts';
 import { SCOPES } from '../../wire/constants.ts';
 import type { ReadonlyArrays } from '../../wire/documented.ts';
 
-/** Maximum depth of sessions derived from one another. */
 const MAX_DEPTH = 4;
 const ID_BYTES = 16;
 
@@ -43,7 +42,6 @@ export function encodeSession(data: SessionData): string {
   return JSON.stringify(data);
 }
 
-/** @throws for a record that {@link encodeSession} did not write */
 export function decodeSession(json: string): SessionData {
   try {
     return sessionDataSchema.parse(JSON.parse(json));

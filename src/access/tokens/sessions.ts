@@ -27,12 +27,10 @@ export interface IssueRequest {
 interface RefreshAttempt {
   readonly session: TokenSession;
   readonly data: SessionData;
-  /** Hash of the token that was presented. */
   readonly presented: string;
   readonly principal: Principal;
 }
 
-/** Begins, refreshes and ends sessions, and issues their tokens. */
 export class Sessions {
   readonly #own: OwnTokens;
 
@@ -59,10 +57,7 @@ export class Sessions {
     return { sessionId, grant: { ...grant, refresh_token: token } };
   }
 
-  /**
-   * The refresh token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14.2).
-   * @param client authenticated client, if any
-   */
+  /** RFC 6749, section 6, with rotation (RFC 9700, section 4.14.2). @param client authenticated client, if any */
   async refresh(
     call: TokenCall,
     token: string,
@@ -99,7 +94,6 @@ export class Sessions {
     }
   }
 
-  /** Returns the principal of a refresh token, or `undefined` if it is unknown. */
   async holder(token: string): Promise<Principal | undefined> {
     return (await this.#find(token))?.principal;
   }

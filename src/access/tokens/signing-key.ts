@@ -3,14 +3,12 @@ import type { JWK } from 'jose';
 import { invalidSetting } from '../../wire/errors.ts';
 import { isWeak, MIN_RSA_BITS } from '../signature.ts';
 
-/** A current or earlier signing key of this server. */
 export interface SigningKey {
   /** RFC 7638 thumbprint: the same in every process. */
   readonly id: string;
   readonly algorithm: 'RS256' | 'ES256' | 'EdDSA';
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** The published public key. */
   readonly jwk: JWK;
 }
 

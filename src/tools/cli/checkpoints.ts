@@ -7,10 +7,7 @@ import { readText } from './read-text.ts';
 
 const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
-/**
- * @param place the option and, for a file, the line
- * @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH` or `INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL`
- */
+/** @param place the option, and of a file the line */
 export function parseCheckpoint(text: string, place: string): Checkpoint {
   const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
   const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
@@ -20,7 +17,6 @@ export function parseCheckpoint(text: string, place: string): Checkpoint {
   return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
 }
 
-/** One checkpoint a line. */
 export function readCheckpoints(file: string): Checkpoint[] {
   return readText(file, '--checkpoints')
     .split('\n')

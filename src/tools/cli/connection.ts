@@ -36,7 +36,6 @@ export const PROFILE_OPTION: Option = {
   help: 'name of the profile (default: RDCP_PROFILE, else default)',
 };
 
-/** Options of every command that sends a credential. */
 export const CREDENTIAL_OPTIONS = {
   ...ADDRESS_OPTIONS,
   'key-file': {
@@ -53,13 +52,11 @@ export const CREDENTIAL_OPTIONS = {
   },
 } as const satisfies Record<string, Option>;
 
-/** Options of every command that shows an answer of the service. */
 export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } as const satisfies Record<
   string,
   Option
 >;
 
-/** Address, credential and TLS files of a command. */
 export interface Access {
   readonly url: string;
   readonly credential: Credential | undefined;
@@ -68,15 +65,11 @@ export interface Access {
   readonly tls: TlsFiles | undefined;
 }
 
-/** A client for the service that options, environment or a profile name. */
 export function connect(terminal: Terminal, values: Values): RdcpClient {
   return clientOf(terminal, accessOf(terminal, values));
 }
 
-/**
- * A client for a command that shows an answer. @throws {RdcpError} where a tenant is named and the service has none: its answer
- * would be about everybody
- */
+/** @throws {RdcpError} where a tenant is named and the service has none: its answer would be about everybody */
 export async function connectToRead(terminal: Terminal, values: Values): Promise<RdcpClient> {
   const access = accessOf(terminal, values);
   const client = clientOf(terminal, access);
@@ -91,10 +84,7 @@ export function connectAnonymously(terminal: Terminal, values: Values): RdcpClie
   return clientOf(terminal, { ...placeOf(terminal, values), credential: undefined });
 }
 
-/**
- * Options come first, a profile that was named by an option among them; then the environment, then the profile of
- * `RDCP_PROFILE`, the only one, or the default one. A profile's credential goes to its own address alone.
- */
+/** Options come first, then the environment, then the profile. A profile's credential goes to its own address alone. */
 export function accessOf(terminal: Terminal, values: Values): Access {
   const place = placeOf(terminal, values);
   const { origin, ...credential } = findCredential(terminal, values, place) ?? { origin: undefined };
@@ -103,7 +93,6 @@ export function accessOf(terminal: Terminal, values: Values): Access {
 }
 
 interface Place extends Omit<Access, 'credential'> {
-  /** The profile of the address. */
   readonly own: NamedProfile | undefined;
   /** Whether an option named the profile. */
   readonly named: boolean;
@@ -127,7 +116,6 @@ function placeOf(terminal: Terminal, values: Values): Place {
   return { url, tenantId, tls: own && tlsFilesOf(own), own, named: named !== undefined };
 }
 
-/** A client for a known service. */
 export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
   if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
   assertAddress(url);
@@ -199,7 +187,6 @@ function isExposed(baseUrl: string): boolean {
 
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-/** A credential, and where it was found. */
 type Found = Credential & { readonly origin: string };
 
 function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Found | undefined {
@@ -237,7 +224,6 @@ export function setting({ env }: Terminal, name: string): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
 
-/** The credential in a file. */
 export function readWord(file: string, option: string): string {
   return oneWord(readText(file, option), file);
 }

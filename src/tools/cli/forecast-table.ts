@@ -43,7 +43,6 @@ export function noteSilence(
   if (sentence !== undefined) terminal.note(`${sentence}.`);
 }
 
-/** Says what the figures leave out. */
 export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: ForecastResponse): void {
   const missing = instances.asked - instances.answered;
   if (missing > 0) {
@@ -52,7 +51,6 @@ export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: Foreca
   }
 }
 
-/** How long a forecast measures, unless another time is given. */
 export const USUAL_TIME = '10s';
 
 /** Shows how long a measurement still takes, where a person waits for it. */

@@ -1,11 +1,7 @@
 import { duplicateMember } from '../../wire/json-text.ts';
 import { UsageError } from './command.ts';
 
-/**
- * The object in a file that people edit.
- * @param otherwise what to do about a file that is not JSON
- * @throws {UsageError}
- */
+/** Of a file that people edit. @param otherwise what to do about one that is not JSON @throws {UsageError} */
 export function parseObject(content: string, file: string, otherwise: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
@@ -18,15 +14,12 @@ export function parseObject(content: string, file: string, otherwise: string): R
   return Object(value);
 }
 
-/** Whether each field is right, by its name. */
 export type Forms = Readonly<Record<string, (value: string) => boolean>>;
 
-/** Whether the text is the address of a service. */
 export function isAddress(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** Name of the first field of a service that is not as it must be. */
 export function wrongField(service: unknown, forms: Forms): string | undefined {
   const fields: [string, unknown][] = Object.entries(Object(service));
   if (!Object.hasOwn(Object(service), 'url')) return 'url';

@@ -4,7 +4,6 @@ import type { Service } from './services.ts';
 import { type Cell, flowing, type Rows, type Styled, type TableOptions, textOf } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What became of a command at one of several services. */
 export interface Outcome {
   readonly service: string;
   readonly exitCode: number;
@@ -18,7 +17,6 @@ interface Table {
   readonly options: TableOptions;
 }
 
-/** What a command shows of one service. */
 interface Output {
   answer?: object;
   readonly tables: Table[];
@@ -38,7 +36,6 @@ export class MergedOutput {
     this.#running = services.filter(({ problem }) => problem === undefined).length;
   }
 
-  /** The terminal of the command, for one service. */
   terminalOf(service: Service): Terminal {
     const output: Output = { tables: [], sentences: [] };
     this.#outputs.set(service.name, output);
@@ -124,7 +121,6 @@ export function withService(value: object, service: string): object {
   return Object.assign({ service }, value, { service });
 }
 
-/** Notes of a service, with its name. */
 export function noteOf(terminal: Terminal, { name }: Service): Terminal['note'] {
   return (text) => {
     for (const line of text.trimEnd().split('\n')) terminal.note(`${name}: ${line}`);

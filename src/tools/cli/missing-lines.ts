@@ -6,10 +6,8 @@ import { settingText } from '../../wire/words/level.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { nearest } from './names.ts';
 
-/** How long calls are counted, in seconds. */
 export const COUNTED_SECONDS = 3;
 
-/** Whose lines are missed. */
 type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
 
 export interface MissingLinesOptions {

@@ -6,17 +6,13 @@ import type { RdcpClient } from '../client/client.ts';
 import { type Terminal, UsageError, type Values } from './command.ts';
 import { type Access, accessOf, clientOf } from './connection.ts';
 
-/** Category names and patterns as an operator writes them. */
 export interface Selection {
   readonly names: readonly string[];
   /** With `*` for any characters and `?` for one. */
   readonly patterns: readonly string[];
 }
 
-/**
- * Raises lower case, and separates patterns from names.
- * @throws {UsageError} for a word that is neither a category name nor a pattern
- */
+/** @throws {UsageError} for a word that is neither a category name nor a pattern */
 export function parseSelection(words: readonly string[]): Selection {
   const raised = words.flatMap((word) => word.split(',').map((name) => name.trim().toUpperCase()));
   const wrong = raised.findIndex((name) => !isCategoryName(name) && !isPattern(name));
@@ -48,7 +44,6 @@ function matches(pattern: string, name: string): boolean {
   return patternMatcher(pattern, { one: '?' })(name);
 }
 
-/** Whether a name is selected, or nothing is. */
 export function isSelected({ names, patterns }: Selection, name: string): boolean {
   if (names.length + patterns.length === 0) return true;
   return names.includes(name) || patterns.some((pattern) => matches(pattern, name));
@@ -82,7 +77,6 @@ export async function selected(terminal: Terminal, values: Values, selection: Se
   return { access, client, names: await namesOf(terminal, client, selection) };
 }
 
-/** Adds the nearest categories to an error about an unknown one. */
 export async function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -114,7 +108,6 @@ export function nearest(name: string, known: readonly string[]): string[] {
   return near.slice(0, 3);
 }
 
-/** Notes that a tenant may be misspelt, with similar ones. */
 export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
   const everybody = clientOf(terminal, { ...access, tenantId: undefined });
   terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId ?? ''))}`);

@@ -9,10 +9,7 @@ import { RdcpResponseError } from '../client/response-error.ts';
 import { localClock } from './local-time.ts';
 import type { Terminal } from './terminal.ts';
 
-/**
- * Processes by id as people know them, `host:pid`, with since when one is not heard of; by id where the service does not list them.
- * Safe to print.
- */
+/** As `host:pid`, with since when one is not heard of; by id where the service does not list them. Safe to print. */
 export async function processNames(
   client: Pick<RdcpClient, 'fleet'>,
   ids: readonly string[],
@@ -42,7 +39,6 @@ export async function fleetOf(
   return fleet?.instances.map(({ id }) => id).sort()[0];
 }
 
-/** How often a fleet is listed, in milliseconds. */
 const REFRESH_MS = 10_000;
 /** How often, and in which interval in milliseconds, the fleet is asked for a process that it does not list yet. */
 const LISTED_TRIES = 25;
@@ -67,7 +63,6 @@ export class ProcessNames {
     return this.#isOne;
   }
 
-  /** Whether the service lists its fleet. */
   get areListed(): boolean {
     return this.#asks;
   }

@@ -4,11 +4,7 @@ import { addExported, type ExportedRecords } from '../../trail/exported-records.
 import { type Terminal, UsageError } from './command.ts';
 import { assertReadable, readText } from './read-text.ts';
 
-/**
- * The audit log records in a file of JSON lines, as the OpenTelemetry Collector's file exporter writes them, or in one
- * JSON document.
- * @throws {UsageError} for a line that is not JSON, except an incomplete last line
- */
+/** JSON lines as the Collector's file exporter writes them, or one JSON document. @throws {UsageError} for a line that is not JSON */
 export async function readRecords(terminal: Terminal, file: string, service?: string): Promise<ExportedRecords> {
   const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
   let number = 0;

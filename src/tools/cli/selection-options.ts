@@ -19,7 +19,6 @@ export const SELECTION_OPTIONS = { ...optionsFor(FIELDS.work, GROUP), ...INSTANC
 export const OUTCOME_OPTIONS = optionsFor(FIELDS.outcome, GROUP);
 export const LIMIT_OPTIONS = optionsFor(FIELDS.limits);
 
-/** What the options of fields say; of a command that has only some of them. @throws {UsageError} */
 export function filledOf(values: Values, names: readonly FieldName[]): Filled {
   const optionOf = (name: string) => OPTIONS.get(name) ?? name;
   try {
@@ -32,12 +31,10 @@ export function filledOf(values: Values, names: readonly FieldName[]): Filled {
 
 const SELECTION = Object.keys({ ...FIELDS.work, ...FIELDS.processes, ...FIELDS.outcome }) as FieldName[];
 
-/** Whose work, which lines and which processes. @throws {UsageError} */
 export function selectionOf(values: Values): Omit<Filled, 'budget'> {
   return filledOf(values, SELECTION);
 }
 
-/** How much may come out. @throws {UsageError} */
 export function limitsOf(values: Values): Filled['budget'] {
   return filledOf(values, Object.keys(FIELDS.limits) as FieldName[]).budget;
 }

@@ -19,7 +19,6 @@ export type Rows = readonly (readonly Cell[])[];
 /** A column: its head, and its cell in each row. `false` for one that is not shown. */
 export type Column<T> = false | readonly [head: string, cell: (item: T) => Cell];
 
-/** Head and rows of a table with a row for each item. */
 export function rowsOf<T>(items: readonly T[], columns: readonly Column<T>[]): [header: string[], rows: Cell[][]] {
   const shown = columns.filter((column) => column !== false);
   return [shown.map(([head]) => head), items.map((item) => shown.map(([, cell]) => cell(item)))];
@@ -41,7 +40,6 @@ function columnsOf(screen: Canvas['screen']): number {
   return (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
 }
 
-/** A text with a style where colours are shown. */
 export type Styled = readonly [text: string, style?: Style | undefined];
 
 /** Texts side by side. On a terminal what has no room goes on in the next line, indented. */
@@ -68,10 +66,7 @@ export function flowing({ paint, screen }: Canvas, parts: readonly Styled[]): st
 /** Least columns in which the last cell of a row is folded, or cut, beside the others; with less room it goes to the next line. */
 const BESIDE = { folded: 24, cut: 10 };
 
-/**
- * Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. On a terminal that is
- * narrower, the last cell is folded, or cut, and what has no room beside the others stands below them, indented.
- */
+/** On a narrower terminal the last cell is folded, or cut, and what has no room beside the others stands below them, indented. */
 export function table(
   { paint, screen }: Canvas,
   header: readonly string[],
@@ -95,7 +90,6 @@ interface Place {
   readonly width: number;
 }
 
-/** The columns of each line of a row. */
 function laidOut(widths: readonly number[], room: number, least: number): Place[][] {
   const lines: Place[][] = [[]];
   let left = room;
@@ -153,7 +147,6 @@ export function textOf(cell: Cell | undefined): string {
 
 const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;
 
-/** A state in its colour. */
 export function state(text: State): Cell {
   return { text, style: STYLES[text] };
 }

@@ -3,7 +3,6 @@ import { styleText } from 'node:util';
 import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../../wire/printable.ts';
 import { type Canvas, flowing, type Rows, type Style, type TableOptions, table } from './table.ts';
 
-/** The parts of the process that the command uses. */
 export interface Host
   extends Pick<Terminal, 'env' | 'cwd'>,
     Partial<Pick<Terminal, 'browse' | 'resolveSrv' | 'interruption'>> {
@@ -34,10 +33,7 @@ export interface Screen {
   once?(event: 'drain', listener: () => void): unknown;
 }
 
-/**
- * Everything a command uses from its process, so that tests can run it in-process. Output may come from a hostile server:
- * control characters are escaped, except line breaks.
- */
+/** What a command uses of its process. Output may come from a hostile server: control characters are escaped, except line breaks. */
 export interface Terminal extends Pick<Canvas, 'paint'> {
   /** The requested output; safe to pipe. */
   out(text: string): void;
@@ -47,9 +43,7 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   note(text: string): void;
   /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
   progress(text: string): void;
-  /** Writes a line of painted texts to the output. */
   show(painted: string): void;
-  /** Writes a table to the output. */
   table(header: readonly string[], rows: Rows, options?: TableOptions): void;
   /** Writes a value to the output as JSON, on one line unless it is indented. */
   json(value: object, indent?: number): void;
@@ -61,7 +55,6 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   readonly merges?: boolean;
   /** Whether the screen can be painted over: a terminal whose kind is known. */
   readonly repaints: boolean;
-  /** Whether a person can be asked. */
   readonly interactive: boolean;
   /** Whether a person reads the notes, although the output may go elsewhere. */
   readonly attended: boolean;
@@ -148,10 +141,7 @@ export function createTerminal(host: Host): Terminal {
   };
 }
 
-/**
- * Whether the terminal reads UTF-8: by the first of the variables that is set (POSIX, 8.2). Where none is, as in most
- * containers, it does.
- */
+/** By the first of the variables that is set (POSIX, 8.2). Where none is, as in most containers, it does. */
 function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: Host['env']): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || 'UTF-8';
   return /utf-?8/i.test(locale);

@@ -27,7 +27,6 @@ export function fetchAudit(send: Transport, filter: AuditFilter, options?: Reque
   return send<AuditResponse>({ path: PATHS.audit, query: filter }, options);
 }
 
-/** Every entry that matches, newest first, page by page. */
 export async function* auditEntries(
   send: Transport,
   filter: AuditFilter,

@@ -6,7 +6,6 @@ import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
 // What can be filled in beside the categories: once, for the options of the command and the fields of the page. Another one
 // is a row here, and its rule in wire/target.ts or wire/control-request.ts.
 
-/** What was filled in, as requests have it. What is absent limits nothing. */
 export interface Filled {
   readonly target?: ControlTarget | undefined;
   readonly filter?: LineFilter | undefined;
@@ -169,7 +168,6 @@ export type FieldName = keyof typeof ALL;
 /** As typed. Empty texts limit nothing. */
 export type Typed = Readonly<Partial<Record<FieldName, string | boolean | readonly string[] | undefined>>>;
 
-/** A field that holds what it does not take. */
 export class FieldError extends Error {
   readonly field: FieldName;
 
@@ -179,7 +177,6 @@ export class FieldError extends Error {
   }
 }
 
-/** @throws {FieldError} */
 export function readFields(typed: Typed): Filled {
   const filled: Tree = {};
   for (const [name, { at, read = first }] of fields()) {
@@ -212,7 +209,6 @@ function fields(): [FieldName, Field][] {
   return Object.entries(ALL) as [FieldName, Field][];
 }
 
-/** What was filled in, as options of a control. */
 export function controlOptionsOf({ target, filter, when, budget }: Filled): ControlOptions {
   return {
     ...(target && { otelrdcp_target: target }),

@@ -7,11 +7,7 @@ export function isPassing(error: unknown): boolean {
   return isRdcpError(error) && PASSING.has(error.code);
 }
 
-/**
- * The pause that the server asks for, from now, in milliseconds. `Retry-After` is a number of seconds or a date (RFC 9110,
- * section 10.2.3).
- * @param now milliseconds since the epoch
- */
+/** `Retry-After` is a number of seconds or a date (RFC 9110, section 10.2.3). @param now milliseconds since the epoch */
 export function askedForMs(error: unknown, now: number): number | undefined {
   const header = isRdcpError(error) ? error.headers?.['Retry-After'] : undefined;
   if (header === undefined) return undefined;

@@ -173,7 +173,6 @@ class Silence {
     this.allow(milliseconds);
   }
 
-  /** Restarts the time. */
   allow(milliseconds: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -307,7 +306,6 @@ function parsedData({ requestId }: Attempt, { data }: ServerSentEvent): unknown 
   throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details });
 }
 
-/** A request that was sent. */
 interface Attempt {
   readonly base: string;
   readonly requestId: string;

@@ -24,7 +24,6 @@ const MAX_LINES = 500;
 /** The answer has room for at least one line. */
 const LEAST_BYTES = 5000;
 const MAX_LINE_BYTES = LEAST_BYTES - 1;
-/** Most characters of a text in a line. */
 const MAX_TEXT = 1000;
 /** Collections at a time: of more than eight streams of a key the service ends the oldest. */
 const MAX_AT_A_TIME = 4;
@@ -53,7 +52,6 @@ const line = z.object({
   recorded: z.literal(true).optional().describe('From before the call.'),
 });
 
-/** Reads lines to the agent alone, until the first bound is reached. */
 export function collectLines(service: Service, now: () => number): AddTool {
   let running = 0;
   return tool('collect_lines', service, {
@@ -113,7 +111,6 @@ export function collectLines(service: Service, now: () => number): AddTool {
 
 type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
 
-/** What has come of a tail so far. */
 class Collected {
   ended: Ended = 'service_ended';
   readonly #lines: z.input<typeof line>[] = [];
@@ -167,7 +164,6 @@ class Collected {
     return true;
   }
 
-  /** @param seconds that it took */
   answer(seconds: number) {
     const { categories = [], instances = 0, tenantKnown } = this.#open ?? {};
     const isSilent = this.#lines.length + this.#dropped + this.#over === 0;

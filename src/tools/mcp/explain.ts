@@ -5,7 +5,6 @@ import { fitting } from './answer.ts';
 import { selection, state } from './look.ts';
 import { type AddTool, categories, READS, type Service, tenant, tool, withProgress } from './tool.ts';
 
-/** Why no lines are seen. */
 export function explain(service: Service, now: () => number): AddTool {
   return tool('explain', service, {
     title: 'Explain why no lines are seen',

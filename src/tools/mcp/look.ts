@@ -29,8 +29,6 @@ import {
   withProgress,
 } from './tool.ts';
 
-// Tools that show what there is, and measure.
-
 /** Which work and lines, as in the protocol. */
 export const selection = {
   target: targetSchema.describe('Only this work, such as { "match": { "user.id": "42" } }.').optional(),

@@ -16,7 +16,6 @@ import { controlOptionsOf } from '../client/fields.ts';
 import { figuresOf, selection } from './look.ts';
 import { type AddTool, type Call, duration, type Service, tenant, tool } from './tool.ts';
 
-/** The longest that an agent may switch something, in seconds. */
 const MOST_SECONDS = 3600;
 /** What a question shows was measured for so long. */
 const MEASURED_FOR = '3s';
@@ -39,7 +38,6 @@ const changed = z.object({
   thisProcessAlone: z.literal(true).optional().describe('Other processes do not share the store.'),
 });
 
-/** What every tool that switches is given. */
 type Given = z.output<z.ZodObject<typeof common>> & {
   readonly target?: object | undefined;
   readonly filter?: object | undefined;
@@ -174,10 +172,7 @@ function whose({ tenant, target, filter, when }: Given): string {
   return `for ${tenant === undefined ? '' : `tenant ${tenant}, `}${work}`;
 }
 
-/**
- * The question to the person, where the agent's program can ask one and has not yet.
- * @throws where the person said no, or answered another question
- */
+/** `undefined` where the agent's program cannot ask, or has. @throws where the person said no, or answered another question */
 async function unanswered(
   { context: { mcpReq }, asks }: Call,
   codec: RequestStateCodec,

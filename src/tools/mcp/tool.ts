@@ -18,7 +18,6 @@ import { categoryNames, parseSelection, resolve, withNearest } from '../cli/name
 import type { RdcpClient } from '../client/client.ts';
 import { answerOf, mark, refusalOf } from './answer.ts';
 
-/** The service that the tools are about. */
 export interface Service {
   /** Returns a client that names the agent in the audit trail. @throws {RdcpError} for a tenant that the agent may not choose */
   client(agent: string, tenant: string | undefined): RdcpClient;
@@ -26,7 +25,6 @@ export interface Service {
   explain(error: RdcpError): string;
 }
 
-/** One call of a tool. */
 export interface Call {
   readonly client: RdcpClient;
   /** Aborts when the agent cancels the call, or is gone. */
@@ -53,7 +51,6 @@ export const READS = {
   openWorldHint: false,
 } as const;
 
-/** Adds a tool to servers. */
 export type AddTool = (server: McpServer) => void;
 
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(

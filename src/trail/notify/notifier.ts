@@ -24,9 +24,7 @@ export interface NotifierOptions {
   readonly delay: Delay;
   readonly conditions: Pick<Conditions, 'watch'>;
   readonly reporter: Pick<Reporter, 'warn'>;
-  /** @default Math.random */
   readonly random?: () => number;
-  /** Counts what became of a notification. */
   readonly count: (outcome: 'success' | 'failed', reason?: DropReason) => void;
   readonly report: (error: unknown) => void;
   /** Address of a trace, with `{traceId}` in it. @default none */
@@ -35,11 +33,9 @@ export interface NotifierOptions {
 
 /** Sends what the audit trail of this process records to the configured receivers. */
 export interface Notifier {
-  /** Returns at once. */
   recorded(entry: RecordedEntry): void;
   /** Returns at once. @param failure whose lines were written */
   failed(failure: RecordedFailure): void;
-  /** The receivers, with what became of the newest events. */
   readonly receivers: readonly NotificationReceiver[];
   /** Sends what waits, for a few seconds at most. */
   close(): Promise<void>;

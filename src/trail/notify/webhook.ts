@@ -13,13 +13,10 @@ import { signedHeaders } from './signature.ts';
 /** Events that wait, at most, and the bytes of their bodies. Beyond that the oldest are dropped. */
 const MAX_EVENTS = 1000;
 const MAX_BYTES = 1024 * 1024;
-/** Longest time for one attempt, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Longest pause after a failure, in milliseconds. */
 const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A longer pause, which the receiver requestedMs for, is reported at once. */
 const PAUSE_TO_REPORT_MS = 10_000;
-/** Events whose delivery is remembered. */
 const MAX_DELIVERIES = 20;
 /** Attempts for an event that the receiver refuses itself, by a status of 4xx. */
 const ATTEMPTS_WHEN_REFUSED = 5;
@@ -44,7 +41,6 @@ export interface WebhookParts {
   readonly delay: Delay;
   /** Returns a number from 0 up to 1, which spreads the retries of several processes. */
   readonly random: () => number;
-  /** Holds while nothing arrives. */
   readonly condition: Condition;
   readonly reporter: Pick<Reporter, 'warn'>;
   readonly delivered: () => void;
@@ -91,7 +87,6 @@ export class Webhook {
   #dropped = 0;
   /** Dropped events that the receiver does not know of. */
   #loss: Loss | undefined;
-  /** Why the last attempt failed. */
   #problem: string | undefined;
   #resumesAt: number | undefined;
   /** Oldest first. */
@@ -108,7 +103,6 @@ export class Webhook {
     this.#name = new URL(parts.url).host;
   }
 
-  /** Outcomes of the newest events. */
   get state(): NotificationReceiver {
     return {
       receiver: this.#name,

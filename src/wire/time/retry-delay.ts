@@ -2,9 +2,7 @@
 const FIRST_MS = 1000;
 
 export interface Failures {
-  /** Failures in a row, from 1. */
   readonly failures: number;
-  /** Longest pause, in milliseconds. */
   readonly longestMs: number;
   /** The server's `Retry-After`, as time from now in milliseconds. */
   readonly askedForMs?: number | undefined;

@@ -62,7 +62,6 @@ export const failures: Command = ofServices({
   },
 });
 
-/** @throws {UsageError} */
 function requestOf(values: Values) {
   const { target, when } = selectionOf({ ...values, where: undefined, text: undefined, sample: undefined });
   return given({
@@ -111,12 +110,10 @@ function silence({ recorder: { reachesBack, categories } }: FailuresResponse): s
 
 interface Opening {
   readonly work: FailedWork;
-  /** Of the service. */
   readonly now: Timestamp;
   readonly access: Access;
 }
 
-/** Shows the lines of one piece of work. */
 function open(terminal: Terminal, values: Values, { work, now, access }: Opening): Promise<number> {
   const { id, instance, outcome, lines } = work;
   const seconds = (Date.parse(now) - Date.parse(work.timestamp) + work.milliseconds) / 1000;

@@ -108,7 +108,6 @@ export const keysRevoke: Command = {
   },
 };
 
-/** Changes the records of a keys file, and creates the file if it does not exist. */
 function updateKeys(
   file: string,
   change: (records: readonly ApiKeyRecord[]) => readonly ApiKeyRecord[],
@@ -132,7 +131,6 @@ function makeKey(env: string | undefined): string {
   }
 }
 
-/** @param expiresAt milliseconds since the epoch */
 function recordOf(key: string, values: Values, expiresAt: number | undefined): ApiKeyRecord {
   const hash = hashApiKey(key);
   const clientId = identifier(values, 'client') ?? required(values, 'client', 'ID');

@@ -13,7 +13,6 @@ import { fleetOf } from '../process-names.ts';
 import { noteReach } from '../reach.ts';
 import { type Cell, type Column, rowsOf, state } from '../table.ts';
 
-/** How long --measure takes. */
 const MEASURED_FOR = '2s';
 /** Lines of a terminal beside the categories: the header, the note and the prompt. */
 const OTHER_ROWS = 3;
@@ -104,7 +103,6 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
   return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
 }
 
-/** Rows that a terminal has for categories. */
 function roomOf({ screen }: Terminal): number {
   return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
 }
@@ -172,7 +170,6 @@ function rate(category: DiscoveredCategory, measured: ForecastResponse | undefin
   return isCounted(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
 }
 
-/** Allowed calls per second, and what is left of the totals. */
 function budget(
   { otelrdcp_budget: inForce, otelrdcp_configuredBudget: configured }: DiscoveredCategory,
   wide: boolean,

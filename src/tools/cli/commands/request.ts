@@ -112,7 +112,6 @@ function carriedIn({ baggage }: RequestTicket): string {
   return baggage.slice(baggage.indexOf('=') + 1);
 }
 
-/** Ends the ticket of a reader that was interrupted, or notes until when it stays valid and how to end it. */
 async function endTicket(
   terminal: Terminal,
   client: RdcpClient,
@@ -130,7 +129,6 @@ async function endTicket(
   }
 }
 
-/** The services whose lines are read; the first one makes the ticket. */
 interface Reading {
   readonly first: Source;
   readonly tails: (start: StartTail, interrupted: AbortSignal) => Promise<number>;

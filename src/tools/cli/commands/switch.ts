@@ -272,7 +272,6 @@ function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
 
 interface Intent {
   readonly verb: Verb;
-  /** `undefined` for every category. */
   readonly selection: Selection | undefined;
   readonly settings: ControlOptions;
 }
@@ -321,9 +320,7 @@ async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promis
 }
 
 interface NamedProcesses {
-  /** Those that have not applied the change. */
   readonly pending: readonly string[];
-  /** Those that a number or a share of them has chosen. */
   readonly chosen: readonly string[];
 }
 
@@ -354,7 +351,6 @@ function show(
 /** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
 
-/** The categories, where the credential may see them. */
 async function knownTo(client: RdcpClient): Promise<readonly DiscoveredCategory[]> {
   const answer = await client.discovery().catch(() => undefined);
   return answer?.categories ?? [];

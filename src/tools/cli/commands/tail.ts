@@ -73,7 +73,6 @@ export const tail: Command = {
   },
 };
 
-/** @throws {UsageError} */
 export function linesRequestOf(values: Values): LinesRequest {
   const since = duration(values, 'since');
   const past = values.past === true;

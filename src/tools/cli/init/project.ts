@@ -4,9 +4,7 @@ import { preloadedBy } from './scripts.ts';
 /** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
 export type ReadText = (path: string) => string | undefined;
 
-/** Facts about a project folder. */
 export interface Project {
-  /** The text of package.json. */
   readonly manifest: string;
   readonly scripts: Readonly<Record<string, string>>;
   readonly main: string | undefined;
@@ -28,7 +26,6 @@ const FOLDERS = ['', 'src/', 'lib/'];
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs', 'cjs', 'cts'];
 const STARTS_SDK = /\bnew\s+(?:NodeSDK|NodeTracerProvider)\b|\bstartNodeS(?:dk|DK)\s*\(/;
 
-/** @throws {UsageError} if the folder has no package.json that can be read */
 export function inspectProject(read: ReadText): Project {
   const manifest = read('package.json');
   if (manifest === undefined)
