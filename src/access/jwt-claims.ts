@@ -1,6 +1,7 @@
 import type { CredentialClaims } from '../options/options.ts';
 import { allowSchema, commonLimits, type Limits, limitsOf } from '../wire/allow.ts';
 import { SCOPES, type Scope, TENANT_PATTERN } from '../wire/constants.ts';
+import { given } from '../wire/json-text.ts';
 import { isIdentifier, PRINTABLE_NAME } from '../wire/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
@@ -58,16 +59,16 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   return {
     method: 'bearer',
     userId: sub,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(tenantId === undefined ? {} : { tenantId }),
-    ...(tenants === undefined ? {} : { tenants }),
     scopes: scopesOf(claims, names.scopeClaims),
     ...limits,
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(certificateThumbprint === undefined ? {} : { certificateThumbprint }),
+    ...given({ clientId, tenantId, tenants, sessionId, expiresAt: exp && exp * 1000, keyId, certificateThumbprint }),
   };
+}
+
+/** Whether the `aud` of a token names one of the audiences. */
+export function isFor(aud: unknown, audiences: string | readonly string[]): boolean {
+  const named: readonly unknown[] = [aud].flat();
+  return [audiences].flat().some((each) => named.includes(each));
 }
 
 function assertNotIdToken(claims: Claims): void {

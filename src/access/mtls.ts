@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { CertificateIdentity } from '../options/options.ts';
 import { limitsOf } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import type { ClientCertificate } from './authenticator.ts';
 import type { Principal } from './principal.ts';
@@ -71,8 +72,7 @@ function principalOf(identity: CertificateIdentity): Principal {
     method: 'mtls',
     userId,
     clientId: clientId ?? userId,
-    ...(tenantId !== undefined && { tenantId }),
-    ...(tenants !== undefined && { tenants }),
+    ...given({ tenantId, tenants }),
     scopes: [...new Set(scopes)],
     ...limitsOf(identity),
   };

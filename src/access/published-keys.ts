@@ -1,6 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Condition } from '../otel/report/conditions.ts';
 import { SettingFault, settingProblem, unavailable } from '../wire/errors.ts';
+import { parsedJson } from '../wire/json-text.ts';
 import { send } from '../wire/net/request.ts';
 import { trustedUri } from '../wire/net/trusted-uri.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
@@ -167,9 +168,7 @@ async function fetchKeySet(url: string): Promise<JsonWebKey[]> {
   });
   if (status !== 200) throw new SettingFault(`answers with status ${status}`);
   if (text === undefined) throw new SettingFault(`answers more than ${MAX_BYTES} bytes`);
-  try {
-    const { keys } = JSON.parse(text);
-    if (Array.isArray(keys)) return keys;
-  } catch {}
+  const { keys } = Object(parsedJson(text));
+  if (Array.isArray(keys)) return keys;
   throw new SettingFault('answers with an invalid key set');
 }

@@ -1,5 +1,6 @@
 import * as semconv from '../otel/semconv.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
+import { isObject } from '../wire/json-text.ts';
 import { auditRecord } from './log-record.ts';
 import type { Checkpoint } from './verify.ts';
 
@@ -89,8 +90,4 @@ function plain(typed: unknown): unknown {
 
 function objects(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuditEntry } from './audit-messages.ts';
-import { duplicateMember, serialized } from './json-text.ts';
+import { duplicateMember, isObject, parsedJson, serialized } from './json-text.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
 /** Id and time of an entry from its storage key, used when the entry itself is damaged. */
@@ -16,10 +16,7 @@ export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry 
 
 /** Parses the JSON of an entry. JSON with a duplicate member, or nested too deeply, is damaged (see {@link asAuditEntry}). */
 export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {}
+  const value = parsedJson(json);
   const text = serialized(value);
   const isSound = text !== undefined && (text === json || duplicateMember(json, value) === undefined);
   return isSound ? asAuditEntry(value, known) : placeholderFor(value, known());
@@ -78,10 +75,6 @@ function placeholderFor(value: unknown, known: EntryKey): AuditEntry {
       retainUntil: timestampOf(LATEST_INSTANT),
     },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { DebugRecord } from './debug-record.ts';
+import { isObject } from './json-text.ts';
 import { patternMatcher } from './names.ts';
 import { REFUSALS } from './refusals.ts';
 import type { LineFilter } from './target.ts';
@@ -118,7 +119,7 @@ function placeDotted(variables: Fields, attributes: DebugRecord['attributes'], p
     for (const part of path.slice(0, length - 1)) {
       const there = Object.hasOwn(at, part) ? at[part] : undefined;
       // A copy: attributes with fields belong to the line.
-      const inner: Fields = isFields(there) ? { ...there } : {};
+      const inner: Fields = isObject(there) ? { ...there } : {};
       at[part] = inner;
       at = inner;
     }
@@ -127,10 +128,6 @@ function placeDotted(variables: Fields, attributes: DebugRecord['attributes'], p
 }
 
 type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A name with dots in an expression, such as `user.id`. */
 interface DottedName {

@@ -46,7 +46,7 @@ export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): 
   const value = signed(signer, TICKET_TYPE, {
     jti: about.id,
     categories: about.categories,
-    ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+    tenant: about.tenantId,
     iat,
     exp,
   });
@@ -83,16 +83,10 @@ export function issueDocument(
   const exp = Math.floor(expiresAt / 1000);
   const control = {
     categories,
-    ...(tenantId !== undefined && { tenant: tenantId }),
+    tenant: tenantId,
     options: Object.fromEntries(SIGNED_OPTIONS.map((name) => [name, options[name]])),
     exp,
   };
   const iat = Math.floor(now / 1000);
-  return signed(signer, DOCUMENT_TYPE, {
-    jti: id,
-    ...(by !== undefined && { sub: by }),
-    iat,
-    exp,
-    controls: [control],
-  });
+  return signed(signer, DOCUMENT_TYPE, { jti: id, sub: by, iat, exp, controls: [control] });
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { type Json, readClaims, readHeader } from '../jws.ts';
-import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
+import { CLOCK_TOLERANCE_SECONDS, isFor } from '../jwt-claims.ts';
 import type { KeyHeader } from '../published-keys.ts';
 import { fits, isAlgorithm, isSignedBy } from '../signature.ts';
 import type { Ticket } from './ticket.ts';
@@ -109,10 +109,6 @@ export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number
 /** An id of a ticket, or of a tenant. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && isIdentifier(value);
-}
-
-function isFor(aud: unknown, accepted: readonly string[]): boolean {
-  return [aud].flat().some((each) => typeof each === 'string' && accepted.includes(each));
 }
 
 function isCategoryList(value: unknown): value is readonly string[] {

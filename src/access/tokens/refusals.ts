@@ -1,5 +1,6 @@
 import type { Scope } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { Principal } from '../principal.ts';
 import { type RefusalReason, refusal } from '../refusal.ts';
 
@@ -53,8 +54,7 @@ export function withOAuthError(error: unknown, code: OAuthError): unknown {
   const { method, headers, cause, message, details } = error;
   return new RdcpError(error.code, message, {
     details: { ...details, error: code },
-    ...(method !== undefined && { method }),
-    ...(headers !== undefined && { headers }),
+    ...given({ method, headers }),
     cause,
   });
 }

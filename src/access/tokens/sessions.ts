@@ -5,9 +5,9 @@ import type { Scope } from '../../wire/constants.ts';
 import { unavailable } from '../../wire/errors.ts';
 import type { TokenGrant } from '../../wire/oauth-messages.ts';
 import { assertBinding } from '../hybrid.ts';
-import { loadJose } from '../jose.ts';
 import { ALLOW_CLAIM, APPROVAL_CLAIM, CLOCK_TOLERANCE_SECONDS, TENANTS_CLAIM } from '../jwt-claims.ts';
 import type { Principal } from '../principal.ts';
+import { signed } from '../tickets/issue.ts';
 import type { TokenCall } from './call.ts';
 import { KEY_CLAIM, type OwnTokens, TENANT_CLAIM } from './own-tokens.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
@@ -46,7 +46,7 @@ export class Sessions {
       now + this.#own.settings.refreshTokenSeconds * 1000,
       principal.expiresAt ?? Number.POSITIVE_INFINITY,
     );
-    const grant = await this.#accessToken(principal, scopes, sessionId, sessionEnd);
+    const grant = this.#accessToken(principal, scopes, sessionId, sessionEnd);
     if (!refreshable) return { sessionId, grant };
     const tagKey = random(32);
     const { token, hash: current } = newRefreshToken(sessionId, tagKey, randomBytes);
@@ -83,7 +83,7 @@ export class Sessions {
     const scopes = requestedScopes(parameters, granted);
     await this.#rotate(found, next.hash, call);
     try {
-      const grant = await this.#accessToken(granted, scopes, session.id, session.expiresAt);
+      const grant = this.#accessToken(granted, scopes, session.id, session.expiresAt);
       const reason = 'refresh token';
       await call.note({ action: 'token.refresh', outcome: 'success', principal: { ...granted, scopes }, reason });
       return { ...grant, refresh_token: next.token };
@@ -112,41 +112,33 @@ export class Sessions {
     return now + (this.#own.settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
   }
 
-  async #accessToken(
+  #accessToken(
     { userId, clientId, tenantId, tenants, allow, approval, keyId, certificateThumbprint }: Principal,
     scopes: readonly Scope[],
     sessionId: string,
     sessionEnd: number,
-  ): Promise<TokenGrant> {
-    const { issuer, audience, accessTokenSeconds } = this.#own.settings;
-    const { SignJWT } = await loadJose();
-    const { key, header } = this.#own.keys.current();
-    const now = this.#own.clock.now();
+  ): TokenGrant {
+    const { settings, keys, clock } = this.#own;
+    const now = clock.now();
     const iat = Math.floor(now / 1000);
-    const exp = Math.floor(Math.min(now + accessTokenSeconds * 1000, sessionEnd) / 1000);
-    const token = new SignJWT({
-      iss: issuer,
-      aud: typeof audience === 'string' ? audience : [...audience],
+    const exp = Math.floor(Math.min(now + settings.accessTokenSeconds * 1000, sessionEnd) / 1000);
+    const scope = scopes.join(' ');
+    const token = signed({ ...settings, current: keys.current }, 'at+jwt', {
       sub: userId,
-      ...(clientId !== undefined && { client_id: clientId }),
-      ...(tenantId !== undefined && { [TENANT_CLAIM]: tenantId }),
-      ...(tenants !== undefined && { [TENANTS_CLAIM]: tenants }),
-      ...(allow !== undefined && { [ALLOW_CLAIM]: allow }),
-      ...(approval === true && { [APPROVAL_CLAIM]: approval }),
-      scope: scopes.join(' '),
+      client_id: clientId,
+      [TENANT_CLAIM]: tenantId,
+      [TENANTS_CLAIM]: tenants,
+      [ALLOW_CLAIM]: allow,
+      [APPROVAL_CLAIM]: approval || undefined,
+      scope,
       sid: sessionId,
       jti: random(16),
       iat,
       exp,
-      ...(keyId !== undefined && { [KEY_CLAIM]: keyId }),
-      ...(certificateThumbprint !== undefined && { cnf: { 'x5t#S256': certificateThumbprint } }),
-    }).setProtectedHeader({ ...header, typ: 'at+jwt' });
-    return {
-      access_token: await token.sign(key),
-      token_type: 'Bearer',
-      expires_in: Math.max(0, exp - iat),
-      scope: scopes.join(' '),
-    };
+      [KEY_CLAIM]: keyId,
+      cnf: certificateThumbprint && { 'x5t#S256': certificateThumbprint },
+    });
+    return { access_token: token, token_type: 'Bearer', expires_in: Math.max(0, exp - iat), scope };
   }
 
   /** Finds the active session of a refresh token that was issued here, replaced or not. */

@@ -14,17 +14,16 @@ const COLUMNS: readonly Column<CategoryForecast & { readonly name: string }>[] =
   ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? { text: rounded(lost.value), style: 'yellow' } : '0')],
 ];
 
-function rowsFor({ categories }: ForecastResponse) {
-  const all = Object.entries(categories).map(([name, figures]) => ({ name, ...figures }));
-  return rowsOf(all, COLUMNS);
+function figuresOf({ categories }: ForecastResponse) {
+  return Object.entries(categories).map(([name, figures]) => ({ name, ...figures }));
 }
 
 export function forecastTable(canvas: Canvas, answer: ForecastResponse): string {
-  return `${table(canvas, ...rowsFor(answer))}\n\n${measured(answer)}`;
+  return `${table(canvas, ...rowsOf(figuresOf(answer), COLUMNS))}\n\n${measured(answer)}`;
 }
 
 export function showForecast(terminal: Terminal, answer: ForecastResponse): void {
-  terminal.table(...rowsFor(answer));
+  terminal.table(figuresOf(answer), COLUMNS);
   terminal.out('');
   terminal.say(measured(answer));
 }

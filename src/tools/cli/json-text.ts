@@ -1,14 +1,10 @@
-import { duplicateMember } from '../../wire/json-text.ts';
+import { duplicateMember, parsedJson } from '../../wire/json-text.ts';
 import { UsageError } from './command.ts';
 
 /** Of a file that people edit. @param otherwise what to do about one that is not JSON @throws {UsageError} */
 export function parseObject(content: string, file: string, otherwise: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    throw new UsageError(`${file} is not JSON: ${otherwise}`);
-  }
+  const value = parsedJson(content);
+  if (value === undefined) throw new UsageError(`${file} is not JSON: ${otherwise}`);
   const twice = duplicateMember(content, value);
   if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
   return Object(value);

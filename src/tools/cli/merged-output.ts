@@ -1,7 +1,7 @@
 import type { Timestamp } from '../../wire/time.ts';
 import type { Format } from './output.ts';
 import type { Service } from './services.ts';
-import { type Cell, flowing, type Rows, type Styled, type TableOptions, textOf } from './table.ts';
+import { type Cell, flowing, type Rows, rowsOf, type Styled, type TableOptions, table, textOf } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Outcome {
@@ -48,7 +48,10 @@ export class MergedOutput {
       note: noteOf(this.#terminal, service),
       say,
       out: (text) => text !== '' && say(text),
-      table: (header, rows, options = {}) => output.tables.push({ header, rows, options }),
+      table: (items, columns, options = {}) => {
+        const [header, rows] = rowsOf(items, columns);
+        output.tables.push({ header, rows, options });
+      },
       json: (value) => {
         output.answer = value;
       },
@@ -77,7 +80,7 @@ export class MergedOutput {
   }
 
   show(outcomes: readonly Outcome[], format: Format): void {
-    const { out, show, table, json } = this.#terminal;
+    const { out, show, json } = this.#terminal;
     const all = outcomes.map((outcome) => {
       const { answer, tables = [], sentences = [] } = this.#outputs.get(outcome.service) ?? {};
       return { outcome, answer, tables, sentences };
@@ -93,7 +96,7 @@ export class MergedOutput {
       );
       if (at > 0) out('');
       const { header, rows, options } = merged(tables);
-      table(header, rows, options);
+      show(table(this.#terminal, header, rows, options));
     }
     if (most > 0 && all.some(({ sentences }) => sentences.length > 0)) out('');
     for (const { outcome, sentences } of all) {

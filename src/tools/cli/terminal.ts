@@ -1,7 +1,7 @@
 import type { SrvRecord } from 'node:dns';
 import { styleText } from 'node:util';
 import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../../wire/printable.ts';
-import { type Canvas, flowing, type Rows, type Style, type TableOptions, table } from './table.ts';
+import { type Canvas, type Column, flowing, rowsOf, type Style, type TableOptions, table } from './table.ts';
 
 export interface Host
   extends Pick<Terminal, 'env' | 'cwd'>,
@@ -44,7 +44,7 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
   progress(text: string): void;
   show(painted: string): void;
-  table(header: readonly string[], rows: Rows, options?: TableOptions): void;
+  table<T>(items: readonly T[], columns: readonly Column<T>[], options?: TableOptions): void;
   /** Writes a value to the output as JSON, on one line unless it is indented. */
   json(value: object, indent?: number): void;
   /** Waits for a slow reader of the output. */
@@ -113,7 +113,7 @@ export function createTerminal(host: Host): Terminal {
     },
     paint,
     show,
-    table: (header, rows, options) => show(table({ paint, screen: stdout }, header, rows, options)),
+    table: (items, columns, options) => show(table({ paint, screen: stdout }, ...rowsOf(items, columns), options)),
     json: (value, indent) => out(JSON.stringify(value, undefined, indent)),
     drained: () =>
       new Promise((resolve) => {

@@ -1,5 +1,6 @@
 import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../wire/constants.ts';
 import type { ControlOptions } from '../../wire/control-options.ts';
+import { given } from '../../wire/json-text.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
 
@@ -210,12 +211,7 @@ function fields(): [FieldName, Field][] {
 }
 
 export function controlOptionsOf({ target, filter, when, budget }: Filled): ControlOptions {
-  return {
-    ...(target && { otelrdcp_target: target }),
-    ...(filter && { otelrdcp_filter: filter }),
-    ...(when && { otelrdcp_when: when }),
-    ...(budget && { otelrdcp_budget: budget }),
-  };
+  return given({ otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when, otelrdcp_budget: budget });
 }
 
 /** Options of the command that mean the same; `undefined` for a number of processes that it has no option for. */

@@ -1,8 +1,9 @@
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { isObject, parsedJson } from '../../wire/json-text.ts';
 import { timestamp } from '../../wire/time.ts';
 import { randomId } from './random-id.ts';
-import { isRecord, RdcpResponseError } from './response-error.ts';
+import { RdcpResponseError } from './response-error.ts';
 import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
 import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
 
@@ -265,13 +266,13 @@ async function answerOf<T>(
   const text = await textOf(attempt, response);
   const elsewhere = answeredByTlsPort(base, status, text) ?? redirected(base, response);
   if (elsewhere !== undefined) throw unreachable(attempt, elsewhere);
-  const body = parsed(text);
-  const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
+  const body = parsedJson(text);
+  const speaksRdcp = isObject(body) && body.protocol === PROTOCOL;
   if (!response.ok && !(answers.includes(status) && speaksRdcp && !('error' in body))) {
     const retryAfter = response.headers.get('Retry-After');
     throw new RdcpResponseError({ base, status, requestId, body, retryAfter, oauth: form !== undefined });
   }
-  if (!speaksRdcp) throw notRdcp(attempt, response, isRecord(body) ? body.protocol : undefined);
+  if (!speaksRdcp) throw notRdcp(attempt, response, isObject(body) ? body.protocol : undefined);
   return body as T;
 }
 
@@ -291,16 +292,8 @@ function notRdcp({ base, requestId }: Attempt, { status, headers }: Response, pr
   return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function parsedData({ requestId }: Attempt, { data }: ServerSentEvent): unknown {
-  const value = parsed(data);
+  const value = parsedJson(data);
   if (value !== undefined) return value;
   const details = { requestId };
   throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details });

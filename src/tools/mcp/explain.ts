@@ -3,13 +3,12 @@ import { statesOf } from '../../wire/words/state.ts';
 import { COUNTED_SECONDS, findMissingLines } from '../cli/missing-lines.ts';
 import { fitting } from './answer.ts';
 import { selection, state } from './look.ts';
-import { type AddTool, categories, READS, type Service, tenant, tool, withProgress } from './tool.ts';
+import { type AddTool, categories, type Service, tenant, tool, withProgress } from './tool.ts';
 
 export function explain(service: Service, now: () => number): AddTool {
   return tool('explain', service, {
     title: 'Explain why no lines are seen',
     description: `Finds out why lines of categories are not seen: it looks at their state and measures for ${COUNTED_SECONDS} s whether they are called. Nothing is switched.`,
-    annotations: READS,
     input: z.strictObject({ categories: categories.describe('Names of categories.'), ...selection, tenant }),
     output: z.object({
       service: z.array(z.string()),

@@ -17,17 +17,7 @@ import { categoriesOf, isOn, STATES, statesOf } from '../../wire/words/state.ts'
 import { isSelected, parseSelection } from '../cli/names.ts';
 import type { AuditFilter } from '../client/audit.ts';
 import { fitting } from './answer.ts';
-import {
-  type AddTool,
-  categories,
-  duration,
-  namesOf,
-  READS,
-  type Service,
-  tenant,
-  tool,
-  withProgress,
-} from './tool.ts';
+import { type AddTool, categories, duration, namesOf, type Service, tenant, tool, withProgress } from './tool.ts';
 
 /** Which work and lines, as in the protocol. */
 export const selection = {
@@ -50,7 +40,6 @@ export function listCategories(service: Service, now: () => number): AddTool {
   return tool('list_categories', service, {
     title: 'List debug categories',
     description: "Lists the debug categories of the service and which are on. The application's own come first.",
-    annotations: READS,
     input: z.strictObject({
       pattern: z.string().max(64).describe("Only these names, such as 'DB_*'.").optional(),
       on: z.boolean().describe('Only what is on.').default(false),
@@ -112,7 +101,6 @@ export function forecast(service: Service): AddTool {
   return tool('forecast', service, {
     title: 'Measure what categories would write',
     description: 'Measures what categories would write if they were on. Nothing is switched, and no line is written.',
-    annotations: READS,
     input: z.strictObject({
       categories,
       duration: duration(MAX_FORECAST_SECONDS, '5s', 'How long to measure'),
@@ -140,7 +128,6 @@ export function listFailures(service: Service): AddTool {
     title: 'List work that failed',
     description:
       'Lists the requests and jobs that failed lately, newest first, of what the service records. For the lines of one: collect_lines of its categories with since, past and the filter { where: \'attributes["rdcp.work.id"] == "ID"\' }.',
-    annotations: READS,
     input: z.strictObject({
       categories: categories.optional(),
       since: duration(MAX_PAST_SECONDS, '1m', 'How far back'),
@@ -193,7 +180,6 @@ export function status(service: Service, now: () => number): AddTool {
     title: 'Show what is on',
     description:
       'Shows which categories are on and for whom, how many processes follow, and what this credential may do.',
-    annotations: READS,
     input: z.strictObject({ tenant }),
     output: z.object({
       enabled: z.boolean().describe('False while the whole instrumentation is switched off.'),
@@ -226,7 +212,6 @@ export function audit(service: Service, now: () => number): AddTool {
   return tool('audit', service, {
     title: 'Read the audit trail',
     description: 'Shows who switched or read what, when and why, newest first.',
-    annotations: READS,
     input: z.strictObject({
       since: duration(90 * 86_400, '1d', 'How far back'),
       limit: z.int().min(1).max(100).default(20),

@@ -39,12 +39,12 @@ interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
   readonly description: string;
   readonly input: Input;
   readonly output: Output;
-  readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
+  /** @default it switches nothing */
+  readonly annotations?: Required<Omit<ToolAnnotations, 'title'>>;
   run(given: z.output<Input>, call: Call): Promise<z.input<Output> | InputRequiredResult>;
 }
 
-/** For tools that switch nothing. */
-export const READS = {
+const READS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -56,7 +56,7 @@ export type AddTool = (server: McpServer) => void;
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
   name: string,
   service: Service,
-  { title, description, input, output, annotations, run }: Tool<Input, Output>,
+  { title, description, input, output, annotations = READS, run }: Tool<Input, Output>,
 ): AddTool {
   return (server) =>
     void server.registerTool<z.ZodObject, z.ZodObject>(

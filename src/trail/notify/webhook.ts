@@ -1,11 +1,12 @@
 import type { Condition } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
 import { settingProblem } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { Delivery, NotificationReceiver } from '../../wire/messages.ts';
 import type { Answer, OutgoingRequest } from '../../wire/net/request.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import { withDeadline } from '../../wire/time/deadline.ts';
-import { retryDelay } from '../../wire/time/retry-delay.ts';
+import { retryAfterMs, retryDelay } from '../../wire/time/retry-delay.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { timestamp } from '../../wire/time.ts';
 import { signedHeaders } from './signature.ts';
@@ -109,7 +110,7 @@ export class Webhook {
       status: this.#gone ? 'gone' : this.#problem === undefined ? 'ok' : 'failing',
       waiting: this.#waiting.length,
       dropped: this.#dropped,
-      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...given({ problem: this.#problem }),
       ...(this.#resumesAt !== undefined && { nextAttemptAt: timestamp(this.#resumesAt) }),
       deliveries: [...this.#deliveries.values()].reverse(),
     };
@@ -167,7 +168,7 @@ export class Webhook {
 
   async #pause(retryAfter: string | undefined): Promise<void> {
     const { delay, random, clock } = this.#parts;
-    const requestedMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
+    const requestedMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()) ?? 0);
     const failures = this.#failures;
     const wait = retryDelay({ failures, longestMs: LONGEST_PAUSE_MS, askedForMs: requestedMs, random: random() });
     if (requestedMs > PAUSE_TO_REPORT_MS) this.#problem += ` and asks to wait ${Math.ceil(requestedMs / 1000)} s`;
@@ -254,8 +255,7 @@ export class Webhook {
       timestamp: timestamp(this.#parts.clock.now()),
       outcome: problem === undefined ? 'delivered' : 'failed',
       attempts: problem === undefined ? attempts + 1 : attempts,
-      ...(status !== undefined && { status }),
-      ...(problem !== undefined && { problem }),
+      ...given({ status, problem }),
     });
     const [oldest] = this.#deliveries.keys();
     if (this.#deliveries.size > MAX_DELIVERIES && oldest !== undefined) this.#deliveries.delete(oldest);
@@ -281,11 +281,4 @@ export class Webhook {
 
 function queued(id: string, body: string, event: string): QueuedEvent {
   return { id, event, body, bytes: Buffer.byteLength(body), attempts: 0 };
-}
-
-/** RFC 9110, section 10.2.3: seconds, or a date. Zero for anything else. */
-function retryAfterMs(value: string | undefined, now: number): number {
-  if (value === undefined) return 0;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }

@@ -15,3 +15,10 @@ export function retryDelay({ failures, longestMs, askedForMs = 0, random }: Fail
   const doubled = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures - 1, 20));
   return Math.max(askedForMs, doubled * (0.5 + random / 2));
 }
+
+/** `Retry-After` as time from now in milliseconds: a number of seconds, or a date (RFC 9110, section 10.2.3). */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const milliseconds = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}

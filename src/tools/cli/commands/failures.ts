@@ -1,4 +1,5 @@
 import { MAX_FAILURES } from '../../../wire/constants.ts';
+import { given } from '../../../wire/json-text.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
 import type { Timestamp } from '../../../wire/time.ts';
@@ -9,11 +10,11 @@ import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connecti
 import { ofServices } from '../each-service.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
-import { duration, given, wholeNumber } from '../option-values.ts';
+import { duration, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
 import { readLines } from '../read-lines.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import { type Column, rowsOf } from '../table.ts';
+import type { Column } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
 
 export const failures: Command = ofServices({
@@ -87,7 +88,7 @@ function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wid
     ['LINES', (work) => linesOf(work, wide)],
     wide && ['TRACE', ({ traceId }) => traceId ?? '-'],
   ];
-  terminal.table(...rowsOf(failures, columns), { times: failures.map((work) => work.timestamp) });
+  terminal.table(failures, columns, { times: failures.map((work) => work.timestamp) });
 }
 
 function whoOf({ tenant, attributes }: FailedWork): string {

@@ -5,6 +5,7 @@ import {
   LETTING_LEVELS,
   QUIET_LEVELS,
 } from '../../../wire/control-options.ts';
+import { given } from '../../../wire/json-text.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -30,7 +31,7 @@ import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, given, oneOf } from '../option-values.ts';
+import { duration, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import {

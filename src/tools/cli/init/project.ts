@@ -1,3 +1,4 @@
+import { isObject, parsedJson } from '../../../wire/json-text.ts';
 import { UsageError } from '../command.ts';
 import { preloadedBy } from './scripts.ts';
 
@@ -32,10 +33,10 @@ export function inspectProject(read: ReadText): Project {
     throw new UsageError('there is no package.json: run rdcp init in the folder of a service');
   const parsed = parse(manifest);
   const packages = new Set(
-    ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(record(parsed[group]))),
+    ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(Object(parsed[group]))),
   );
   const scripts = Object.fromEntries(
-    Object.entries(record(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    Object.entries(Object(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
   const usual = FOLDERS.flatMap((folder) =>
     SDK_NAMES.flatMap((name) => EXTENSIONS.map((extension) => `${folder}${name}.${extension}`)),
@@ -58,19 +59,9 @@ export function inspectProject(read: ReadText): Project {
 }
 
 function parse(manifest: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    // Editors of Windows put a byte order mark before it, which npm ignores.
-    parsed = JSON.parse(manifest.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new UsageError('package.json is not valid JSON');
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new UsageError('package.json must be an object');
-  }
-  return record(parsed);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  // Editors of Windows put a byte order mark before it, which npm ignores.
+  const parsed = parsedJson(manifest.replace(/^\uFEFF/, ''));
+  if (parsed === undefined) throw new UsageError('package.json is not valid JSON');
+  if (!isObject(parsed)) throw new UsageError('package.json must be an object');
+  return parsed;
 }
