@@ -44,7 +44,6 @@ function lookUp(keys: KeySource, key: string): StoredKey | undefined {
   return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
 }
 
-/** A key record, parsed for comparison. */
 export interface StoredKey {
   readonly hash: string;
   /** Start of validity, in milliseconds since the epoch. */
@@ -71,11 +70,7 @@ function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
   return now >= notBefore && now < expiresAt;
 }
 
-/**
- * Indexes keys by hash and by id.
- * @param field name of the list, for messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate id or hash, and for a key of a tenant without tenancy
- */
+/** @param field of the list @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate, and for a tenant's key without tenancy */
 export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
   const byHash = new Map<string, StoredKey>();
   const byId = new Map<string, StoredKey>();

@@ -24,7 +24,6 @@ export interface CredentialRequest {
   readonly clientCertificate?: ClientCertificate | undefined;
   /** Limits requests to token issuers for this source. @default unlimited */
   readonly sender?: Sender | undefined;
-  /** The original request, for an application's own authenticator. */
   readonly message?: IncomingMessage | undefined;
 }
 

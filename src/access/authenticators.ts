@@ -20,7 +20,6 @@ export interface CredentialVerifiers {
   readonly certificateRequired?: boolean;
   /** @default what the principal could do before */
   readonly current?: Authenticator['current'];
-  /** The application's own authenticator. Called before the others. */
   readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
 
@@ -105,10 +104,7 @@ function assertMethodMatches(claimed: string | undefined, method: AuthMethod, al
   if (claimed !== undefined && claimed !== method && claimed !== alternative) throw refusal(method, 'method_mismatch');
 }
 
-/**
- * Finds the credential of a request. Ignores other `Authorization` schemes, which a proxy may use.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a duplicate credential, or two that are not a hybrid pair
- */
+/** Other `Authorization` schemes may be a proxy's. @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for two that are no hybrid pair */
 function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);
   const authorization = single(request, 'authorization', 'Authorization');

@@ -52,11 +52,7 @@ export function hasCredentials(settings: object): boolean {
   return CREDENTIALS.some((kind) => Reflect.get(settings, kind) !== undefined);
 }
 
-/**
- * Creates the configured authenticator.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid. Everything opened so far is
- * closed.
- */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID`; what was opened until then is closed */
 export function openAuthentication(
   settings: CredentialSettings,
   options: AuthenticationOptions,

@@ -4,12 +4,7 @@ import type { ClientCertificate } from './authenticator.ts';
 import { narrowed, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
-/**
- * Combines a token and a certificate: user and tenant of the token; scopes, `tenants`, `allow` and expiry that both allow.
- * @param identity of the certificate. @default no restriction
- * @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_token`, if the certificate does not allow any tenant of the token, or
- * nothing is within the `allow` of both
- */
+/** User and tenant of the token; scopes, limits and expiry of both. @throws {RdcpError} `RDCP_AUTH_FAILED` if that is nothing */
 export function combine(token: Principal, identity: Principal | undefined): Principal {
   const pair = identity === undefined ? token : narrowed(token, identity);
   if (pair === undefined) throw refusal('hybrid');

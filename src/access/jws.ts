@@ -1,7 +1,6 @@
 import type { JWSHeaderParameters } from 'jose';
 import { isObject, parsedJson } from '../wire/json-text.ts';
 
-/** A JSON object in a part of a token. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Three base64url parts. An encrypted token has five; an unsigned one has an empty last part. */

@@ -65,7 +65,6 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   };
 }
 
-/** Whether the `aud` of a token names one of the audiences. */
 export function isFor(aud: unknown, audiences: string | readonly string[]): boolean {
   const named: readonly unknown[] = [aud].flat();
   return [audiences].flat().some((each) => named.includes(each));

@@ -32,11 +32,7 @@ export interface TrustedIssuer {
 /** A key for HS256 must be at least as long as the hash (RFC 7518, section 3.2). */
 const MIN_SECRET_BYTES = 32;
 
-/**
- * Validates the configured issuers. Returns them by name.
- * @param own this server, if it issues tokens
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the field and contains no secret
- */
+/** @param own this server, if it issues tokens @throws {RdcpError} `RDCP_CONFIG_INVALID` without a secret */
 export function trustIssuers(
   issuers: readonly JwtIssuerOptions[],
   remote: RemoteSurroundings,
@@ -92,23 +88,25 @@ function keysOf(
     const key = secretKey(secret, `${field}.secret`);
     return { key: () => key };
   }
-  if (publicKey !== undefined) {
-    const key = readPublicKey(publicKey, `${field}.publicKey`);
-    const unsupported = algorithms.find((name) => !fits(key, name));
-    if (unsupported !== undefined) throw configurationError(`${field}.publicKey`, `must be a key for ${unsupported}`);
-    return { key: () => key };
-  }
-  const keys = publishedKeys(jwksUri ?? '', `${field}.jwksUri`, remote);
-  return { key: (header) => keys.find(header), close: () => keys.close() };
+  const { fixed, find, close } = issuerKeys({ publicKey, jwksUri }, field, remote);
+  const unsupported = fixed && algorithms.find((name) => !fits(fixed, name));
+  if (unsupported !== undefined) throw configurationError(`${field}.publicKey`, `must be a key for ${unsupported}`);
+  return { key: find, close };
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not https */
-export function publishedKeys(
-  uri: string,
+/** The key of an issuer, or those that it publishes. @throws {RdcpError} `RDCP_CONFIG_INVALID` */
+export function issuerKeys(
+  { publicKey, jwksUri = '' }: Pick<JwtIssuerOptions, 'publicKey' | 'jwksUri'>,
   field: string,
-  { conditions, ...remote }: RemoteSurroundings,
-): PublishedKeys {
-  return new PublishedKeys({ uri, field, ...remote, condition: conditions.watch('jwks') });
+  { conditions, clock, delay }: RemoteSurroundings,
+) {
+  if (publicKey !== undefined) {
+    const key = readPublicKey(publicKey, `${field}.publicKey`);
+    return { fixed: key, find: () => key, loaded: () => key, close: () => {} };
+  }
+  const source = { uri: jwksUri, field: `${field}.jwksUri`, clock, delay, condition: conditions.watch('jwks') };
+  const keys = new PublishedKeys(source);
+  return { find: keys.find.bind(keys), loaded: keys.loaded.bind(keys), close: keys.close.bind(keys) };
 }
 
 export function secretKey(secret: string, field: string): KeyObject {
@@ -117,7 +115,7 @@ export function secretKey(secret: string, field: string): KeyObject {
   return createSecretKey(bytes);
 }
 
-export function readPublicKey(pem: string, field: string): KeyObject {
+function readPublicKey(pem: string, field: string): KeyObject {
   if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
   const key = readPem(pem, field);
   if (isWeak(key)) throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);

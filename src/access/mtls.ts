@@ -9,7 +9,6 @@ import type { ClientCertificate } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** A certificate that is valid for TLS and not expired. */
 export interface VerifiedCertificate {
   readonly identity?: Principal;
 }
@@ -19,11 +18,7 @@ export interface CertificateVerifier {
   verify(presented: ClientCertificate): VerifiedCertificate;
 }
 
-/**
- * Verifies client certificates. TLS verifies chain and revocation in the handshake. The validity period is checked for every
- * request, because connections can outlive it.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid identity
- */
+/** TLS verifies chain and revocation in the handshake. The validity is checked for each request: connections can outlive it. */
 export function createCertificateVerifier(
   identities: readonly CertificateIdentity[],
   clock: Pick<Clock, 'now'>,

@@ -58,10 +58,7 @@ function commonScopes(one: Principal, other: Principal): Scope[] {
   );
 }
 
-/**
- * Returns a principal with the scopes, `tenants`, `allow` and expiry that another one has too. Its user and tenant stay.
- * @returns `undefined` if the other one allows none of its tenants, or nothing of its `allow`
- */
+/** Scopes, limits and expiry that another one has too; user and tenant stay. @returns `undefined` if nothing is left */
 export function narrowed(principal: Principal, by: Principal): Principal | undefined {
   const { tenantId } = principal;
   if (tenantId !== undefined && by.tenants !== undefined && !matchesAny(by.tenants, tenantId)) return undefined;

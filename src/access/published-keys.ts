@@ -39,10 +39,7 @@ interface PublishedKey extends KeyHeader {
   readonly key: KeyObject;
 }
 
-/**
- * The keys that an issuer publishes (RFC 7517), fetched every ten minutes. A stale set is used for a day while the issuer is down,
- * and a failed request is repeated by a timer, so that the end of an outage is noticed without a token.
- */
+/** RFC 7517. A stale set is used for a day while the issuer is down. A timer tries again, so that the end of an outage is noticed. */
 export class PublishedKeys {
   readonly #options: PublishedKeysOptions;
   #keys: readonly PublishedKey[] = [];

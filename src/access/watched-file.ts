@@ -17,7 +17,6 @@ export interface WatchedFileOptions<T> {
 }
 
 export interface WatchedFile<T> {
-  /** The last valid value of the file. */
   readonly value: T;
   /** Reads the file now instead of at the next poll. */
   refresh(): Promise<void>;

@@ -6,7 +6,6 @@ import type { Checkpoint } from './verify.ts';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** The evidence of exported log records about a trail. */
 export interface ExportedRecords {
   /** One for each record whose entry is part of a chain. */
   readonly checkpoints: Checkpoint[];
@@ -14,11 +13,7 @@ export interface ExportedRecords {
   readonly waiting: Map<string, Attributes>;
 }
 
-/**
- * Collects audit records from an exported value: OTLP as JSON (`resourceLogs`), a log record with `attributes`, or an
- * array of either. Ignores other records.
- * @param service limits OTLP to records of that `service.name`. @default all
- */
+/** From OTLP (`resourceLogs`), log records with `attributes`, or an array of either. @param service limits OTLP to its `service.name` */
 export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
   for (const attributes of attributesIn(value, service)) {
     const instanceId = attributes[semconv.ATTR_AUDIT_CHAIN_ID];

@@ -59,7 +59,6 @@ class Group {
   readonly #each: number;
   readonly #bytesPerHour: number;
   readonly #tallies: LRUCache<string, AuditDraft>;
-  /** How many entries each sender has had in this minute. */
   readonly #written = new Map<string, number>();
   #spent = 0;
   /** Everything beyond these bounds, as one entry a minute. */

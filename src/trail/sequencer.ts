@@ -16,7 +16,6 @@ const PAGE = 100;
 export interface SequencerOptions
   extends Pick<AuditTrailOptions, 'store' | 'chain' | 'randomUUID' | 'schedule' | 'sign' | 'report'> {
   readonly clock: Pick<Clock, 'now'>;
-  /** When retention begins, in milliseconds since the epoch. */
   readonly retainFrom: () => number;
   readonly emit: (entry: AuditEntry) => void;
   readonly failed: () => void;
@@ -24,7 +23,6 @@ export interface SequencerOptions
   readonly condition: Condition;
 }
 
-/** A deferred entry, and the answer stored with it. */
 export interface DeferredEntry {
   readonly entry: UnsealedEntry;
   readonly replay?: ReplayRecord | undefined;

@@ -12,12 +12,7 @@ export type Signer = (entryHash: string) => Signature;
 
 const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/**
- * Signs with a private key.
- * @param text Ed25519, PKCS #8, PEM
- * @param name the file's name in messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without any part of the key
- */
+/** Ed25519, PKCS #8, PEM. @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` without any part of the key */
 export function createSigner(text: string, name: string): Signer {
   const key = parsed(() => createPrivateKey(text));
   if (key?.asymmetricKeyType !== 'ed25519') {

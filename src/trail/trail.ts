@@ -44,7 +44,6 @@ export interface AuditTrailOptions {
   readonly failed?: () => void;
   /** Holds while the store does not accept entries. @default not watched */
   readonly condition?: Condition;
-  /** Receives errors that occur outside any request. */
   readonly report: (error: unknown) => void;
 }
 

@@ -11,7 +11,6 @@ export interface Deferred {
   readonly draft: AuditDraft;
   /** Written in the same step, unless it has expired or the key is taken by then. Of a claim that is taken nothing is written. */
   readonly replay?: ReplayRecord | undefined;
-  /** Called once both are stored. */
   readonly kept?: () => void;
 }
 

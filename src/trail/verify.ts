@@ -50,16 +50,10 @@ export interface VerifierOptions {
   readonly now?: number;
 }
 
-export interface Verifier {
-  see(entry: AuditEntry): void;
-  finish(): Verification;
-}
-
 interface ChainWalk {
   readonly head: Checkpoint;
   /** Whether a signature covers what comes next, or one is missing already. */
   signed: boolean;
-  /** The oldest entry seen so far, and its position. */
   oldest: AuditEntry;
   position: number;
   /** The expected sequence of the next older entry; `undefined` after a changed entry. */
@@ -80,7 +74,7 @@ interface DroppedEnd {
  * links of each process's chain, and that each chain begins at an existing entry or right after one that retention
  * dropped. Memory grows with the number of processes and checkpoints, not of entries.
  */
-export function createVerifier(options: VerifierOptions = {}): Verifier {
+export function createVerifier(options: VerifierOptions = {}) {
   const { checkpoints = [], waiting, keys, signedSince = 0, now } = options;
   const deferred = new Map(waiting);
   const chains = new Map<string, ChainWalk>();
@@ -258,7 +252,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
 
   return {
     see,
-    finish() {
+    finish(): Verification {
       checkBeginnings();
       const heads = [...chains.values()].map(({ head }) => head);
       const { position: _, ...found } = first ?? {};

@@ -31,12 +31,7 @@ export function signed(signer: TicketSigner, type: string, claims: object): stri
   return `${text}.${signature.toString('base64url')}`;
 }
 
-/**
- * Makes a ticket for an activation. A signed one lasts an hour at most; one without a signature is known to the processes that share
- * the store.
- * @param about the activation: its id, its categories as names, its end
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` when a signed ticket for so many categories would be too long for baggage
- */
+/** A signed one lasts an hour at most; another is known to the store. @throws {RdcpError} if it is too long for baggage */
 export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): IssuedTicket {
   if (signer === undefined) {
     return { value: TICKET_PREFIX + randomBytes(16).toString('base64url'), expiresAt: about.expiresAt };

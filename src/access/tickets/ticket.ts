@@ -15,7 +15,6 @@ export const MAX_TICKET_SECONDS = 3600;
 
 /** A verified ticket: these categories are on for the work that carries it. */
 export interface Ticket {
-  /** Id of the activation that it was made for. */
   readonly id: string;
   /** Who signed it. @default this server, for its own store */
   readonly issuer?: string;

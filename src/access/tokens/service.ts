@@ -200,7 +200,6 @@ export function createTokenService(
     },
 
     issuer,
-    /** The issuer as a URL, if it is one (RFC 8414). */
     issuerUrl: issuerUrl(issuer),
     /** Public keys, if signing is asymmetric (RFC 7517). */
     publishedKeys: own.keys.published,

@@ -12,7 +12,6 @@ export function newSessionId(parent: string | undefined, randomBytes: (size: num
   return parent === undefined ? id : `${parent}.${id}`;
 }
 
-/** Returns the ids of a session's ancestors and its own. */
 export function lineageOf(sessionId: string): string[] {
   const parts = sessionId.split('.');
   return parts.map((_, index) => parts.slice(0, index + 1).join('.'));

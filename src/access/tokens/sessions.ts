@@ -19,7 +19,6 @@ export interface IssueRequest {
   /** Principal of the token. Limits its lifetime and scopes. */
   readonly principal: Principal;
   readonly scopes: readonly Scope[];
-  /** The session of the exchanged token, if it is one of ours. */
   readonly parent?: string | undefined;
   readonly refreshable: boolean;
 }

@@ -95,7 +95,6 @@ export function accessOf(terminal: Terminal, values: Values): Access {
 
 interface Place extends Omit<Access, 'credential'> {
   readonly own: NamedProfile | undefined;
-  /** Whether an option named the profile. */
   readonly named: boolean;
 }
 
@@ -215,9 +214,8 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
 
 /** A profile with a client certificate may have none. */
 function credentialOf({ name, apiKey, token }: NamedProfile): Found | undefined {
-  const origin = `profile ${name}`;
-  if (apiKey !== undefined) return { apiKey, origin };
-  return token === undefined ? undefined : { token, origin };
+  if ((apiKey ?? token) === undefined) return undefined;
+  return { ...given(apiKey === undefined ? { token } : { apiKey }), origin: `profile ${name}` };
 }
 
 /** An empty variable counts as unset, as in OpenTelemetry. */

@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<CategoryForecast & { readonly name: string }>[] =
   ['BYTES/S', ({ bytesPerSecond: bytes }) => rounded(bytes.value)],
   ['BYTES/CALL', ({ bytesPerCall: bytes }) => (bytes === undefined ? '-' : rounded(bytes.value))],
   ['GB/DAY', ({ gigabytesPerDay: size }) => size.value.toFixed(size.value < 1 ? 3 : 1)],
-  ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? { text: rounded(lost.value), style: 'yellow' } : '0')],
+  ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? [rounded(lost.value), 'yellow'] : '0')],
 ];
 
 function figuresOf({ categories }: ForecastResponse) {

@@ -1,7 +1,7 @@
 import type { Timestamp } from '../../wire/time.ts';
 import type { Format } from './output.ts';
 import type { Service } from './services.ts';
-import { type Cell, flowing, type Rows, rowsOf, type Styled, type TableOptions, table, textOf } from './table.ts';
+import { type Cell, flowing, type Rows, rowsOf, type Styled, type TableOptions, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Outcome {
@@ -162,7 +162,7 @@ function newestFirst(rows: readonly Cell[][], times: readonly Timestamp[]): Cell
     const time = times[at] ?? '';
     const entry = JSON.stringify([time, ...row]);
     const { services = [] } = byEntry.get(entry) ?? {};
-    byEntry.set(entry, { services: [...services, textOf(service)], row, time });
+    byEntry.set(entry, { services: [...services, String(service)], row, time });
   }
   const sorted = [...byEntry.values()].sort((a, b) => b.time.localeCompare(a.time));
   return sorted.map(({ services, row }) => [services.join(', '), ...row]);

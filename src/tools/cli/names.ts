@@ -49,7 +49,6 @@ export function isSelected({ names, patterns }: Selection, name: string): boolea
   return names.includes(name) || patterns.some((pattern) => matches(pattern, name));
 }
 
-/** @throws where a selected category does not exist */
 export function assertKnown(selection: Selection, categories: readonly string[]): void {
   const unknown = resolve(selection, categories).filter((name) => !categories.includes(name));
   if (unknown.length === 0) return;

@@ -58,7 +58,7 @@ async function lock(path: string): Promise<() => void> {
       closeSync(openSync(path, 'wx', 0o600));
       return () => rmSync(path, { force: true });
     } catch (error) {
-      if (!isExisting(error)) throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
       if (waited >= LOCK_PATIENCE_MS) {
         throw new Error(`${path} is locked by another rdcp process; if none is running, remove that file`);
       }
@@ -73,8 +73,4 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
   } catch {
     // Only root may change the owner. For other users the file becomes theirs, as with any editor.
   }
-}
-
-function isExisting(error: unknown): boolean {
-  return codeOf(error) === 'EEXIST';
 }

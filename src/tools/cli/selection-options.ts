@@ -1,16 +1,14 @@
-import { FIELDS, type Field, FieldError, type FieldName, type Filled, readFields } from '../client/fields.ts';
+import { given } from '../../wire/json-text.ts';
+import { FIELDS, type Field, FieldError, type FieldName, type Filled, optionOf, readFields } from '../client/fields.ts';
 import { type Option, UsageError, type Values } from './command.ts';
 
 const GROUP = 'Which work, lines and processes:';
 
-/** Names of the options that are not named as their field. */
-const OPTIONS = new Map<string, string>();
-
 function optionsFor(fields: Readonly<Record<string, Field>>, group?: string): Readonly<Record<string, Option>> {
-  const options = Object.entries(fields).map(([name, { option = name, at: _, page: __, read: ___, ...rest }]) => {
-    OPTIONS.set(name, option);
-    return [option, { ...rest, ...(group !== undefined && { group }) }] as const;
-  });
+  const options = Object.entries(fields).map(
+    ([name, { option = name, at: _, page: __, read: ___, ...rest }]) =>
+      [option, { ...rest, ...given({ group }) }] as const,
+  );
   return Object.fromEntries(options);
 }
 
@@ -20,7 +18,6 @@ export const OUTCOME_OPTIONS = optionsFor(FIELDS.outcome, GROUP);
 export const LIMIT_OPTIONS = optionsFor(FIELDS.limits);
 
 export function filledOf(values: Values, names: readonly FieldName[]): Filled {
-  const optionOf = (name: string) => OPTIONS.get(name) ?? name;
   try {
     return readFields(Object.fromEntries(names.map((name) => [name, values[optionOf(name)]])));
   } catch (error) {

@@ -4,8 +4,10 @@ import { cut, folded, widthOf } from './fold.ts';
 
 export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
 
-/** A text, or one with a style where colours are shown. */
-export type Cell = string | { readonly text: string; readonly style: Style };
+/** A text with a style where colours are shown. */
+export type Styled = readonly [text: string, style?: Style | undefined];
+
+export type Cell = string | Styled;
 
 /** The parts of a terminal that a table uses: colours and width. */
 export interface Canvas {
@@ -40,8 +42,6 @@ function columnsOf(screen: Canvas['screen']): number {
   return (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
 }
 
-export type Styled = readonly [text: string, style?: Style | undefined];
-
 /** Texts side by side. On a terminal what has no room goes on in the next line, indented. */
 export function flowing({ paint, screen }: Canvas, parts: readonly Styled[]): string {
   const columns = columnsOf(screen);
@@ -73,10 +73,10 @@ export function table(
   rows: Rows,
   { cutsLast = false }: TableOptions = {},
 ): string {
-  const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows].map((row) =>
+  const lines = [header.map((text): Cell => [text, 'bold']), ...rows].map((row) =>
     row.map((cell) => escaped(paint, cell)),
   );
-  const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
+  const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(row[column]?.[0] ?? ''))));
   const room = columnsOf(screen);
   const layout = laidOut(widths, room, cutsLast ? BESIDE.cut : BESIDE.folded);
   const fit = cutsLast ? cut : folded;
@@ -113,16 +113,15 @@ function laidOut(widths: readonly number[], room: number, least: number): Place[
 /** One line, or more where a cell is folded; none where no cell below has a text. */
 function linesOf(
   paint: Canvas['paint'],
-  row: readonly Cell[],
+  row: readonly Styled[],
   places: readonly Place[],
   below: boolean,
   fit: typeof folded,
 ): string[] {
   const cells = places.map(({ column, width }) => {
-    const cell = row[column];
+    const [text = '', style] = row[column] ?? [];
     const fitted = column === row.length - 1 ? fit : folded;
-    const pieces = widthOf(textOf(cell)) <= width ? [textOf(cell)] : fitted(textOf(cell), width);
-    return { pieces, width, style: typeof cell === 'object' ? cell.style : undefined };
+    return { pieces: widthOf(text) <= width ? [text] : fitted(text, width), width, style };
   });
   if (below && cells.every(({ pieces }) => pieces.join('') === '')) return [];
   const height = Math.max(...cells.map(({ pieces }) => pieces.length));
@@ -136,17 +135,13 @@ function linesOf(
 }
 
 /** As the terminal will show it, so that its width is known. */
-function escaped(paint: Canvas['paint'], cell: Cell | undefined): Cell {
-  if (typeof cell === 'object') return { text: paint(cell.text, undefined), style: cell.style };
-  return paint(cell ?? '', undefined);
-}
-
-export function textOf(cell: Cell | undefined): string {
-  return typeof cell === 'string' ? cell : (cell?.text ?? '');
+function escaped(paint: Canvas['paint'], cell: Cell): Styled {
+  const [text, style] = typeof cell === 'string' ? [cell] : cell;
+  return [paint(text, undefined), style];
 }
 
 const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;
 
 export function state(text: State): Cell {
-  return { text, style: STYLES[text] };
+  return [text, STYLES[text]];
 }

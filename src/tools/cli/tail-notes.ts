@@ -18,7 +18,6 @@ interface TailNotesOptions {
   readonly note: (text: string) => void;
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
-  /** Whether it ends with the recorded lines. @default false */
   readonly past?: boolean | undefined;
   readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
   /** A process as people know it; `undefined` for one of another service whose tail names it. */

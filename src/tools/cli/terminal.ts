@@ -22,7 +22,6 @@ export type Input = NodeJS.ReadableStream & {
   readonly readableEnded?: boolean;
 };
 
-/** An output; with `isTTY`, one that a person reads. */
 export interface Screen {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -159,10 +158,7 @@ function isDumb({ TERM: kind = process.platform === 'win32' ? 'windows' : '' }: 
   return kind === '' || kind === 'dumb';
 }
 
-/**
- * @param hidden reads key by key, so that the terminal does not echo them
- * @param interrupt called for Ctrl-C, which is then a key
- */
+/** @param hidden the terminal echoes no keys @param interrupt called for Ctrl-C, which is then a key */
 async function readLine(input: Input, hidden: boolean, interrupt: () => void): Promise<string> {
   if (input.readableEnded === true) return '';
   const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);

@@ -166,6 +166,11 @@ export const FIELDS = {
 const ALL = { ...FIELDS.work, ...FIELDS.processes, ...FIELDS.outcome, ...FIELDS.limits };
 export type FieldName = keyof typeof ALL;
 
+/** The option of the command for a field. */
+export function optionOf(name: FieldName): string {
+  return (ALL[name] as Field).option ?? name;
+}
+
 /** As typed. Empty texts limit nothing. */
 export type Typed = Readonly<Partial<Record<FieldName, string | boolean | readonly string[] | undefined>>>;
 

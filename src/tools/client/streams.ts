@@ -58,10 +58,7 @@ export async function* tail(
   }
 }
 
-export async function* events(
-  open: StreamTransport,
-  { signal, requestId, lastEventId }: EventsRequest = {},
-): AsyncGenerator<StateEvent, void, undefined> {
+export function events(open: StreamTransport, { signal, requestId, lastEventId }: EventsRequest = {}) {
   const received = open({ path: PATHS.events, lastEventId }, { signal, requestId });
-  for await (const event of received) yield event as StateEvent;
+  return received as AsyncGenerator<StateEvent, void, undefined>;
 }

@@ -31,15 +31,7 @@ export interface NotifierOptions {
   readonly traceUrl?: string | undefined;
 }
 
-/** Sends what the audit trail of this process records to the configured receivers. */
-export interface Notifier {
-  recorded(entry: RecordedEntry): void;
-  /** Returns at once. @param failure whose lines were written */
-  failed(failure: RecordedFailure): void;
-  readonly receivers: readonly NotificationReceiver[];
-  /** Sends what waits, for a few seconds at most. */
-  close(): Promise<void>;
-}
+export type Notifier = ReturnType<typeof createNotifier>;
 
 interface Receiver {
   readonly webhook: Webhook;
@@ -49,8 +41,8 @@ interface Receiver {
 
 const FORMATS: Record<NonNullable<WebhookOptions['format']>, Format> = { standard: standardBody, slack: slackBody };
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
-export function createNotifier(options: NotifierOptions): Notifier {
+/** In the background. @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
+export function createNotifier(options: NotifierOptions) {
   const { webhooks } = options;
   const receivers = webhooks.map((webhook, index) =>
     receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, options),
@@ -69,15 +61,16 @@ export function createNotifier(options: NotifierOptions): Notifier {
     notify(randomUUID(), { event: 'failure.recorded', report });
   });
   return {
-    failed: (failure) => failures.add(failure),
-    recorded(entry) {
+    failed: (failure: RecordedFailure) => failures.add(failure),
+    recorded(entry: RecordedEntry): void {
       const event = eventOf(entry);
       if (event !== undefined) notify(entry.id, { event, entry });
     },
-    get receivers() {
+    get receivers(): readonly NotificationReceiver[] {
       return receivers.map(({ webhook }) => webhook.state);
     },
-    async close() {
+    /** Sends what waits, for a few seconds at most. */
+    async close(): Promise<void> {
       await Promise.all(receivers.map(({ webhook }) => webhook.close()));
     },
   };

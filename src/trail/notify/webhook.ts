@@ -63,7 +63,6 @@ interface QueuedEvent {
   readonly event: string;
   readonly body: string;
   readonly bytes: number;
-  /** The dropped events that it stands for. */
   readonly loss?: Loss;
   attempts: number;
 }

@@ -125,5 +125,5 @@ function columnsOf(terminal: Terminal, wide: boolean): Column<AuditEntry>[] {
 
 function outcome({ outcome, error }: AuditEntry): Cell {
   const text = error === undefined ? outcome : `${outcome} ${error}`;
-  return outcome === 'denied' || outcome === 'failed' ? { text, style: 'red' } : text;
+  return outcome === 'denied' || outcome === 'failed' ? [text, 'red'] : text;
 }

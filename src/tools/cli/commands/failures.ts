@@ -64,7 +64,7 @@ export const failures: Command = ofServices({
 });
 
 function requestOf(values: Values) {
-  const { target, when } = selectionOf({ ...values, where: undefined, text: undefined, sample: undefined });
+  const { target, when } = selectionOf(values);
   return given({
     since: duration(values, 'since'),
     limit: wholeNumber(values, 'limit', MAX_FAILURES),
@@ -102,7 +102,6 @@ function linesOf({ lines }: FailedWork, wide: boolean): string {
   return String(all.reduce((sum, [, count]) => sum + count, 0));
 }
 
-/** Why there is none. */
 function silence({ recorder: { reachesBack, categories } }: FailuresResponse): string {
   if (categories.length === 0) return 'Nothing is recorded here, so no failure is known.';
   if (reachesBack === undefined) return `No work has ended since ${nameSome(categories)} is recorded.`;

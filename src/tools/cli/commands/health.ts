@@ -19,7 +19,7 @@ export const health: Command = {
       terminal.out('');
       terminal.table(checks, [
         ['CHECK', ({ name }) => name],
-        ['STATUS', ({ status }) => (status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' })],
+        ['STATUS', ({ status }) => (status === 'pass' ? status : [status, STYLES[status] ?? 'yellow'])],
         ['TOOK', ({ duration }) => duration],
         explained && ['REASON', ({ otelrdcp_reason: reason }) => reason ?? '-'],
       ]);

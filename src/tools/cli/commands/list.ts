@@ -64,7 +64,6 @@ export const list: Command = ofServices({
   },
 });
 
-/** @throws where a selected category does not exist */
 function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
   const { categories } = answer;
   const names = categories.map(({ name }) => name);

@@ -13,7 +13,6 @@ export interface Project {
   readonly workspaces: boolean;
   readonly packages: ReadonlySet<string>;
   readonly manager: 'npm' | 'pnpm' | 'yarn';
-  /** The file that starts an OpenTelemetry SDK. */
   readonly sdkFile: string | undefined;
   readonly frameworks: readonly string[];
   readonly loggers: readonly string[];
