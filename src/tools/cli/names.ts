@@ -76,12 +76,10 @@ export async function selected(terminal: Terminal, values: Values, selection: Se
   return { access, client, names: await namesOf(terminal, client, selection) };
 }
 
-export async function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
+export function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
+  return ask().catch(async (error) => {
     throw await withNearest(client, error);
-  }
+  });
 }
 
 export async function withNearest(client: Pick<RdcpClient, 'discovery'>, error: unknown): Promise<unknown> {
@@ -108,15 +106,13 @@ export function nearest(name: string, known: readonly string[]): string[] {
 }
 
 export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
+  const { tenantId: id = '' } = access;
   const everybody = clientOf(terminal, { ...access, tenantId: undefined });
-  terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId ?? ''))}`);
-}
-
-async function unknownTenant(client: Pick<RdcpClient, 'tenants'>, id: string): Promise<string> {
-  const answer = await client.tenants().catch(() => undefined);
+  const answer = await everybody.tenants().catch(() => undefined);
   const known = (answer?.tenants ?? []).map((tenant) => tenant.id).filter((each) => each !== id);
   const near = nearest(id, known);
   const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
-  if (near.length > 0) return `${unknown}: did you mean ${near.join(' or ')}?`;
-  return `${unknown}${known.length === 0 ? '' : `; known are ${nameSome(known)}`}.`;
+  const others = known.length === 0 ? '.' : `; known are ${nameSome(known)}.`;
+  const advice = near.length > 0 ? `: did you mean ${near.join(' or ')}?` : others;
+  terminal.note(`rdcp: ${escapeUnprintable(unknown + advice)}`);
 }

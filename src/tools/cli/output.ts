@@ -19,15 +19,11 @@ export function formatOf(values: Values): Format {
 
 export function present(terminal: Terminal, values: Values, answer: object, inWords: (wide: boolean) => void): void {
   const format = formatOf(values);
-  if (format === 'json') terminal.json(answer, 2);
-  else shown(() => inWords(format === 'wide'));
-}
-
-/** Another server may leave out what a table shows. */
-function shown(show: () => void): void {
   try {
-    show();
+    if (format === 'json') terminal.json(answer, 2);
+    else inWords(format === 'wide');
   } catch (error) {
+    // Another server may leave out what a table shows.
     if (!(error instanceof TypeError)) throw error;
     throw new Error('the answer lacks fields that this command shows; -o json prints it unchanged', { cause: error });
   }

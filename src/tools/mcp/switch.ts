@@ -14,7 +14,7 @@ import { escapeUnprintable } from '../../wire/printable.ts';
 import { parseSelection } from '../cli/names.ts';
 import { controlOptionsOf } from '../client/fields.ts';
 import { figuresOf, selection } from './look.ts';
-import { type AddTool, type Call, duration, type Service, tenant, tool } from './tool.ts';
+import { type AddTool, type Call, duration, tenant, tool } from './tool.ts';
 
 const MOST_SECONDS = 3600;
 /** What a question shows was measured for so long. */
@@ -62,11 +62,12 @@ export interface Switches {
   readonly verify: RequestStateCodec['verify'];
 }
 
-export function switches(service: Service): Switches {
+export function switches(): Switches {
   const codec = createRequestStateCodec({ key: randomBytes(32) });
   function switching<Input extends z.ZodObject>(name: string, { title, description, input, ...rest }: Switch<Input>) {
     const { question, command, destructiveHint = true, idempotentHint = false } = rest;
-    return tool(name, service, {
+    return tool({
+      name,
       title,
       description,
       annotations: { readOnlyHint: false, destructiveHint, idempotentHint, openWorldHint: false },

@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { parseDuration } from '../../wire/time.ts';
-import { categoryNames, parseSelection, resolve, withNearest } from '../cli/names.ts';
+import { categoryNames, parseSelection, resolve, suggesting } from '../cli/names.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { answerOf, mark, refusalOf } from './answer.ts';
 
@@ -26,6 +26,8 @@ export interface Service {
 }
 
 export interface Call {
+  readonly service: Service;
+  readonly now: () => number;
   readonly client: RdcpClient;
   /** Aborts when the agent cancels the call, or is gone. */
   readonly signal: AbortSignal;
@@ -35,6 +37,7 @@ export interface Call {
 }
 
 interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
+  readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
@@ -51,14 +54,18 @@ const READS = {
   openWorldHint: false,
 } as const;
 
-export type AddTool = (server: McpServer) => void;
+export type AddTool = (server: McpServer, service: Service) => void;
 
-export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  name: string,
-  service: Service,
-  { title, description, input, output, annotations = READS, run }: Tool<Input, Output>,
-): AddTool {
-  return (server) =>
+export function tool<Input extends z.ZodObject, Output extends z.ZodObject>({
+  name,
+  title,
+  description,
+  input,
+  output,
+  annotations = READS,
+  run,
+}: Tool<Input, Output>): AddTool {
+  return (server, service) =>
     void server.registerTool<z.ZodObject, z.ZodObject>(
       name,
       { title, description, inputSchema: input, outputSchema: output.extend(mark), annotations },
@@ -68,10 +75,8 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
           const tenant = typeof given.tenant === 'string' ? given.tenant : undefined;
           const { info, able = {} } = clientOf(server, context);
           const client = service.client(info === undefined ? 'unknown' : `${info.name}/${info.version}`, tenant);
-          const call = { client, signal, context, asks: asksPeople(able) };
-          const answer = await run(given as z.output<Input>, call).catch(async (error) => {
-            throw await withNearest(client, error);
-          });
+          const call: Call = { service, client, signal, context, asks: asksPeople(able), now: Date.now };
+          const answer = await suggesting(client, () => run(given as z.output<Input>, call));
           return isInputRequiredResult(answer) ? answer : answerOf(answer);
         } catch (error) {
           if (isRdcpError(error)) return refusalOf(service.explain(error));
