@@ -5,7 +5,7 @@ import type { Limits } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
 import { claimNames } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
-import { type KeyHeader, PublishedKeys, type PublishedKeysOptions } from './published-keys.ts';
+import { type KeyHeader, type PublishedKeysOptions, publishedKeys } from './published-keys.ts';
 import { fits, isWeak, MIN_RSA_BITS } from './signature.ts';
 
 export interface RemoteSurroundings extends Pick<PublishedKeysOptions, 'clock' | 'delay'> {
@@ -105,8 +105,7 @@ export function issuerKeys(
     return { fixed: key, find: () => key, loaded: () => key, close: () => {} };
   }
   const source = { uri: jwksUri, field: `${field}.jwksUri`, clock, delay, condition: conditions.watch('jwks') };
-  const keys = new PublishedKeys(source);
-  return { find: keys.find.bind(keys), loaded: keys.loaded.bind(keys), close: keys.close.bind(keys) };
+  return { fixed: undefined, ...publishedKeys(source) };
 }
 
 export function secretKey(secret: string, field: string): KeyObject {

@@ -40,108 +40,106 @@ interface PublishedKey extends KeyHeader {
 }
 
 /** RFC 7517. A stale set is used for a day while the issuer is down. A timer tries again, so that the end of an outage is noticed. */
-export class PublishedKeys {
-  readonly #options: PublishedKeysOptions;
-  #keys: readonly PublishedKey[] = [];
-  #fetchedAt = Number.NEGATIVE_INFINITY;
+export function publishedKeys({ uri: configured, clock, delay, field, condition }: PublishedKeysOptions) {
+  const uri = trustedUri(configured, field);
+  let keys: readonly PublishedKey[] = [];
+  let fetchedAt = Number.NEGATIVE_INFINITY;
   /** When a token last caused a request. */
-  #triedAt = Number.NEGATIVE_INFINITY;
+  let triedAt = Number.NEGATIVE_INFINITY;
   /** When as many pauses will have passed as tokens caused requests. */
-  #paidAt = Number.NEGATIVE_INFINITY;
-  readonly #unknown = new Set<string | undefined>();
-  #failure: unknown;
-  #pending: Promise<void> | undefined;
-  #closed = false;
-  #cancelNext: () => void;
-
-  constructor({ uri, ...options }: PublishedKeysOptions) {
-    this.#options = { ...options, uri: trustedUri(uri, options.field) };
-    this.#cancelNext = options.delay(FIRST_FETCH_MS, () => this.#fetchOnce());
-  }
+  let paidAt = Number.NEGATIVE_INFINITY;
+  const unknown = new Set<string | undefined>();
+  let failure: unknown;
+  let pending: Promise<void> | undefined;
+  let closed = false;
+  let cancelNext = delay(FIRST_FETCH_MS, fetchOnce);
 
   /** Returns the loaded key for a header. Never fetches one. */
-  loaded({ alg, kid }: KeyHeader): KeyObject | undefined {
-    if (this.#isOlderThan(STALE_MS) || !isAlgorithm(alg)) return undefined;
-    const [found, ...others] = this.#keys.filter(
+  function loaded({ alg, kid }: KeyHeader): KeyObject | undefined {
+    if (isOlderThan(STALE_MS) || !isAlgorithm(alg)) return undefined;
+    const [found, ...others] = keys.filter(
       (each) => (kid === undefined || each.kid === kid) && (each.alg ?? alg) === alg && fits(each.key, alg),
     );
     return others.length > 0 ? undefined : found?.key;
   }
 
   /** Fetches the set if it is stale or lacks the key. @throws {RdcpError} `RDCP_UNAVAILABLE` while the issuer does not respond */
-  async find(header: KeyHeader): Promise<KeyObject> {
-    if (this.#isOlderThan(FRESH_MS)) await this.#refresh();
-    if (this.#isOlderThan(STALE_MS)) throw this.#outage();
-    const key = this.loaded(header);
+  async function find(header: KeyHeader): Promise<KeyObject> {
+    if (isOlderThan(FRESH_MS)) await refresh();
+    if (isOlderThan(STALE_MS)) throw outage();
+    const key = loaded(header);
     if (key !== undefined) return key;
-    await this.#refreshFor(header.kid);
-    const fetched = this.loaded(header);
+    await refreshFor(header.kid);
+    const fetched = loaded(header);
     if (fetched !== undefined) return fetched;
-    throw this.#failure === undefined ? new Error('no published key fits the token') : this.#outage();
+    throw failure === undefined ? new Error('no published key fits the token') : outage();
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#cancelNext();
-  }
-
-  #isOlderThan(milliseconds: number): boolean {
-    return this.#options.clock.monotonic() - this.#fetchedAt >= milliseconds;
+  function isOlderThan(milliseconds: number): boolean {
+    return clock.monotonic() - fetchedAt >= milliseconds;
   }
 
   /** Joins the pending request, or starts one unless a token caused one too recently. */
-  #refresh(isNewId = false): Promise<void> | undefined {
-    const now = this.#options.clock.monotonic();
-    const early = isNewId && this.#failure === undefined && this.#paidAt - now <= COOLDOWN_MS;
-    if (this.#pending === undefined && now - this.#triedAt >= (early ? NEW_ID_COOLDOWN_MS : COOLDOWN_MS)) {
-      this.#triedAt = now;
-      this.#paidAt = Math.max(this.#paidAt, now) + COOLDOWN_MS;
-      void this.#fetchOnce();
+  function refresh(isNewId = false): Promise<void> | undefined {
+    const now = clock.monotonic();
+    const early = isNewId && failure === undefined && paidAt - now <= COOLDOWN_MS;
+    if (pending === undefined && now - triedAt >= (early ? NEW_ID_COOLDOWN_MS : COOLDOWN_MS)) {
+      triedAt = now;
+      paidAt = Math.max(paidAt, now) + COOLDOWN_MS;
+      void fetchOnce();
     }
-    return this.#pending;
+    return pending;
   }
 
-  async #refreshFor(id: string | undefined): Promise<void> {
-    const fetching = this.#refresh(!this.#unknown.has(id));
+  async function refreshFor(id: string | undefined): Promise<void> {
+    const fetching = refresh(!unknown.has(id));
     if (fetching === undefined) return;
     await fetching;
-    if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.clear();
-    this.#unknown.add(id);
+    if (unknown.size >= MAX_UNKNOWN) unknown.clear();
+    unknown.add(id);
   }
 
-  #fetchOnce(): Promise<void> {
-    this.#pending ??= this.#fetch().finally(() => {
-      this.#pending = undefined;
+  function fetchOnce(): Promise<void> {
+    pending ??= load().finally(() => {
+      pending = undefined;
     });
-    return this.#pending;
+    return pending;
   }
 
-  async #fetch(): Promise<void> {
-    const { uri, clock, delay, field, condition } = this.#options;
+  async function load(): Promise<void> {
     let problem: string | undefined;
     try {
       const published = await fetchKeySet(uri);
-      this.#keys = published.flatMap(publishedKey);
-      this.#fetchedAt = clock.monotonic();
-      this.#failure = undefined;
+      keys = published.flatMap(publishedKey);
+      fetchedAt = clock.monotonic();
+      failure = undefined;
       // Probably a fault of the issuer. The set is used, because it may have withdrawn all keys.
       if (published.length === 0) problem = 'answers with an empty key set';
     } catch (cause) {
-      this.#failure = cause;
+      failure = cause;
       problem = settingProblem(cause);
     }
     if (problem === undefined) condition.end();
     else condition.begin(`${field} ${problem}`);
-    this.#cancelNext();
-    if (!this.#closed) {
-      this.#cancelNext = delay(problem === undefined ? FRESH_MS : COOLDOWN_MS, () => this.#fetchOnce());
+    cancelNext();
+    if (!closed) {
+      cancelNext = delay(problem === undefined ? FRESH_MS : COOLDOWN_MS, fetchOnce);
     }
   }
 
-  #outage() {
-    const seconds = Math.max(1, Math.ceil((this.#triedAt + COOLDOWN_MS - this.#options.clock.monotonic()) / 1000));
-    return unavailable('The token cannot be verified at the moment', this.#failure, seconds);
+  function outage() {
+    const seconds = Math.max(1, Math.ceil((triedAt + COOLDOWN_MS - clock.monotonic()) / 1000));
+    return unavailable('The token cannot be verified at the moment', failure, seconds);
   }
+
+  return {
+    loaded,
+    find,
+    close(): void {
+      closed = true;
+      cancelNext();
+    },
+  };
 }
 
 /** Returns the key, or nothing if it is no public key for signatures. */

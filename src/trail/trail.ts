@@ -55,9 +55,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     clock,
     schedule,
     chain,
-    randomUUID,
     instanceId = () => chain.instanceId,
-    sign,
     recorded = () => undefined,
     failed = () => undefined,
     condition = UNWATCHED,
@@ -89,17 +87,12 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   const sequencer = new Sequencer({
-    store,
-    clock,
-    chain,
-    retainFrom: steadyNow,
-    randomUUID,
-    emit: announce,
-    schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
-    sign,
+    ...options,
     failed,
     condition,
-    report,
+    retainFrom: steadyNow,
+    emit: announce,
+    schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
   });
 
   const record: AuditTrail['record'] = (draft, replay) =>

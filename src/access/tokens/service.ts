@@ -20,7 +20,7 @@ import {
 } from './parameters.ts';
 import { badCredential, badRequest, type OAuthError, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
-import { type IssueRequest, Sessions } from './sessions.ts';
+import { type IssueRequest, sessionsOf } from './sessions.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
@@ -49,7 +49,7 @@ export function createTokenService(
   { apiKey, bearer, certificate, certificateRequired }: TokenVerifiers,
 ) {
   const { issuer, audience } = own.settings;
-  const sessions = new Sessions(own);
+  const sessions = sessionsOf(own);
 
   /** @throws {RdcpError} `invalid_client` if a required certificate is missing, or the certificate is invalid */
   async function assertCertificate(presented: ClientCertificate | undefined): Promise<void> {

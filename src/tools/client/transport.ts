@@ -125,7 +125,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     const headers = await headersOf(options, requestId, call);
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
     if (call.lastEventId !== undefined) headers.set('Last-Event-ID', call.lastEventId);
-    const silence = new Silence(timeoutMs);
+    const silence = silenceAfter(timeoutMs);
     const timeout = silence.signal;
     const attempt: Attempt = { base, requestId, signal, timeout, sentAt: performance.now(), answered: false };
     try {
@@ -165,26 +165,21 @@ function queryOf(fields: object = {}): string {
 const CATCH_UP_MS = 1000;
 
 /** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
-class Silence {
-  readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(milliseconds: number) {
-    this.allow(milliseconds);
-  }
-
-  allow(milliseconds: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => this.#controller.abort(), CATCH_UP_MS);
+function silenceAfter(milliseconds: number) {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = () => clearTimeout(timer);
+  const allow = (milliseconds: number) => {
+    end();
+    timer = setTimeout(() => {
+      timer = setTimeout(() => controller.abort(), CATCH_UP_MS);
     }, milliseconds);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
+  };
+  allow(milliseconds);
+  return { signal: controller.signal, allow, end };
 }
+
+type Silence = ReturnType<typeof silenceAfter>;
 
 /** The body as it arrives. Closes the connection when the caller leaves its loop. */
 async function* piecesOf({ body }: Response, silence?: Silence): AsyncGenerator<Uint8Array, void, undefined> {

@@ -3,6 +3,7 @@ import type { TailEndReason } from '../../wire/audit-messages.ts';
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { MAX_PAST_SECONDS } from '../../wire/constants.ts';
 import { isRdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { JsonValue, TailCounts, TailEvent, TailLine, TailOpen } from '../../wire/streams.ts';
 import { parseDuration } from '../../wire/time.ts';
 import { counted } from '../../wire/words/count.ts';
@@ -79,11 +80,14 @@ export function collectLines(): AddTool {
       running += 1;
       try {
         const names = await namesOf(call, words);
-        const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
         const began = call.now();
         const collected = new Collected(max_bytes, { ...wanted, tenant });
         const tail = async () => {
-          for await (const event of call.client.tail(names, { ...given, lines: max_lines, signal: call.signal })) {
+          for await (const event of call.client.tail(names, {
+            ...given(wanted),
+            lines: max_lines,
+            signal: call.signal,
+          })) {
             if (!collected.take(event)) return;
           }
         };

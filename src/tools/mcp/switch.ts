@@ -64,14 +64,12 @@ export interface Switches {
 
 export function switches(): Switches {
   const codec = createRequestStateCodec({ key: randomBytes(32) });
-  function switching<Input extends z.ZodObject>(name: string, { title, description, input, ...rest }: Switch<Input>) {
-    const { question, command, destructiveHint = true, idempotentHint = false } = rest;
+  function switching<Input extends z.ZodObject>(name: string, { question, command, ...rest }: Switch<Input>) {
+    const { destructiveHint = true, idempotentHint = false, ...about } = rest;
     return tool({
+      ...about,
       name,
-      title,
-      description,
       annotations: { readOnlyHint: false, destructiveHint, idempotentHint, openWorldHint: false },
-      input,
       output: changed,
       run: async (all, call) => {
         const given = all as z.output<Input> & Given;

@@ -58,17 +58,16 @@ export type AddTool = (server: McpServer, service: Service) => void;
 
 export function tool<Input extends z.ZodObject, Output extends z.ZodObject>({
   name,
-  title,
-  description,
   input,
   output,
   annotations = READS,
   run,
+  ...about
 }: Tool<Input, Output>): AddTool {
   return (server, service) =>
     void server.registerTool<z.ZodObject, z.ZodObject>(
       name,
-      { title, description, inputSchema: input, outputSchema: output.extend(mark), annotations },
+      { ...about, inputSchema: input, outputSchema: output.extend(mark), annotations },
       async (given, context): Promise<CallToolResult | InputRequiredResult> => {
         const { signal } = context.mcpReq;
         try {
@@ -79,8 +78,7 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>({
           const answer = await suggesting(client, () => run(given as z.output<Input>, call));
           return isInputRequiredResult(answer) ? answer : answerOf(answer);
         } catch (error) {
-          if (isRdcpError(error)) return refusalOf(service.explain(error));
-          return refusalOf(messageOf(error));
+          return refusalOf(isRdcpError(error) ? service.explain(error) : messageOf(error));
         }
       },
     );
