@@ -43,20 +43,18 @@ export const attributesOf = (groups: readonly Group[]) =>
   groups.flatMap(({ attributes = [] }) => attributes.filter((each) => 'id' in each));
 export const referencesOf = ({ attributes = [] }: Group) => attributes.filter((each) => 'ref' in each);
 
-/** The text of src/otel/semconv.ts. */
+/** The text of src/otel/semconv.ts: names alone, whose meaning is in the registry. */
 export function semconvModule(groups: readonly Group[]): string {
   const own = attributesOf(groups);
   const constants = [
-    ...groups.flatMap(({ metric_name: name, brief }) => (name === undefined ? [] : constant('METRIC', name, brief))),
+    ...groups.flatMap(({ metric_name: name }) => (name === undefined ? [] : constant('METRIC', name))),
     '',
-    ...own.flatMap(({ id, brief }) => constant('ATTR', id, brief)),
+    ...own.map(({ id }) => constant('ATTR', id)),
     '',
-    ...groups.flatMap(({ type, name, brief }) =>
-      type === 'event' && name !== undefined ? constant('EVENT', name, brief) : [],
-    ),
+    ...groups.flatMap(({ type, name }) => (type === 'event' && name !== undefined ? constant('EVENT', name) : [])),
     '',
     '// Names of the OpenTelemetry semantic conventions, preferred to our own.',
-    ...foreign(groups, own).flatMap(([name]) => constant('ATTR', name)),
+    ...foreign(groups, own).map(([name]) => constant('ATTR', name)),
   ];
   return ['// Written by `npm run document` from docs/semconv/.', '', ...constants, ''].join('\n');
 }
@@ -68,13 +66,12 @@ function foreign(groups: readonly Group[], own: readonly Attribute[]): (readonly
   return others.map(({ ref, brief = '' }) => [ref, brief] as const);
 }
 
-function constant(kind: string, name: string, brief?: string): string[] {
+function constant(kind: string, name: string): string {
   const words = name
     .replace(/^rdcp\./, '')
     .replaceAll('.', '_')
     .toUpperCase();
-  const plain = brief?.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
-  return [...(plain === undefined ? [] : [`/** ${plain} */`]), `export const ${kind}_${words} = '${name}';`];
+  return `export const ${kind}_${words} = '${name}';`;
 }
 
 /** The table of metrics. */

@@ -21,7 +21,6 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 export interface GenerateOptions {
   /** Environment of the key, such as `live` or `test`: 1 to 16 of a-z and 0-9. @default 'live' */
   readonly env?: string;
-  /** Source of cryptographically strong random bytes. */
   readonly randomBytes: (size: number) => Uint8Array;
 }
 
@@ -38,7 +37,6 @@ export function generateApiKey({ env = 'live', randomBytes }: GenerateOptions): 
   return body + checksum(body);
 }
 
-/** Result of checking a key's format. */
 export type ApiKeyForm =
   | { readonly form: 'generated'; readonly env: string; readonly version: number }
   /** The format of a generated key, with a wrong checksum. */
@@ -54,19 +52,12 @@ export function inspectApiKey(key: string): ApiKeyForm {
   return { form: 'generated', env: match[1], version: Number(match[2]) };
 }
 
-/**
- * Returns the stored form of a key: `sha256:` and the lower-case hex SHA-256 of its bytes. The text is read as latin1, as
- * Node decodes header values. Valid keys are ASCII. A fast hash is safe because keys have at least 128 bits of entropy.
- */
+/** Read as latin1, as Node decodes headers. A fast hash is safe because keys have at least 128 bits of entropy. */
 export function hashApiKey(key: string): string {
   return `sha256:${hash('sha256', Buffer.from(key, 'latin1'), 'hex')}`;
 }
 
-/**
- * Rejects an operator's own key that is too weak or could never match.
- * @param name variable or file of the key, for the message
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that holds the name and never the value
- */
+/** Rejects a key that is too weak or could never match. @param name variable or file of the key: messages hold no value */
 export function assertUsableSecret(secret: string, name: string): void {
   const refuse = (problem: string) => {
     throw invalidSetting(name, `${name} ${problem}`);

@@ -14,10 +14,7 @@ export interface ApiKeyVerifier extends CredentialVerifier {
   principal(id: string): Principal | undefined;
 }
 
-/**
- * Verifies API keys. Several keys can be valid at once, so that clients can rotate them. Wrong, unknown, mistyped, expired
- * and not yet valid keys get the same response.
- */
+/** Verifies API keys. Several can be valid at once, for rotation. Every key that is refused gets the same response. */
 export function createApiKeyVerifier({
   keys,
   clock,
@@ -39,10 +36,7 @@ export function createApiKeyVerifier({
   };
 }
 
-/**
- * Finds a key by its hash and compares in constant time. The lookup's timing may leak bits of a hash, which does not help an
- * attacker: producing a key with a chosen hash is as hard as guessing the key.
- */
+/** Compares in constant time. What the lookup leaks of a hash is no help: a key with a chosen hash is as hard to make as to guess. */
 function lookUp(keys: KeySource, key: string): StoredKey | undefined {
   if (key.length > MAX_API_KEY_LENGTH) return undefined;
   const hash = hashApiKey(key);
@@ -50,9 +44,7 @@ function lookUp(keys: KeySource, key: string): StoredKey | undefined {
   return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
 }
 
-/** A key record, parsed for comparison. */
 export interface StoredKey {
-  /** `sha256:` and hex. */
   readonly hash: string;
   /** Start of validity, in milliseconds since the epoch. */
   readonly notBefore: number;
@@ -74,16 +66,11 @@ export interface KeyRules {
 
 export type KeySet = ReturnType<typeof keySet>;
 
-/** Whether a key is valid at an instant, in milliseconds since the epoch. */
 function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
   return now >= notBefore && now < expiresAt;
 }
 
-/**
- * Indexes keys by hash and by id.
- * @param field name of the list, for messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate id or hash, and for a key of a tenant without tenancy
- */
+/** @param field of the list @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate, and for a tenant's key without tenancy */
 export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
   const byHash = new Map<string, StoredKey>();
   const byId = new Map<string, StoredKey>();

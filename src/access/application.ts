@@ -49,18 +49,13 @@ export interface ApplicationAuthenticatorOptions {
   readonly delay: Delay;
   /** Holds from the third consecutive failure on: a single request may make the function fail. */
   readonly condition?: Condition;
-  /** Called when the function fails or returns an invalid result. */
   readonly report: (error: RdcpError) => void;
 }
 
 const DEADLINE_MS = 5000;
-/** Consecutive failures after which the condition begins. */
 const FAILURES_TO_BEGIN = 3;
 
-/**
- * Authenticates with the application's function. An invalid result is refused with 401; a function that throws or times out
- * causes 503.
- */
+/** Authenticates with the application's function. A wrong result is refused with 401; one that throws or is late causes 503. */
 export function createApplicationAuthenticator(
   authenticate: Authenticate,
   { clock, delay, condition = UNWATCHED, report }: ApplicationAuthenticatorOptions,

@@ -11,7 +11,6 @@ export interface ClientCertificate {
 
 /** The source of a request, for rate limits. */
 export interface Sender {
-  /** Key of its rate limit. */
   readonly address: string;
   /** Whether it has used up its quota of requests without a valid credential. */
   isSpent(): boolean;
@@ -25,11 +24,9 @@ export interface CredentialRequest {
   readonly clientCertificate?: ClientCertificate | undefined;
   /** Limits requests to token issuers for this source. @default unlimited */
   readonly sender?: Sender | undefined;
-  /** The original request, for an application's own authenticator. */
   readonly message?: IncomingMessage | undefined;
 }
 
-/** Authenticates requests. */
 export interface Authenticator {
   /** The configured kinds of credentials, for the well-known document. */
   readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];

@@ -7,10 +7,7 @@ import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
 export interface CredentialVerifier {
-  /**
-   * @param sender limits requests to token issuers
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid
-   */
+  /** @throws {RdcpError} `RDCP_AUTH_FAILED` if the credential is not valid */
   verify(credential: string, sender?: Sender): Principal | Promise<Principal>;
 }
 
@@ -23,20 +20,15 @@ export interface CredentialVerifiers {
   readonly certificateRequired?: boolean;
   /** @default what the principal could do before */
   readonly current?: Authenticator['current'];
-  /** The application's own authenticator. Called before the others. */
   readonly application?: ((request: CredentialRequest) => Promise<Principal | undefined>) | undefined;
 }
 
-/** An unverified credential of a request. */
 type Credential = { readonly method: 'api-key' | 'bearer'; readonly value: string };
 
 /** The scheme is case-insensitive (RFC 9110, section 11.4), followed by one token (RFC 6750). */
 const BEARER = /^bearer(?: +(.*))?$/is;
 
-/**
- * Creates an authenticator. The credential determines the method; a method header must match it. Credentials of a kind
- * that is not configured are refused.
- */
+/** The credential decides the method, which a method header must match. Kinds that are not configured are refused. */
 export function createAuthenticator(verifiers: CredentialVerifiers): Authenticator {
   const { apiKey, bearer, certificate: certificates, certificateRequired = false, application, current } = verifiers;
 
@@ -112,10 +104,7 @@ function assertMethodMatches(claimed: string | undefined, method: AuthMethod, al
   if (claimed !== undefined && claimed !== method && claimed !== alternative) throw refusal(method, 'method_mismatch');
 }
 
-/**
- * Finds the credential of a request. Ignores other `Authorization` schemes, which a proxy may use.
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for a duplicate credential, or two that are not a hybrid pair
- */
+/** Other `Authorization` schemes may be a proxy's. @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for two that are no hybrid pair */
 function findCredential(request: CredentialRequest): Credential | undefined {
   const key = single(request, REQUEST_HEADERS.apiKey, HEADERS.apiKey);
   const authorization = single(request, 'authorization', 'Authorization');

@@ -30,7 +30,6 @@ export interface AuthenticationOptions {
   readonly cwd?: string;
   /** Hold while a keys file is unreadable or a token issuer does not respond. @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
-  /** Called with invalid results of `security.authenticate`. */
   readonly report: (error: RdcpError) => void;
   /** Keeps the records of issued tokens. Required by `security.tokens`. */
   readonly tokenStore?: RecordStore | undefined;
@@ -53,11 +52,7 @@ export function hasCredentials(settings: object): boolean {
   return CREDENTIALS.some((kind) => Reflect.get(settings, kind) !== undefined);
 }
 
-/**
- * Creates the configured authenticator.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if credential settings or a keys file are invalid. Everything opened so far is
- * closed.
- */
+/** @throws {RdcpError} `RDCP_CONFIG_INVALID`; what was opened until then is closed */
 export function openAuthentication(
   settings: CredentialSettings,
   options: AuthenticationOptions,

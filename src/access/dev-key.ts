@@ -9,14 +9,11 @@ import { assertUsableSecret, generateApiKey, hashApiKey, inspectApiKey } from '.
 const DIRECTORY = '.rdcp';
 const FILE = 'dev-key';
 
-/** Why a service without configured credentials cannot be reached. */
 export const NO_DEV_KEY =
   'no credential is configured, and a key can be written neither to .rdcp here nor to the temporary folder: configure security.apiKeys, RDCP_API_KEYS_FILE or RDCP_SERVER_API_KEY';
 
-/** Where a development key lies. */
 interface Place {
   readonly directory: string;
-  /** The path to show. */
   readonly file: string;
 }
 
@@ -38,12 +35,7 @@ function places(cwd: string | undefined, temporary: string): Place[] {
   }
 }
 
-/**
- * Returns the record of the development key of a service without configured credentials: all scopes, client `dev`. The key
- * is written only to a file with mode 0600 in a directory with mode 0700. An existing key is reused if only its owner can
- * read it, and replaced otherwise. `undefined` if there is nowhere to keep one.
- * @param cwd @default the working directory
- */
+/** Written to a private file alone, and used again while only its owner can read it. `undefined` if there is nowhere to keep one. */
 export function ensureDevKey(cwd?: string, temporary: string = tmpdir()): ApiKeyRecord | undefined {
   for (const { directory } of places(cwd, temporary)) {
     try {
@@ -65,7 +57,6 @@ export function findDevKey(cwd?: string, temporary: string = tmpdir()): { key: s
   return undefined;
 }
 
-/** `undefined` if the key is missing, malformed or not private. */
 function readKey(directory: string): string | undefined {
   const file = join(directory, FILE);
   try {
@@ -80,11 +71,7 @@ function readKey(directory: string): string | undefined {
   }
 }
 
-/**
- * Returns the record of an operator's own key: all scopes, client `env`.
- * @param name variable that holds the key
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is shorter than 128 bits, or could never match
- */
+/** All scopes, client `env`. @param name variable that holds the key @throws {RdcpError} `RDCP_CONFIG_INVALID` */
 export function secretKeyRecord(secret: string, name: string): ApiKeyRecord {
   assertUsableSecret(secret, name);
   return fullAccess('env', secret);

@@ -4,22 +4,14 @@ import type { ClientCertificate } from './authenticator.ts';
 import { narrowed, type Principal } from './principal.ts';
 import { type RefusalReason, refusal } from './refusal.ts';
 
-/**
- * Combines a token and a certificate: user and tenant of the token; scopes, `tenants`, `allow` and expiry that both allow.
- * @param identity of the certificate. @default no restriction
- * @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_token`, if the certificate does not allow any tenant of the token, or
- * nothing is within the `allow` of both
- */
+/** User and tenant of the token; scopes, limits and expiry of both. @throws {RdcpError} `RDCP_AUTH_FAILED` if that is nothing */
 export function combine(token: Principal, identity: Principal | undefined): Principal {
   const pair = identity === undefined ? token : narrowed(token, identity);
   if (pair === undefined) throw refusal('hybrid');
   return { ...pair, method: 'hybrid' };
 }
 
-/**
- * Refuses a token that is bound to a certificate other than the connection's (RFC 8705, section 3). The response is the
- * same as for any invalid token, so that a thief does not learn that the token is valid.
- */
+/** Refuses a token bound to another certificate (RFC 8705, section 3) as a wrong one: a thief must not learn that it is valid. */
 export function assertBinding(token: Principal, presented: ClientCertificate | undefined): void {
   const { certificateThumbprint: bound } = token;
   if (bound === undefined) return;

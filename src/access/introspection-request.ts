@@ -1,5 +1,6 @@
 import type { IntrospectionOptions } from '../options/options.ts';
 import { SettingFault } from '../wire/errors.ts';
+import { parsedJson } from '../wire/json-text.ts';
 import { type Answer, send } from '../wire/net/request.ts';
 import { trustedUri } from '../wire/net/trusted-uri.ts';
 
@@ -15,10 +16,7 @@ const ABOUT_CLIENT = ['invalid_client', 'unauthorized_client'];
 /** RFC 6750, section 3.1. Some servers send it in the body. */
 const ABOUT_TOKEN = 'invalid_token';
 
-/**
- * Introspects one token (RFC 7662, section 2). Rejects without a valid response.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https
- */
+/** RFC 7662, section 2. Rejects without a valid response. @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https */
 export function introspectionRequest({
   endpoint,
   clientId,
@@ -39,7 +37,7 @@ export function introspectionRequest({
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await send({ url, headers, body: String(form), maxBytes: MAX_BYTES, signal });
     const { status } = answer;
-    const body = parse(answer.text ?? '');
+    const body = parsedJson(answer.text ?? '');
     if (status === 200 && isIntrospection(body)) return body;
     if (status === 200) throw new SettingFault('answers with an invalid introspection response');
     if (refusesToken(answer, body)) return { active: false };
@@ -48,29 +46,17 @@ export function introspectionRequest({
   };
 }
 
-/**
- * RFC 7662 specifies 200 for inactive tokens and 401 for an unknown client. Some servers refuse tokens with 400, or with 401
- * and an error code.
- */
+/** RFC 7662 has 200 for inactive tokens, 401 for an unknown client. Some servers refuse tokens with 400, or 401 and an error code. */
 function refusesToken({ status, headers }: Answer, body: unknown): boolean {
-  const code: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+  const { error: code } = Object(body);
   if (status === 400) return !ABOUT_CLIENT.includes(String(code));
   const challenge = headers['www-authenticate'] ?? '';
   return status === 401 && (code === ABOUT_TOKEN || challenge.includes(`error="${ABOUT_TOKEN}"`));
 }
 
-/** Returns `undefined` for invalid JSON. The parser's error could quote the token. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** `active` is the only field that RFC 7662 requires. */
 function isIntrospection(value: unknown): value is Introspection {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'active') === 'boolean';
+  return typeof Object(value).active === 'boolean';
 }
 
 /** Both parts are form-encoded first (RFC 6749, section 2.3.1), so that the id may contain a colon. */

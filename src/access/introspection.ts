@@ -7,14 +7,13 @@ import type { Clock } from '../wire/time/clock.ts';
 import type { Sender } from './authenticator.ts';
 import type { CredentialVerifier } from './authenticators.ts';
 import { type Introspection, introspectionRequest } from './introspection-request.ts';
-import { CLOCK_TOLERANCE_SECONDS, claimNames, principalOf } from './jwt-claims.ts';
+import { CLOCK_TOLERANCE_SECONDS, claimNames, isFor, principalOf } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { createTurns } from './turns.ts';
 
 export interface IntrospectionVerifierOptions extends IntrospectionOptions {
   readonly clock: Clock;
-  /** Holds while the issuer does not respond correctly. @default not watched */
   readonly condition?: Condition;
   /** Maximum number of cached active tokens, and of cached refused tokens. @default 10000 */
   readonly cacheSize?: number;
@@ -168,11 +167,6 @@ function assertAccessToken({ token_type: type, token_use: use }: Introspection):
     throw new Error('not a bearer token');
   }
   if (use !== undefined && use !== 'access_token' && use !== 'access') throw new Error('not an access token');
-}
-
-function isFor(claim: unknown, audience: string | readonly string[]): boolean {
-  const named: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
-  return [audience].flat().some((each) => named.includes(each));
 }
 
 function unexpired(principal: Principal, now: number): Principal {

@@ -1,6 +1,6 @@
 import type { JWSHeaderParameters } from 'jose';
+import { isObject, parsedJson } from '../wire/json-text.ts';
 
-/** A JSON object in a part of a token. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Three base64url parts. An encrypted token has five; an unsigned one has an empty last part. */
@@ -28,10 +28,6 @@ export function readClaims(token: string): Json | undefined {
 }
 
 function jsonOf(part = ''): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(Buffer.from(part, 'base64url').toString('utf8'));
+  return isObject(value) ? value : undefined;
 }

@@ -1,6 +1,7 @@
 import type { CredentialClaims } from '../options/options.ts';
 import { allowSchema, commonLimits, type Limits, limitsOf } from '../wire/allow.ts';
 import { SCOPES, type Scope, TENANT_PATTERN } from '../wire/constants.ts';
+import { given } from '../wire/json-text.ts';
 import { isIdentifier, PRINTABLE_NAME } from '../wire/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
@@ -30,17 +31,13 @@ export type ClaimNames = Pick<
   'scopeClaims' | 'tenantClaim' | 'tenantsClaim' | 'allowClaim' | 'keyClaim' | 'limits'
 >;
 
-/** The names that an issuer is configured with, or the usual ones. */
 export function claimNames(configured: CredentialClaims) {
   const { scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM, allowClaim = ALLOW_CLAIM } = configured;
   const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   return { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(configured) };
 }
 
-/**
- * Returns the principal of a token whose signature, issuer, audience, `exp` and `nbf` are verified.
- * @throws {Error} for invalid claims
- */
+/** The signature, issuer, audience, `exp` and `nbf` of the claims are verified. @throws {Error} for invalid claims */
 export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): Principal {
   assertNotIdToken(claims);
   const { sub, exp, iat } = claims;
@@ -62,16 +59,15 @@ export function principalOf(claims: Claims, names: ClaimNames, nowMs: number): P
   return {
     method: 'bearer',
     userId: sub,
-    ...(clientId === undefined ? {} : { clientId }),
-    ...(tenantId === undefined ? {} : { tenantId }),
-    ...(tenants === undefined ? {} : { tenants }),
     scopes: scopesOf(claims, names.scopeClaims),
     ...limits,
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(exp === undefined ? {} : { expiresAt: exp * 1000 }),
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(certificateThumbprint === undefined ? {} : { certificateThumbprint }),
+    ...given({ clientId, tenantId, tenants, sessionId, expiresAt: exp && exp * 1000, keyId, certificateThumbprint }),
   };
+}
+
+export function isFor(aud: unknown, audiences: string | readonly string[]): boolean {
+  const named: readonly unknown[] = [aud].flat();
+  return [audiences].flat().some((each) => named.includes(each));
 }
 
 function assertNotIdToken(claims: Claims): void {
@@ -79,10 +75,7 @@ function assertNotIdToken(claims: Claims): void {
   if (found !== undefined) throw new Error('not an access token but an ID token');
 }
 
-/**
- * Returns the thumbprint of the certificate that the token is bound to (RFC 8705, section 3.1). Tokens bound to other keys
- * (RFC 7800) are rejected, because requests do not prove possession of them.
- */
+/** RFC 8705, section 3.1. Tokens bound to other keys (RFC 7800) are refused: requests do not prove possession of those. */
 function thumbprintOf({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined;
   const binding: [string, unknown][] = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : [];

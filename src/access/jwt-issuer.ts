@@ -5,7 +5,7 @@ import type { Limits } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
 import { claimNames } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
-import { type KeyHeader, PublishedKeys, type PublishedKeysOptions } from './published-keys.ts';
+import { type KeyHeader, type PublishedKeysOptions, publishedKeys } from './published-keys.ts';
 import { fits, isWeak, MIN_RSA_BITS } from './signature.ts';
 
 export interface RemoteSurroundings extends Pick<PublishedKeysOptions, 'clock' | 'delay'> {
@@ -18,20 +18,13 @@ export interface TrustedIssuer {
   readonly algorithms: string[];
   readonly scopeClaims: readonly string[];
   readonly tenantClaim: string;
-  /** Claim with the tenants that a token may name. */
   readonly tenantsClaim: string;
-  /** Claim with what a token may do with which categories. */
   readonly allowClaim: string;
-  /** Limits of every token of the issuer. @default none */
   readonly limits?: Limits;
   /** Claim with the id of the API key that a token was issued for. Only in our own tokens. */
   readonly keyClaim?: string;
-  /** Returns the key of a token with this header. */
   key(header: KeyHeader): KeyObject | Promise<KeyObject>;
-  /**
-   * Checks each use of a token, even if its verification is cached.
-   * @throws {RdcpError} `RDCP_AUTH_FAILED` for a revoked token
-   */
+  /** Checks each use of a token, even if its verification is cached. @throws {RdcpError} `RDCP_AUTH_FAILED` if it was revoked */
   admit?(principal: Principal): Promise<Principal>;
   close?(): void;
 }
@@ -39,11 +32,7 @@ export interface TrustedIssuer {
 /** A key for HS256 must be at least as long as the hash (RFC 7518, section 3.2). */
 const MIN_SECRET_BYTES = 32;
 
-/**
- * Validates the configured issuers. Returns them by name.
- * @param own this server, if it issues tokens
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the field and contains no secret
- */
+/** @param own this server, if it issues tokens @throws {RdcpError} `RDCP_CONFIG_INVALID` without a secret */
 export function trustIssuers(
   issuers: readonly JwtIssuerOptions[],
   remote: RemoteSurroundings,
@@ -99,34 +88,33 @@ function keysOf(
     const key = secretKey(secret, `${field}.secret`);
     return { key: () => key };
   }
+  const { fixed, find, close } = issuerKeys({ publicKey, jwksUri }, field, remote);
+  const unsupported = fixed && algorithms.find((name) => !fits(fixed, name));
+  if (unsupported !== undefined) throw configurationError(`${field}.publicKey`, `must be a key for ${unsupported}`);
+  return { key: find, close };
+}
+
+/** The key of an issuer, or those that it publishes. @throws {RdcpError} `RDCP_CONFIG_INVALID` */
+export function issuerKeys(
+  { publicKey, jwksUri = '' }: Pick<JwtIssuerOptions, 'publicKey' | 'jwksUri'>,
+  field: string,
+  { conditions, clock, delay }: RemoteSurroundings,
+) {
   if (publicKey !== undefined) {
     const key = readPublicKey(publicKey, `${field}.publicKey`);
-    const unsupported = algorithms.find((name) => !fits(key, name));
-    if (unsupported !== undefined) throw configurationError(`${field}.publicKey`, `must be a key for ${unsupported}`);
-    return { key: () => key };
+    return { fixed: key, find: () => key, loaded: () => key, close: () => {} };
   }
-  const keys = publishedKeys(jwksUri ?? '', `${field}.jwksUri`, remote);
-  return { key: (header) => keys.find(header), close: () => keys.close() };
+  const source = { uri: jwksUri, field: `${field}.jwksUri`, clock, delay, condition: conditions.watch('jwks') };
+  return { fixed: undefined, ...publishedKeys(source) };
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not https */
-export function publishedKeys(
-  uri: string,
-  field: string,
-  { conditions, ...remote }: RemoteSurroundings,
-): PublishedKeys {
-  return new PublishedKeys({ uri, field, ...remote, condition: conditions.watch('jwks') });
-}
-
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is too short for HS256 */
 export function secretKey(secret: string, field: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
   if (bytes.length < MIN_SECRET_BYTES) throw configurationError(field, `must hold at least ${MIN_SECRET_BYTES} bytes`);
   return createSecretKey(bytes);
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is a public key, or a certificate, in PEM form */
-export function readPublicKey(pem: string, field: string): KeyObject {
+function readPublicKey(pem: string, field: string): KeyObject {
   if (pem.includes('PRIVATE KEY')) throw configurationError(field, 'must be a public key, not a private one');
   const key = readPem(pem, field);
   if (isWeak(key)) throw configurationError(field, `must have at least ${MIN_RSA_BITS} bits`);

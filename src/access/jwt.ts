@@ -5,7 +5,6 @@ import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import { isRdcpError } from '../wire/errors.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import type { CredentialVerifier } from './authenticators.ts';
-import { loadJose } from './jose.ts';
 import { readClaims, readHeader } from './jws.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
@@ -19,19 +18,16 @@ const MAX_CACHE_MS = 5 * 60_000;
 
 export interface JwtVerifierOptions {
   readonly issuers: readonly JwtIssuerOptions[];
-  /** This server, if it issues tokens. */
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
   /** @default not watched */
   readonly conditions?: Pick<Conditions, 'watch'>;
   /** For retries after a failure. @default retried only with the next token */
   readonly delay?: Delay;
-  /** Maximum number of cached tokens. @default 10000 */
   readonly cacheSize?: number;
 }
 
 export interface JwtVerifier extends CredentialVerifier {
-  /** Whether the unverified `iss` of a token is a known issuer. */
   isFromKnownIssuer(token: string): boolean;
   /** Stops fetching published keys. */
   close(): void;
@@ -44,11 +40,7 @@ interface Verification {
   readonly verifiedAt: number;
 }
 
-/**
- * Verifies JWT bearer tokens of configured issuers (RFC 7519, RFC 9068, RFC 8725). Valid tokens are cached by their SHA-256
- * until they expire, at most five minutes. Refused tokens are not cached.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer
- */
+/** RFC 7519, RFC 9068, RFC 8725. Valid tokens are cached by their SHA-256, at most for five minutes; refused ones are not. */
 export function createJwtVerifier({
   issuers,
   own,
@@ -67,7 +59,7 @@ export function createJwtVerifier({
       return await admit(principal, issuer);
     } catch (error) {
       if (isRdcpError(error)) throw error;
-      const { errors } = await loadJose();
+      const { errors } = await import('jose');
       throw refusal('bearer', error instanceof errors.JWTExpired ? 'token_expired' : 'invalid_token', error);
     }
   };
@@ -106,7 +98,8 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
   // Checked before the key is fetched: a wrong algorithm must not cause a request.
   if (header.alg === undefined || !issuer.algorithms.includes(header.alg))
     throw new Error('the algorithm is not allowed for this issuer');
-  const { jwtVerify } = await loadJose();
+  // With the first token: most services use API keys only.
+  const { jwtVerify } = await import('jose');
   const { payload } = await jwtVerify(token, await issuer.key(header), {
     algorithms: issuer.algorithms,
     issuer: issuer.issuer,
@@ -118,7 +111,6 @@ async function verify(token: string, trusted: ReadonlyMap<string, TrustedIssuer>
   return { principal: principalOf(payload, issuer, now), issuer };
 }
 
-/** Returns the unverified `iss`, or `''`. */
 function claimedIssuer(token: string): string {
   const iss = readClaims(token)?.iss;
   return typeof iss === 'string' ? iss : '';

@@ -12,15 +12,10 @@ import { type WatchedFile, watchFile } from './watched-file.ts';
 const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
 
 export interface KeysFileOptions extends KeyRules {
-  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition;
 }
 
-/**
- * Parses a keys file.
- * @param name of the file, for messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message names the file, the field and the problem in one line
- */
+/** @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line with the file, the field and the problem */
 export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
   const result = keysFileSchema.safeParse(parseJson(text, name));
   if (!result.success) {
@@ -30,10 +25,7 @@ export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
   return result.data.keys;
 }
 
-/**
- * Opens a keys file: `{ "keys": [record, …] }`. Changes apply within a second.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is unreadable or invalid at the start
- */
+/** Changes apply within a second. @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is wrong at the start */
 export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): WatchedFile<KeySet> {
   const name = basename(path);
   return watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });

@@ -6,10 +6,7 @@ type Settings = Pick<ResolvedConfig, 'server' | 'security'>;
 const NEEDS_CA = 'needs server.tls.clientCaFile';
 const TOKENS = 'bearer tokens: one of security.jwt, introspection, tokens and authenticate';
 
-/**
- * Rejects a configuration that does not meet its security level (RDCP 1.0, Compliance levels).
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`
- */
+/** Refuses a configuration that does not meet its security level (RDCP 1.0, Compliance levels). */
 export function assertLevel({ server, security }: Settings): void {
   const { level, mtls, jwt, introspection, tokens, authenticate } = security;
   const asksForCertificates = server === false || server.tls?.clientCaFile !== undefined;

@@ -3,12 +3,12 @@ import { isIP } from 'node:net';
 import type { CertificateIdentity } from '../options/options.ts';
 import { limitsOf } from '../wire/allow.ts';
 import { configurationError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import type { ClientCertificate } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-/** A certificate that is valid for TLS and not expired. */
 export interface VerifiedCertificate {
   readonly identity?: Principal;
 }
@@ -18,11 +18,7 @@ export interface CertificateVerifier {
   verify(presented: ClientCertificate): VerifiedCertificate;
 }
 
-/**
- * Verifies client certificates. TLS verifies chain and revocation in the handshake. The validity period is checked for every
- * request, because connections can outlive it.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid identity
- */
+/** TLS verifies chain and revocation in the handshake. The validity is checked for each request: connections can outlive it. */
 export function createCertificateVerifier(
   identities: readonly CertificateIdentity[],
   clock: Pick<Clock, 'now'>,
@@ -40,7 +36,6 @@ export function createCertificateVerifier(
   };
 }
 
-/** Returns a function that maps a certificate by its fingerprint, else an alternative name, else its subject. */
 function createIdentification(identities: readonly CertificateIdentity[]) {
   const byFingerprint = new Map<string, Principal>();
   const byName = new Map<string, Principal>();
@@ -72,14 +67,12 @@ function principalOf(identity: CertificateIdentity): Principal {
     method: 'mtls',
     userId,
     clientId: clientId ?? userId,
-    ...(tenantId !== undefined && { tenantId }),
-    ...(tenants !== undefined && { tenants }),
+    ...given({ tenantId, tenants }),
     scopes: [...new Set(scopes)],
     ...limitsOf(identity),
   };
 }
 
-/** Node's names of the alternative name types. */
 const TYPES: Readonly<Record<string, string>> = {
   dns: 'DNS',
   uri: 'URI',
@@ -89,10 +82,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const TYPED = /^(DNS|URI|email|IP Address|IP):(.*)$/is;
 
-/**
- * Returns the normalized alternative names of a certificate, such as `DNS:ops.example`. Node quotes names that contain a
- * comma or a quote, so that one name cannot be read as two.
- */
+/** Such as `DNS:ops.example`. Node quotes names that contain a comma or a quote, so that one name cannot be read as two. */
 function alternativeNames({ subjectAltName }: X509Certificate): string[] {
   if (subjectAltName === undefined) return [];
   return subjectAltName.split(', ').flatMap((entry) => {

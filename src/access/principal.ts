@@ -23,10 +23,7 @@ export interface Principal extends Limits {
   readonly certificateThumbprint?: string | undefined;
 }
 
-/**
- * Returns a unique key of the identity, for rate limits and replays, without credentials. It ignores the authentication
- * method: a key, its tokens and a certificate of the same user and client share one rate limit.
- */
+/** For rate limits and replays, without credentials. A key, its tokens and a certificate of the same user and client share one. */
 export function identityKey({ tenantId = '', userId, clientId = userId }: Principal): string {
   return JSON.stringify([tenantId, clientId, userId]);
 }
@@ -36,10 +33,7 @@ export function isOfTenants({ tenantId, tenants }: Principal): boolean {
   return tenantId !== undefined || tenants !== undefined;
 }
 
-/**
- * Whether a credential is for the same as before: same identity, tenants and `allow`, and one of the scopes. One that had `admin`
- * must still have it, because more was shown or allowed to it.
- */
+/** Whether it has the same identity, tenants and `allow`, and one of the scopes; `admin` too, if it had that: more was shown to it. */
 export function keepsRights(before: Principal, now: Principal | undefined, scopes: readonly Scope[]): boolean {
   if (now === undefined || identityKey(now) !== identityKey(before)) return false;
   const rights = ({ tenants, allow, approval }: Principal) => ({ tenants, allow, approval });
@@ -64,10 +58,7 @@ function commonScopes(one: Principal, other: Principal): Scope[] {
   );
 }
 
-/**
- * Returns a principal with the scopes, `tenants`, `allow` and expiry that another one has too. Its user and tenant stay.
- * @returns `undefined` if the other one allows none of its tenants, or nothing of its `allow`
- */
+/** Scopes, limits and expiry that another one has too; user and tenant stay. @returns `undefined` if nothing is left */
 export function narrowed(principal: Principal, by: Principal): Principal | undefined {
   const { tenantId } = principal;
   if (tenantId !== undefined && by.tenants !== undefined && !matchesAny(by.tenants, tenantId)) return undefined;
@@ -85,11 +76,7 @@ export function narrowed(principal: Principal, by: Principal): Principal | undef
   };
 }
 
-/**
- * Requires one of the scopes.
- * @param operation name of the operation, for the message
- * @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `insufficient_scopes`
- */
+/** Requires one of the scopes. @throws {RdcpError} `RDCP_FORBIDDEN` with `details.reason` `insufficient_scopes` */
 export function assertScope(principal: Principal, scopes: readonly Scope[], operation = 'This operation'): void {
   if (scopes.some((scope) => hasScope(principal, scope))) return;
   throw missingScope(principal, scopes, operation);

@@ -19,10 +19,7 @@ const INVALID: Record<AuthMethod, RefusalReason> = {
   hybrid: 'invalid_token',
 };
 
-/**
- * Returns the error for an invalid credential: 401 `RDCP_AUTH_FAILED`. It contains only the reason's name, so that it does
- * not help guessing.
- */
+/** 401 `RDCP_AUTH_FAILED` with the reason's name alone, so that it does not help guessing. */
 export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[method], cause?: unknown): RdcpError {
   // RFC 6750, section 3.1.
   const isToken = method === 'bearer' || method === 'hybrid';
@@ -33,10 +30,7 @@ export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[meth
 const BEARER_CHALLENGE = 'Bearer realm="rdcp"';
 const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
-/**
- * Returns the `WWW-Authenticate` header (RFC 9110, section 11.6.1) with the available methods. Client certificates have no
- * challenge. Without other methods it has the API key's, because 401 requires the header.
- */
+/** RFC 9110, section 11.6.1. Certificates have no challenge. Without other methods it is the API key's: 401 requires the header. */
 function challenge(methods: readonly AuthMethod[]) {
   const takesTokens = methods.includes('bearer') || methods.includes('hybrid');
   const takesKeys = methods.includes('api-key') || !takesTokens;
@@ -52,12 +46,10 @@ export function codeRefusal(methods: readonly AuthMethod[]): RdcpError {
   });
 }
 
-/** Returns the error for a missing credential: 401 `RDCP_AUTH_REQUIRED`. */
 export function authenticationRequired(methods: readonly AuthMethod[]): RdcpError {
   return new RdcpError('RDCP_AUTH_REQUIRED', 'This operation needs a credential', { headers: challenge(methods) });
 }
 
-/** Returns the error for a credential with none of the scopes that an operation needs. */
 export function missingScope({ method, scopes }: Principal, needed: readonly Scope[], operation: string): RdcpError {
   return new RdcpError('RDCP_FORBIDDEN', `${operation} needs the scope ${needed.join(' or ')}`, {
     method,

@@ -8,7 +8,6 @@ const SCHEMES = {
   RS256: ['sha256', {}],
 } as const;
 
-/** Signature algorithms of tokens and tickets. */
 export type Algorithm = keyof typeof SCHEMES | 'HS256';
 
 /** RFC 7518, section 3.3. */

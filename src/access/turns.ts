@@ -4,13 +4,9 @@ interface Queue {
 }
 
 export interface TurnsOptions {
-  /** Maximum number of concurrent tasks. */
   readonly most: number;
-  /** Maximum number of concurrent tasks per key. */
   readonly mostOfKey: number;
-  /** Maximum number of waiting tasks per key. */
   readonly mostWaiting: number;
-  /** Returns the error of a task that is rejected because the queue is full. */
   readonly refuse: () => Error;
 }
 

@@ -11,24 +11,19 @@ const POLL_MS = 500;
 export interface WatchedFileOptions<T> {
   /** Kind and base name of the file, for messages. Never its path. */
   readonly name: string;
-  /** @throws {RdcpError} for invalid text */
   readonly load: (text: string) => T;
   /** Holds while the file is missing or invalid. The last valid value stays in use. */
   readonly condition?: Condition | undefined;
 }
 
 export interface WatchedFile<T> {
-  /** The last valid value of the file. */
   readonly value: T;
   /** Reads the file now instead of at the next poll. */
   refresh(): Promise<void>;
   close(): void;
 }
 
-/**
- * Opens a file that is read twice a second, and loaded again when its text changed.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be read or is wrong at the start
- */
+/** Read twice a second, and loaded when its text changed. @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is wrong at the start */
 export function watchFile<T>(
   path: string,
   { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,

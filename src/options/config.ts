@@ -42,7 +42,21 @@ const LONGEST_DURATION = 3650 * 86_400;
 
 const credentialLimits = { allow: allowSchema.optional(), approval: optionalFlag };
 
-const optionalTenants = tenantPatterns.optional();
+const credentialIdentity = {
+  tenantId: optionalIdentifier,
+  tenants: tenantPatterns.optional(),
+  scopes,
+  ...credentialLimits,
+} satisfies Shape<Options.CredentialIdentity>;
+
+const credentialClaims = {
+  scopeClaim: optionalText,
+  tenantClaim: optionalText,
+  tenantsClaim: optionalText,
+  allowClaim: optionalText,
+  ...credentialLimits,
+} satisfies Shape<Options.CredentialClaims>;
+
 const isOfOneKind = ({ tenantId, tenants }: { readonly tenantId?: string | undefined; readonly tenants?: unknown }) =>
   tenantId === undefined || tenants === undefined;
 const TWO_KINDS = { path: ['tenants'], message: 'cannot be combined with tenantId' };
@@ -53,10 +67,7 @@ export const apiKeyRecordSchema = z
     hash: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 lower-case hex digits'),
     clientId: identifier,
     userId: optionalIdentifier,
-    tenantId: optionalIdentifier,
-    tenants: optionalTenants,
-    scopes,
-    ...credentialLimits,
+    ...credentialIdentity,
     notBefore: optionalInstant,
     expiresAt: optionalInstant,
   } satisfies Shape<Options.ApiKeyRecord>)
@@ -100,11 +111,7 @@ const jwtIssuer = z.strictObject({
   secret: optionalString,
   publicKey: optionalString,
   jwksUri: optionalString,
-  scopeClaim: optionalText,
-  tenantClaim: optionalText,
-  tenantsClaim: optionalText,
-  allowClaim: optionalText,
-  ...credentialLimits,
+  ...credentialClaims,
 } satisfies Shape<Options.JwtIssuerOptions>);
 
 const introspection = z.strictObject({
@@ -113,11 +120,7 @@ const introspection = z.strictObject({
   clientSecret: optionalText,
   issuer: optionalText,
   audience: textOrTexts.optional(),
-  scopeClaim: optionalText,
-  tenantClaim: optionalText,
-  tenantsClaim: optionalText,
-  allowClaim: optionalText,
-  ...credentialLimits,
+  ...credentialClaims,
 } satisfies Shape<Options.IntrospectionOptions>);
 
 const certificateIdentity = z
@@ -133,10 +136,7 @@ const certificateIdentity = z
     subject: z.string().regex(/=/, 'must be a whole subject such as CN=ops,O=Example').optional(),
     userId: identifier,
     clientId: optionalIdentifier,
-    tenantId: optionalIdentifier,
-    tenants: optionalTenants,
-    scopes,
-    ...credentialLimits,
+    ...credentialIdentity,
   } satisfies Shape<Options.CertificateIdentity>)
   .refine(
     ({ fingerprint256, san, subject }) => countOf(fingerprint256, san, subject) === 1,

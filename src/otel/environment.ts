@@ -1,6 +1,5 @@
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A signal, as in the names of OpenTelemetry's variables. */
 export type SignalName = 'LOGS' | 'METRICS' | 'TRACES';
 
 /** The exporters in `OTEL_<SIGNAL>_EXPORTER`; `undefined` if it is unset. */
@@ -10,7 +9,6 @@ export function exporterNames(env: Variables, signal: SignalName): string[] | un
   return given.length === 0 ? undefined : given;
 }
 
-/** The variable that sets an OTLP endpoint for the signal. */
 export function endpointVariable(env: Variables, signal: SignalName): string | undefined {
   return [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, 'OTEL_EXPORTER_OTLP_ENDPOINT'].find((name) => isSet(env[name]));
 }

@@ -35,10 +35,7 @@ export function asOwnWork<T>(fn: () => T): T {
   return marked ? storage.run(true, fn) : fn();
 }
 
-/**
- * Answers a request as our own work, without starting spans. Where no instrumentation has read the caller's trace from the headers
- * it is read here, so that audit records carry it.
- */
+/** Starts no spans. The caller's trace is read here where no instrumentation has, so that audit records carry it. */
 export function asOwnRequest<T>({ headers }: IncomingMessage, fn: () => T): T {
   const active = context.active();
   const traced = trace.getSpan(active) === undefined ? propagation.extract(active, headers) : active;
@@ -55,7 +52,6 @@ export async function loadOwn<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether libraries of our own endpoint are being loaded. */
 export function isOwnLoading(): boolean {
   return (ownWork().loading ?? 0) > 0;
 }
@@ -89,16 +85,12 @@ function suppressed(active: Context): Context {
   return active.setValue(SUPPRESS_TRACING, true);
 }
 
-/**
- * Runs `fn` without starting spans. The active span stays active, so audit records carry its trace. The server span of
- * `instrumentation-http` starts earlier and is configured by the user.
- */
+/** The active span stays active, so audit records carry its trace. The span of `instrumentation-http` is the user's. */
 export function withoutTracing<T>(fn: () => T): T {
   const active = context.active();
   return context.with(active === ROOT_CONTEXT ? SUPPRESSED_ROOT : suppressed(active), fn);
 }
 
-/** Whether tracing is suppressed here, as inside OpenTelemetry's exporters. */
 export function isTracingSuppressed(): boolean {
   return context.active().getValue(SUPPRESS_TRACING) === true;
 }

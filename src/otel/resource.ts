@@ -1,9 +1,6 @@
 import { registeredProviders } from './telemetry.ts';
 
-/**
- * Returns a text of the resource of the registered SDK, otherwise of `OTEL_RESOURCE_ATTRIBUTES`. The resource is in private
- * fields of the providers, which have the same names on both lines.
- */
+/** Of the registered SDK, in private fields that both lines have, otherwise of `OTEL_RESOURCE_ATTRIBUTES`. */
 export function resourceAttribute(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const resources = Object.values(registeredProviders()).map(
     (provider) => field(provider, '_resource') ?? field(field(provider, '_sharedState'), 'resource'),

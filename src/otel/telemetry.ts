@@ -2,10 +2,7 @@ import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api';
 import { INSTRUMENTATION_NAME, VERSION } from '../wire/version.ts';
 import { beforeShutdown } from './provider-shutdown.ts';
 
-/**
- * The fields of an OpenTelemetry log record that we write. The Logs API is in a different package on each of the two
- * supported lines of OpenTelemetry JS, so its types are not imported.
- */
+/** Not imported: the Logs API is in a different package on each of the two supported lines of OpenTelemetry JS. */
 export interface LogRecord {
   readonly eventName?: string;
   readonly severityNumber: number;
@@ -29,24 +26,14 @@ export const SEVERITY = {
   WARN: { severityNumber: 13, severityText: 'WARN' },
 } as const;
 
-/**
- * Access to OpenTelemetry. Read the properties on each use: providers may be registered, or set on the instrumentation, at
- * any time.
- */
+/** Read the properties on each use: providers may be registered, or set on the instrumentation, at any time. */
 export interface Telemetry {
   readonly meter: Meter;
   readonly tracer: Tracer;
   readonly logger: Logger;
-  /**
-   * Calls `listener` when a provider was set, or a newly registered one is noticed. Instruments must then be recreated: unlike
-   * loggers and tracers they are not looked up on each use.
-   */
+  /** When a provider was set or noticed: instruments, unlike loggers and tracers, must then be made again. */
   onChange?(listener: () => void): void;
-  /**
-   * Runs `task` before the current logger provider shuts down, and delays the shutdown until it is done. Call it again to
-   * follow a provider that was registered later.
-   * @returns a function that removes the task
-   */
+  /** Delays the shutdown of the current logger provider until `task` is done. Call it again for one that was registered later. */
   beforeShutdown?(task: () => Promise<void>): () => void;
 }
 
@@ -135,10 +122,7 @@ export function registeredLoggerProvider(): LoggerProvider | undefined {
   return registries[API_REGISTRY]?.logs ?? registries[LOGS_REGISTRY]?.(LOGS_COMPATIBILITY_VERSION);
 }
 
-/**
- * False for the API's no-op logger, and for its proxy while no provider is registered. True for any logger of an SDK, even if
- * the SDK is configured to drop its records.
- */
+/** False for the API's no-op logger, and for its proxy without a provider; true for any of an SDK. */
 export function isConnected(logger: Logger): boolean {
   if (logger.enabled?.({ severityNumber: HIGHEST_SEVERITY }) === true) return true;
   // The API's proxy has `_provider`, and `_delegate` once a provider was found.

@@ -4,7 +4,6 @@ import type { SecurityLevel } from '../wire/constants.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
 import type { AuditDraft } from './types.ts';
 
-/** The previous hash of the very first entry. */
 export const NO_PREVIOUS_HASH = '0'.repeat(64);
 
 const DAY_MS = 86_400_000;
@@ -19,17 +18,12 @@ export interface ChainHead {
   readonly retainUntil?: Timestamp;
 }
 
-/**
- * The end of a chain after an entry.
- * @param before the end before the entry. Retention drops a chain from its beginning, so an entry stays as long as any
- * entry before it.
- */
+/** Retention drops a chain from its beginning: an entry stays as long as any `before` it. */
 export function headOf({ compliance }: AuditEntry, before?: ChainHead): ChainHead {
   const { sequence, hash, retainUntil } = compliance;
   return { sequence, hash, retainUntil: later(retainUntil, before?.retainUntil) };
 }
 
-/** The fields that every entry of a process has in common. */
 export interface ChainIdentity {
   readonly securityLevel: SecurityLevel;
   /** Identifies the process; new at each start. */
@@ -37,15 +31,11 @@ export interface ChainIdentity {
   readonly retentionDays: number;
 }
 
-/** An entry that is not part of a chain yet. */
 export type UnsealedEntry = Omit<AuditEntry, 'compliance'> & {
   readonly compliance: Pick<AuditEntry['compliance'], 'securityLevel' | 'instanceId' | 'retainUntil'>;
 };
 
-/**
- * Adds id, time and retention to a draft.
- * @param times `retainFrom`: when retention begins, in milliseconds since the epoch. @default now
- */
+/** Adds id, time and retention. @param times `retainFrom`, in milliseconds since the epoch. @default now */
 export function unsealed(
   draft: AuditDraft,
   { securityLevel, instanceId, retentionDays }: ChainIdentity,
@@ -55,11 +45,7 @@ export function unsealed(
   return { id, timestamp: timestamp(now), ...draft, compliance: { securityLevel, instanceId, retainUntil } };
 }
 
-/**
- * Appends an entry to a chain. When the previous entry may be dropped by then, this one records how long that was
- * retained.
- * @param now milliseconds since the epoch. @default the entry's timestamp
- */
+/** When the previous entry may be dropped by then, this one records how long that was retained. */
 export function seal(
   { compliance, ...rest }: UnsealedEntry,
   head: ChainHead,
@@ -95,10 +81,7 @@ export function isIntact(entry: AuditEntry): boolean {
   return hashOf(entry) === entry.compliance.hash;
 }
 
-/**
- * Whether the current retention period has passed since an entry was written. A slow clock may have produced a
- * `retainUntil` that is too early, so that alone does not count. A timestamp in the future is ignored.
- */
+/** By the present retention: a slow clock may have made `retainUntil` too early. A timestamp in the future counts as ended. */
 export function hasEnded({ timestamp: written }: AuditEntry, now: number, retentionDays: number): boolean {
   const at = Date.parse(written);
   return at > now || at + retentionDays * DAY_MS <= now;

@@ -1,11 +1,11 @@
 import * as semconv from '../otel/semconv.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
+import { isObject } from '../wire/json-text.ts';
 import { auditRecord } from './log-record.ts';
 import type { Checkpoint } from './verify.ts';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
-/** The evidence of exported log records about a trail. */
 export interface ExportedRecords {
   /** One for each record whose entry is part of a chain. */
   readonly checkpoints: Checkpoint[];
@@ -13,11 +13,7 @@ export interface ExportedRecords {
   readonly waiting: Map<string, Attributes>;
 }
 
-/**
- * Collects audit records from an exported value: OTLP as JSON (`resourceLogs`), a log record with `attributes`, or an
- * array of either. Ignores other records.
- * @param service limits OTLP to records of that `service.name`. @default all
- */
+/** From OTLP (`resourceLogs`), log records with `attributes`, or an array of either. @param service limits OTLP to its `service.name` */
 export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
   for (const attributes of attributesIn(value, service)) {
     const instanceId = attributes[semconv.ATTR_AUDIT_CHAIN_ID];
@@ -31,7 +27,6 @@ export function addExported(value: unknown, { checkpoints, waiting }: ExportedRe
   }
 }
 
-/** How long the entry of a deferred record is retained. */
 export function retainUntilOf(attributes: Attributes): string | undefined {
   const retainUntil = attributes[semconv.ATTR_AUDIT_RETAIN_UNTIL];
   return typeof retainUntil === 'string' ? retainUntil : undefined;
@@ -46,10 +41,7 @@ const OURS: ReadonlySet<string> = new Set([
   semconv.ATTR_ERROR_TYPE,
 ]);
 
-/**
- * Whether an entry matches its deferred record, which had no place in the chain. Attributes added by others on the way
- * are ignored.
- */
+/** Compares an entry with its deferred record, which had no place in the chain. Attributes added on the way are ignored. */
 export function saysWhatWasExported(entry: AuditEntry, exported: Attributes): boolean {
   const { securityLevel, instanceId, retainUntil } = entry.compliance;
   const expected = auditRecord({ ...entry, compliance: { securityLevel, instanceId, retainUntil } }).attributes;
@@ -93,8 +85,4 @@ function plain(typed: unknown): unknown {
 
 function objects(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

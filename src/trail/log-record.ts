@@ -1,13 +1,10 @@
 import * as semconv from '../otel/semconv.ts';
 import { type LogRecord, SEVERITY } from '../otel/telemetry.ts';
+import { given } from '../wire/json-text.ts';
 import type { ChainHead } from './chain.ts';
 import type { RecordedEntry } from './types.ts';
 
-/**
- * Converts an audit entry to an OpenTelemetry log record. Every field is an attribute, so that each can be searched.
- * The record of a deferred entry has no place in the chain.
- * @param instanceId of the process. @default the id of its chain
- */
+/** Every field is an attribute, for searches. The record of a deferred entry has no place in the chain. */
 export function auditRecord(entry: RecordedEntry, instanceId?: string): LogRecord {
   const { identity, source, compliance } = entry;
   return {
@@ -15,7 +12,7 @@ export function auditRecord(entry: RecordedEntry, instanceId?: string): LogRecor
     timestamp: new Date(entry.timestamp),
     ...(entry.outcome === 'denied' || entry.outcome === 'failed' ? SEVERITY.WARN : SEVERITY.INFO),
     body: [entry.action, entry.categories.join(', '), entry.outcome].filter((part) => part !== '').join(' '),
-    attributes: present({
+    attributes: given({
       [semconv.ATTR_AUDIT_ID]: entry.id,
       [semconv.ATTR_AUDIT_TIMESTAMP]: entry.timestamp,
       [semconv.ATTR_ACTION]: entry.action,
@@ -65,7 +62,7 @@ export function checkpointRecord(
     eventName: semconv.EVENT_AUDIT_CHECKPOINT,
     ...SEVERITY.INFO,
     body: `audit checkpoint at entry ${sequence}`,
-    attributes: present({
+    attributes: given({
       [semconv.ATTR_INSTANCE_ID]: instanceId,
       [semconv.ATTR_AUDIT_CHAIN_ID]: chainId,
       [semconv.ATTR_AUDIT_SEQUENCE]: sequence,
@@ -73,10 +70,4 @@ export function checkpointRecord(
       [semconv.ATTR_AUDIT_RETAIN_UNTIL]: retainUntil,
     }),
   };
-}
-
-function present(attributes: Record<string, unknown>): Record<string, unknown> {
-  const kept: Record<string, unknown> = {};
-  for (const name of Object.keys(attributes)) if (attributes[name] !== undefined) kept[name] = attributes[name];
-  return kept;
 }

@@ -1,10 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AuditDraft } from './types.ts';
 
-/**
- * Unauthenticated senders counted separately in a minute. A flood from more of them becomes one entry without an
- * address, so that it cannot push an operator's entries out of a bounded trail.
- */
+/** Unauthenticated senders in a minute. A flood from more becomes one entry, so that it pushes no operator's entries out of the trail. */
 const MAX_STRANGERS = 50;
 /** The same for known identities, by what they were refused. */
 const MAX_KNOWN = 1000;
@@ -31,10 +28,7 @@ export class RefusalTallies {
     this.#groups = [this.#known, this.#strangers];
   }
 
-  /**
-   * Whether a refusal gets an entry of its own at once: the first few of a known identity in a minute. Others are
-   * counted.
-   */
+  /** Whether it gets an entry at once: the first few of a known identity in a minute. Others are counted. */
   isSingle(draft: AuditDraft, path?: string): boolean {
     return !isStranger(draft) && this.#known.spendOn(senderOf(draft, path), draft);
   }
@@ -52,29 +46,20 @@ export class RefusalTallies {
     return taken;
   }
 
-  /**
-   * Removes and returns counts that are not in the trail yet, for a query. Returns each sender a few times at most
-   * between two calls of {@link RefusalTallies.takeAll}, so that frequent queries do not turn every request into an
-   * entry.
-   */
+  /** Counts that are not in the trail yet, for a query; each sender a few times at most until `takeAll`, however often it is asked. */
   takeUnwritten(): AuditDraft[] {
     return this.#groups.flatMap((group) => group.takeUnwritten());
   }
 }
 
-/**
- * Senders counted separately: a bounded LRU. Bytes per hour are bounded as well, since a trail retained for months must
- * keep these entries: otherwise an unauthenticated client could fill the disk.
- */
+/** A bounded LRU of senders, with bounded bytes an hour: a client without a credential must not fill the disk of a long trail. */
 class Group {
   readonly #most: number;
   /** Entries that one sender may have before the minute ends. */
   readonly #each: number;
   readonly #bytesPerHour: number;
   readonly #tallies: LRUCache<string, AuditDraft>;
-  /** How many entries each sender has had in this minute. */
   readonly #written = new Map<string, number>();
-  /** Bytes written in this hour. */
   #spent = 0;
   /** Everything beyond these bounds, as one entry a minute. */
   #beyond: AuditDraft | undefined;

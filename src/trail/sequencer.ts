@@ -8,9 +8,7 @@ import { type ChainHead, headOf, NO_PREVIOUS_HASH, seal, type UnsealedEntry, uns
 import type { AuditTrailOptions } from './trail.ts';
 import type { AuditDraft, AuditRecorder } from './types.ts';
 
-/** Retry interval after a failed write, in milliseconds. */
 const RETRY_MS = 1000;
-/** Entries deferred while the store is down, at most. */
 const MAX_DEFERRED = 1000;
 /** Page size when searching for the entry in doubt. */
 const PAGE = 100;
@@ -18,21 +16,16 @@ const PAGE = 100;
 export interface SequencerOptions
   extends Pick<AuditTrailOptions, 'store' | 'chain' | 'randomUUID' | 'schedule' | 'sign' | 'report'> {
   readonly clock: Pick<Clock, 'now'>;
-  /** When retention begins, in milliseconds since the epoch. */
   readonly retainFrom: () => number;
-  /** Emits the OTel record of a written entry. */
   readonly emit: (entry: AuditEntry) => void;
-  /** Called for every write that failed. */
   readonly failed: () => void;
   /** Holds while the store does not accept entries. */
   readonly condition: Condition;
 }
 
-/** A deferred entry, and the answer stored with it. */
 export interface DeferredEntry {
   readonly entry: UnsealedEntry;
   readonly replay?: ReplayRecord | undefined;
-  /** Called once both are stored. */
   readonly kept?: (() => void) | undefined;
 }
 
@@ -40,9 +33,7 @@ interface Addition {
   readonly unsealed: UnsealedEntry;
   /** What it was made from; `undefined` for an entry that is deferred. */
   readonly draft?: AuditDraft;
-  /** The end of the chain before it. */
   readonly from: ChainHead;
-  /** Called with the sealed entry once it is stored. */
   readonly kept: (entry: AuditEntry) => void;
 }
 
@@ -63,12 +54,10 @@ export class Sequencer {
     this.#options = options;
   }
 
-  /** The end of the chain; `undefined` before the first entry. */
   get head(): ChainHead | undefined {
     return this.#head;
   }
 
-  /** Whether the last write succeeded; true before the first. */
   get healthy(): boolean {
     return this.#healthy;
   }
@@ -91,7 +80,6 @@ export class Sequencer {
     }
   }
 
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when earlier entries cannot be written first */
   async #begin(draft: AuditDraft): Promise<{ readonly from: ChainHead; readonly unsealed: UnsealedEntry }> {
     const unsealed = this.#unsealed(draft);
     try {
@@ -113,10 +101,7 @@ export class Sequencer {
     return unsealed(draft, chain, { id: randomUUID(), now: clock.now(), retainFrom: retainFrom() });
   }
 
-  /**
-   * Keeps an entry until the store is back. Returns false when too many are deferred already.
-   * @param most limit for entries with the same outcome. @default the limit for all entries
-   */
+  /** Keeps an entry until the store is back; false when too many are deferred. @param most of the same outcome. @default of all */
   defer(deferred: DeferredEntry, most = MAX_DEFERRED): boolean {
     const alike = this.#deferred.filter(({ entry }) => entry.outcome === deferred.entry.outcome).length;
     if (this.#deferred.length >= MAX_DEFERRED || alike >= most) return false;
@@ -259,7 +244,6 @@ export class Sequencer {
     this.#retry();
   }
 
-  /** Schedules a retry, after a failed write or for deferred entries. */
   #retry(): void {
     this.#stopRetrying ??= this.#options.schedule(RETRY_MS, () => {
       if (this.#healthy && this.#deferred.length === 0) {

@@ -12,12 +12,7 @@ export type Signer = (entryHash: string) => Signature;
 
 const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/**
- * Signs with a private key.
- * @param text Ed25519, PKCS #8, PEM
- * @param name the file's name in messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without any part of the key
- */
+/** Ed25519, PKCS #8, PEM. @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` without any part of the key */
 export function createSigner(text: string, name: string): Signer {
   const key = parsed(() => createPrivateKey(text));
   if (key?.asymmetricKeyType !== 'ed25519') {
@@ -27,10 +22,7 @@ export function createSigner(text: string, name: string): Signer {
   return (entryHash) => ({ keyId, value: sign(null, message(entryHash), key).toString('base64url') });
 }
 
-/**
- * Signs with the key in a file that only its owner may read.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path
- */
+/** The file may be read by its owner alone. @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line, without the key or the path */
 export function openSigner(path: string): Signer {
   const name = `configuration: audit.signingKeyFile: ${basename(path)}`;
   try {

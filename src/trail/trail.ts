@@ -19,10 +19,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** How long a prune by one process keeps others from starting one. */
 const PRUNE_CLAIM_MS = HOUR_MS / 2;
 
-/**
- * Refusals deferred while the store is away; further ones are counted by sender. The remaining room is for what an
- * operator does in the outage.
- */
+/** Further ones, while the store is away, are counted by sender: the rest of the room is for what an operator does. */
 const MAX_DEFERRED_REFUSALS = 100;
 
 /** Refusals of known clients that wait to be written. Further ones are counted by sender, as anonymous ones are. */
@@ -44,11 +41,9 @@ export interface AuditTrailOptions {
   readonly sign?: Signer | undefined;
   /** Called with every entry that this process recorded, once. Must not throw. @default nothing */
   readonly recorded?: ((entry: RecordedEntry) => void) | undefined;
-  /** Called for every write of the trail that failed. @default nothing */
   readonly failed?: () => void;
   /** Holds while the store does not accept entries. @default not watched */
   readonly condition?: Condition;
-  /** Receives errors that occur outside any request. */
   readonly report: (error: unknown) => void;
 }
 
@@ -60,9 +55,7 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
     clock,
     schedule,
     chain,
-    randomUUID,
     instanceId = () => chain.instanceId,
-    sign,
     recorded = () => undefined,
     failed = () => undefined,
     condition = UNWATCHED,
@@ -94,17 +87,12 @@ export function createAuditTrail(options: AuditTrailOptions): AuditTrail {
   }
 
   const sequencer = new Sequencer({
-    store,
-    clock,
-    chain,
-    retainFrom: steadyNow,
-    randomUUID,
-    emit: announce,
-    schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
-    sign,
+    ...options,
     failed,
     condition,
-    report,
+    retainFrom: steadyNow,
+    emit: announce,
+    schedule: (milliseconds, task) => outsideRequests(() => schedule(milliseconds, task)),
   });
 
   const record: AuditTrail['record'] = (draft, replay) =>

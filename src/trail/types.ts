@@ -7,16 +7,13 @@ export type AuditDraft = Omit<AuditEntry, 'id' | 'timestamp' | 'compliance'>;
 /** A recorded entry. One that was recorded while the store was unreachable has no place in the chain yet. */
 export type RecordedEntry = Omit<AuditEntry, 'compliance'> & { readonly compliance: Partial<AuditEntry['compliance']> };
 
-/** An entry to keep while the store is unreachable. */
 export interface Deferred {
   readonly draft: AuditDraft;
   /** Written in the same step, unless it has expired or the key is taken by then. Of a claim that is taken nothing is written. */
   readonly replay?: ReplayRecord | undefined;
-  /** Called once both are stored. */
   readonly kept?: () => void;
 }
 
-/** The part of the trail that the control plane uses. */
 export interface AuditRecorder {
   /**
    * Seals a draft as the next entry of this process's chain, and holds the chain until the caller has committed the entry.
@@ -48,6 +45,5 @@ export interface AuditTrail extends AuditRecorder {
   query(query: AuditQuery): Promise<AuditPage>;
   /** Whether the last write of the trail succeeded, for the health check; true before the first. */
   readonly healthy: boolean;
-  /** Flushes pending entries. */
   close(): Promise<void>;
 }

@@ -5,7 +5,6 @@ import { type ChainHead, headOf, isIntact, NO_PREVIOUS_HASH } from './chain.ts';
 import { retainUntilOf, saysWhatWasExported } from './exported-records.ts';
 import type { PublicKeys } from './signature.ts';
 
-/** Something wrong with a trail. */
 export interface ChainFault {
   readonly entry: AuditEntry;
   /**
@@ -19,7 +18,6 @@ export interface ChainFault {
   readonly message: string;
 }
 
-/** The end of a process's chain at some time. */
 export interface Checkpoint extends ChainHead {
   readonly instanceId: string;
 }
@@ -48,24 +46,14 @@ export interface VerifierOptions {
   readonly keys?: PublicKeys | undefined;
   /** Milliseconds since the epoch: earlier entries need no signature. @default all need one */
   readonly signedSince?: number | undefined;
-  /**
-   * Milliseconds since the epoch: entries retained beyond this must be present, whatever the trail says. @default not
-   * checked
-   */
+  /** Milliseconds since the epoch: entries retained beyond it must be present. @default not checked */
   readonly now?: number;
 }
 
-export interface Verifier {
-  see(entry: AuditEntry): void;
-  finish(): Verification;
-}
-
-/** A chain, as far as it was walked. */
 interface ChainWalk {
   readonly head: Checkpoint;
   /** Whether a signature covers what comes next, or one is missing already. */
   signed: boolean;
-  /** The oldest entry seen so far, and its position. */
   oldest: AuditEntry;
   position: number;
   /** The expected sequence of the next older entry; `undefined` after a changed entry. */
@@ -86,7 +74,7 @@ interface DroppedEnd {
  * links of each process's chain, and that each chain begins at an existing entry or right after one that retention
  * dropped. Memory grows with the number of processes and checkpoints, not of entries.
  */
-export function createVerifier(options: VerifierOptions = {}): Verifier {
+export function createVerifier(options: VerifierOptions = {}) {
   const { checkpoints = [], waiting, keys, signedSince = 0, now } = options;
   const deferred = new Map(waiting);
   const chains = new Map<string, ChainWalk>();
@@ -116,7 +104,6 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     first = { entry: at.oldest, position: at.position, problem, message };
   }
 
-  /** Compares an entry with what the next newer one of its chain expects. */
   function compare(newer: ChainWalk, { compliance: { sequence, hash } }: AuditEntry): void {
     if (newer.sequence !== undefined && sequence !== newer.sequence) {
       const message =
@@ -173,15 +160,11 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     }
   }
 
-  /** Whether a prune seen so far may have dropped an entry retained until then. */
   function mayBeDropped(retainUntil: Timestamp): boolean {
     return prunedUntil !== undefined && retainUntil <= prunedUntil;
   }
 
-  /**
-   * Whether retention may have dropped the entry before this one. When that could have happened already, this entry
-   * says how long the one before it was retained.
-   */
+  /** An entry says how long the one before it was retained where that could have ended already. */
   function previousMayBeGone({ compliance: { previousRetainUntil } }: AuditEntry): boolean {
     return previousRetainUntil !== undefined && mayBeDropped(previousRetainUntil);
   }
@@ -226,10 +209,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (intact && sequence === 1) expectTarget(walked, previousHash);
   }
 
-  /**
-   * Says what is wrong with the beginning of a chain. It must be its first entry, or the one right after those that
-   * retention dropped.
-   */
+  /** A chain must begin with its first entry, or right after those that retention dropped. */
   function wrongStart({ oldest: entry, sequence, hash }: ChainWalk): string | undefined {
     const end = dropped.get(entry.compliance.instanceId);
     if (sequence === undefined || end?.remains === true) return undefined;
@@ -248,10 +228,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     return follows ? undefined : 'it does not link to the last entry that retention dropped';
   }
 
-  /**
-   * A chain begins with its first entry, which links to an existing entry or to none. Only retention may have dropped
-   * either.
-   */
+  /** The first entry of a chain links to an existing entry or to none. Only retention may have dropped either. */
   function checkBeginnings(): void {
     for (const chain of chains.values()) {
       const message = wrongStart(chain);
@@ -275,7 +252,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
 
   return {
     see,
-    finish() {
+    finish(): Verification {
       checkBeginnings();
       const heads = [...chains.values()].map(({ head }) => head);
       const { position: _, ...found } = first ?? {};

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ALLOWED_ACTIONS, type AllowedAction, TENANT_PATTERN } from './constants.ts';
 import { controlBudgetSchema } from './control-request.ts';
 import type { Shape } from './documented.ts';
+import { given } from './json-text.ts';
 import type { ControlBudget } from './messages.ts';
 import { commonPatterns } from './names.ts';
 import { parseDuration } from './time.ts';
@@ -79,22 +80,13 @@ function commonAllow(one: Allow, other: Allow): Allow {
   );
   const maxBudget = common(one.maxBudget, other.maxBudget, commonBudget);
   const tail = one.tail ?? other.tail;
-  return {
-    categories: commonPatterns(one.categories, other.categories),
-    ...(actions && { actions }),
-    ...(maxDuration !== undefined && { maxDuration }),
-    ...(maxBudget && { maxBudget }),
-    ...(tail && { tail }),
-    ...(tenants && { tenants }),
-  };
+  const categories = commonPatterns(one.categories, other.categories);
+  return { categories, ...given({ actions, maxDuration, maxBudget, tail, tenants }) };
 }
 
 function commonBudget(one: ControlBudget, other: ControlBudget): ControlBudget {
-  const least = (name: keyof ControlBudget) => {
-    const value = common(one[name], other[name], Math.min);
-    return value === undefined ? {} : { [name]: value };
-  };
-  return { ...least('callsPerSecond'), ...least('calls'), ...least('bytes') };
+  const least = (name: keyof ControlBudget) => common(one[name], other[name], Math.min);
+  return given({ callsPerSecond: least('callsPerSecond'), calls: least('calls'), bytes: least('bytes') });
 }
 
 /** What both limit, by `both`; else what one of them limits. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuditEntry } from './audit-messages.ts';
-import { duplicateMember, serialized } from './json-text.ts';
+import { duplicateMember, isObject, parsedJson, serialized } from './json-text.ts';
 import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
 
 /** Id and time of an entry from its storage key, used when the entry itself is damaged. */
@@ -9,20 +9,14 @@ export interface EntryKey {
   readonly timestamp: Timestamp;
 }
 
-/**
- * Returns a stored value as an entry. The store may hold anything. A damaged value becomes a placeholder without a hash,
- * so that the trail can still be paged and the verifier reports it.
- */
+/** The store may hold anything: a damaged value becomes a placeholder without a hash, so that the trail can be paged and verified. */
 export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry {
   return auditEntry.safeParse(value).success ? (value as AuditEntry) : placeholderFor(value, known());
 }
 
 /** Parses the JSON of an entry. JSON with a duplicate member, or nested too deeply, is damaged (see {@link asAuditEntry}). */
 export function parseAuditEntry(json: string, known: () => EntryKey): AuditEntry {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {}
+  const value = parsedJson(json);
   const text = serialized(value);
   const isSound = text !== undefined && (text === json || duplicateMember(json) === undefined);
   return isSound ? asAuditEntry(value, known) : placeholderFor(value, known());
@@ -81,10 +75,6 @@ function placeholderFor(value: unknown, known: EntryKey): AuditEntry {
       retainUntil: timestampOf(LATEST_INSTANT),
     },
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

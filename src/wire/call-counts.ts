@@ -62,10 +62,7 @@ export interface Counted {
   readonly when?: When | undefined;
 }
 
-/**
- * Why there is no line: `ORDERS was called 85 times in 10 s; none had user.id=42 (attributes seen: tenant)`. Says that a
- * category was not called only where all processes have counted.
- */
+/** Such as `ORDERS was called 85 times in 10 s; none had user.id=42`. `Not called` is said only where all processes have counted. */
 export function describeCalls(given: Counted): string {
   const { categories, seconds, counted, asked, tenant } = given;
   const [only = '', ...others] = categories;
@@ -89,7 +86,6 @@ export function describeCalls(given: Counted): string {
   return `${subject} called ${times(calls)}${when}${reasons.join('')}${unknown}`;
 }
 
-/** A forecast, so far as it counts calls. */
 interface CountingForecast {
   readonly duration: string;
   readonly instances: { readonly asked: number; readonly answered: number };

@@ -14,7 +14,6 @@ export interface ListedCategory {
 
 /** The categories of the other processes of a fleet. */
 export interface OtherCategories {
-  /** Number of processes that say what they have. */
   readonly processes: number;
   /** Keyed by name, with the description of the first process by id. */
   readonly categories: ReadonlyMap<string, ListedCategory & { readonly having: number }>;

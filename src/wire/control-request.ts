@@ -30,12 +30,10 @@ const categoryList = z
   .refine((names) => new Set(names).size === names.length, 'must not hold a category twice')
   .meta({ uniqueItems: true });
 
-/** One category or several, parsed to a list. */
 export const categorySelection = z.union([categoryName.transform((name) => [name]), categoryList], {
   error: ({ input }) => (input === undefined ? 'is required' : undefined),
 });
 
-/** A Duration, parsed to whole seconds. */
 export const duration = z
   .union([z.number(), z.string()])
   .transform((value, context) => {
@@ -66,7 +64,6 @@ export const controlBudgetSchema = z
   )
   .meta({ minProperties: 1 });
 
-/** Limits of the control's categories; `false` for no limit. */
 const budget = z.union([z.literal(false), controlBudgetSchema]);
 
 const options = z.strictObject({
@@ -112,10 +109,7 @@ function conditionsOf({ option, member, values, actions, lasting, needs, exclude
 
 const WITHOUT_CATEGORIES: readonly ControlAction[] = ['reset', 'status'];
 
-/**
- * The body of `POST /rdcp/v1/control`. Unknown fields are rejected, so that a misspelt `duration` cannot make a change
- * permanent. A single category name is parsed to a list; the duration to seconds.
- */
+/** Unknown fields are refused: a misspelt `duration` must not make a change permanent. One name becomes a list, a duration seconds. */
 export const controlRequestSchema = z
   .strictObject({
     action: z.enum(CONTROL_ACTIONS),

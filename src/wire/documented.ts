@@ -1,9 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * One schema per field of a documented type. Fails to compile if a field is missing or unknown, or if a schema accepts more
- * than its field.
- */
+/** One schema per field of a documented type. Does not compile if one is missing, unknown, or accepts more than its field. */
 export type Shape<Documented> = {
   readonly [Name in keyof Required<Documented>]: z.ZodType<unknown, Documented[Name]>;
 };

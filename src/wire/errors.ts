@@ -107,19 +107,12 @@ export function invalidSetting(field: string, message: string, cause?: unknown):
   return new RdcpError('RDCP_CONFIG_INVALID', message, { details: { field }, cause });
 }
 
-/**
- * An error for an invalid configuration.
- * @param field the option, such as `server.port`
- * @param problem what is wrong with it; follows its name in the message
- */
+/** @param problem what is wrong with the option `field`, such as `server.port`; follows its name in the message */
 export function configurationError(field: string, problem: string, cause?: unknown): RdcpError {
   return invalidSetting(field, `configuration: ${field} ${problem}`, cause);
 }
 
-/**
- * The part of a system's or library's error that may be shown: its code, or the first word of a Redis error, in parentheses
- * after a space, such as ` (ECONNREFUSED)`. Empty if there is none.
- */
+/** Such as ` (ECONNREFUSED)`, or the first word of a Redis error: the part of another's error that may be shown, or ''. */
 export function failureCode(error: unknown): string {
   if (!isError(error)) return '';
   const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec(codeOf(error) ?? '')?.[0];
@@ -127,10 +120,7 @@ export function failureCode(error: unknown): string {
   return word === undefined ? '' : ` (${word})`;
 }
 
-/**
- * Marks the error of a commit that has written nothing: it was refused, or never sent. After any other error of a commit, but an
- * {@link RdcpError}, that is not known: the answer may have been lost.
- */
+/** Marks the error of a commit that has written nothing. After any other but an {@link RdcpError} that is not known. */
 export function unwritten(error: unknown): unknown {
   return error instanceof Error ? Object.assign(error, { written: false }) : error;
 }
@@ -167,10 +157,7 @@ export function storeProblem(error: unknown): string {
   return `the store ${REFUSED_WRITES.includes(code) ? 'refuses writes' : 'cannot be reached'}${code}`;
 }
 
-/**
- * What a setting names cannot be used. The message follows the name of the setting; it has no path and no address, and quotes
- * nothing of what was read.
- */
+/** What a setting names cannot be used. The message follows its name, without a path, an address or a quotation. */
 export class SettingFault extends Error {}
 
 /** Describes why what a setting names cannot be used, to follow its name. */

@@ -9,10 +9,7 @@ export interface FirstIssue {
   readonly message: string;
 }
 
-/**
- * Returns the first validation error. For a union it is the error of the alternative that matched furthest; if no
- * alternative has the input's type, it lists all of them.
- */
+/** For a union that of the alternative that matched furthest; if none has the input's type, all of them. */
 export function firstIssue(error: z.ZodError): FirstIssue {
   const issue = error.issues[0];
   return issue === undefined ? { field: '', message: 'is not valid' } : describe(issue, []);

@@ -49,6 +49,25 @@ export function serialized(value: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** Of an untrusted text; `undefined` where it is not JSON. The parser's own error could quote the text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The members that have a value, as JSON has them. */
+export function given<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
 /** How large a JSON text may be. */
 export interface JsonBounds {
   readonly bytes: number;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { DebugRecord } from './debug-record.ts';
+import { isObject } from './json-text.ts';
 import { patternMatcher } from './names.ts';
 import { REFUSALS } from './refusals.ts';
 import type { LineFilter } from './target.ts';
@@ -17,10 +18,7 @@ const MAX_STEPS = 1000;
 /** Assumed number of elements of a list: a macro such as `exists` takes its steps for each. */
 const ASSUMED_ELEMENTS = 100;
 const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
-/**
- * Functions that an expression may call. Not a regular expression, which could take for ever; not `cel.bind`, `join` and the like, whose
- * results can be far larger than the line: thirty doublings of a text fit into an expression.
- */
+/** Not a regular expression, which could take for ever, nor `join` and the like, whose results can be far larger than the line. */
 const FUNCTIONS = new Set([
   ...['has', ...MACROS],
   ...[
@@ -121,7 +119,7 @@ function placeDotted(variables: Fields, attributes: DebugRecord['attributes'], p
     for (const part of path.slice(0, length - 1)) {
       const there = Object.hasOwn(at, part) ? at[part] : undefined;
       // A copy: attributes with fields belong to the line.
-      const inner: Fields = isFields(there) ? { ...there } : {};
+      const inner: Fields = isObject(there) ? { ...there } : {};
       at[part] = inner;
       at = inner;
     }
@@ -130,10 +128,6 @@ function placeDotted(variables: Fields, attributes: DebugRecord['attributes'], p
 }
 
 type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A name with dots in an expression, such as `user.id`. */
 interface DottedName {

@@ -49,10 +49,7 @@ interface Line<Value> {
   readonly traceId?: string | undefined;
 }
 
-/**
- * A line's message and attributes, without the ids that the line shows itself, and the stacks of errors in them as lines to
- * print below. Each of these is indented, so that no text in a stack looks like another debug line.
- */
+/** Without the ids that the line shows itself. Stacks of errors are lines to print below, indented: none looks like another debug line. */
 export function lineText<Value>({ message, attributes, traceId }: Line<Value>) {
   const stacks: string[] = [];
   const isCopied = traceId !== undefined && attributes.trace_id === traceId;

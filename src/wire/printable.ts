@@ -15,10 +15,7 @@ export function escapeUnprintableInLines(text: string): string {
   return text.replace(UNPRINTABLE_IN_LINES, escapeCharacter);
 }
 
-/**
- * Escapes what is not ASCII. A terminal with another character set shows wrong letters for UTF-8, and obeys some of its bytes
- * as control characters.
- */
+/** A terminal with another character set shows wrong letters for UTF-8, and obeys some of its bytes as control characters. */
 export function escapeBeyondAscii(text: string): string {
   return text.replace(/\P{ASCII}/gu, escapeCharacter);
 }

@@ -12,10 +12,7 @@ export interface Redaction {
 
 export const NO_REDACTION: Redaction = { hides: () => false, mask: (text) => text };
 
-/**
- * Redacts names that end in one of these, ignoring case and separators: `password`, `dbPassword`, `Set-Cookie`,
- * `x-api-key`, `private_key`. `tokens` is missing, because language models count theirs under such names.
- */
+/** As `password`, `dbPassword`, `Set-Cookie`, `x-api-key`, `private_key`. Not `tokens`: language models count theirs under such names. */
 const ENDINGS = [
   ...['password', 'passwords', 'passwd', 'pwd', 'passphrase', 'secret', 'secrets', 'token', 'jwt', 'authorization'],
   ...['cookie', 'cookies', 'apikey', 'apikeys', 'privatekey', 'secretkey', 'secretaccesskey', 'secretkeybase'],
@@ -37,10 +34,7 @@ const LOOKED_AT = 64;
 const MAX_KEPT = 2000;
 const MAX_KEPT_LENGTH = 100;
 
-/**
- * @param patterns names beside the usual ones: exact, or with `*` for any characters, ignoring case. `false` disables
- * redaction
- */
+/** @param patterns further names, or with `*` for any characters, ignoring case. `false` disables redaction */
 export function createRedaction(patterns: readonly string[] | false): Redaction {
   if (patterns === false) return NO_REDACTION;
   const exact = new Set([RAW_HEADER]);
@@ -79,10 +73,7 @@ export function createRedaction(patterns: readonly string[] | false): Redaction 
   return { hides, mask: maskCredentials };
 }
 
-/**
- * Which names are hidden in an object: the `value` of `{ name: 'authorization', value }`, too, and the unsent text of one of
- * Node's outgoing HTTP messages, whose name is a usual one elsewhere.
- */
+/** The `value` of `{ name: 'authorization', value }`, too, and the unsent text of Node's outgoing messages, whose name is a usual one. */
 export function hiddenIn(object: object, names: readonly string[], redaction: Redaction): Redaction['hides'] {
   const hidden = new Set<string>();
   if (names.includes(RAW_HEADER) && redaction.hides(RAW_HEADER)) hidden.add(RAW_OUTPUT);

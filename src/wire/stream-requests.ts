@@ -7,15 +7,15 @@ import { lineFilterSchema, targetSchema, whenSchema } from './target.ts';
 
 // Bodies that ask for lines, or for what they would be. A single category name is parsed to a list, a duration to seconds.
 
+const lines = { target: targetSchema.optional(), filter: lineFilterSchema.optional(), when: whenSchema.optional() };
+
 type Stated<Body> = Shape<Body & { readonly protocol?: string }>;
 
 /** The body of `POST /rdcp/v1/forecast`. The maximum of the duration is checked later. */
 export const forecastRequestSchema = z.strictObject({
   categories: categorySelection,
   duration: duration.default(10),
-  target: targetSchema.optional(),
-  filter: lineFilterSchema.optional(),
-  when: whenSchema.optional(),
+  ...lines,
   protocol: statedProtocol,
 } satisfies Stated<ForecastRequest>);
 
@@ -28,9 +28,7 @@ export const tailRequestSchema = z.strictObject({
   since: duration.optional(),
   past: z.boolean().optional(),
   log: z.boolean().optional(),
-  target: targetSchema.optional(),
-  filter: lineFilterSchema.optional(),
-  when: whenSchema.optional(),
+  ...lines,
   protocol: statedProtocol,
 } satisfies Stated<TailBody>);
 
@@ -38,8 +36,8 @@ export const tailRequestSchema = z.strictObject({
 export const failuresRequestSchema = z.strictObject({
   categories: categorySelection.optional(),
   since: duration.optional(),
-  target: targetSchema.optional(),
-  when: whenSchema.optional(),
+  target: lines.target,
+  when: lines.when,
   limit: z.number().int().min(1).max(MAX_FAILURES).default(50),
   protocol: statedProtocol,
 } satisfies Stated<FailuresRequest>);

@@ -55,7 +55,6 @@ export function errorFields(error: Error): ErrorFields {
   };
 }
 
-/** Describes a thrown value in a few words. */
 export function describeThrown(thrown: unknown): string {
   const message = messageOf(thrown).slice(0, MAX_DESCRIPTION);
   return isError(thrown) ? `${errorType(thrown)}: ${message}` : message;

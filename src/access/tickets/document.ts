@@ -12,7 +12,6 @@ export type DocumentRefusal = TicketRefusal | 'stale';
 export interface DocumentControl {
   readonly categories: readonly string[];
   readonly options: Pick<NonNullable<ControlRequest['options']>, (typeof SIGNED_OPTIONS)[number]>;
-  /** It is of this tenant's work alone. */
   readonly tenantId?: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -21,7 +20,6 @@ export interface DocumentControl {
 export interface ControlDocument {
   readonly id: string;
   readonly issuer: string;
-  /** The user who had it signed. @default not known */
   readonly by?: string;
   /** Seconds since the epoch. */
   readonly issuedAt: number;

@@ -31,12 +31,7 @@ export function signed(signer: TicketSigner, type: string, claims: object): stri
   return `${text}.${signature.toString('base64url')}`;
 }
 
-/**
- * Makes a ticket for an activation. A signed one lasts an hour at most; one without a signature is known to the processes that share
- * the store.
- * @param about the activation: its id, its categories as names, its end
- * @throws {RdcpError} `RDCP_MALFORMED_REQUEST` when a signed ticket for so many categories would be too long for baggage
- */
+/** A signed one lasts an hour at most; another is known to the store. @throws {RdcpError} if it is too long for baggage */
 export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): IssuedTicket {
   if (signer === undefined) {
     return { value: TICKET_PREFIX + randomBytes(16).toString('base64url'), expiresAt: about.expiresAt };
@@ -46,7 +41,7 @@ export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): 
   const value = signed(signer, TICKET_TYPE, {
     jti: about.id,
     categories: about.categories,
-    ...(about.tenantId !== undefined && { tenant: about.tenantId }),
+    tenant: about.tenantId,
     iat,
     exp,
   });
@@ -68,15 +63,12 @@ export const SIGNED_OPTIONS = [
   'otelrdcp_level',
 ] as const satisfies readonly (keyof NonNullable<ControlRequest['options']>)[];
 
-/** What a document is made of, beside the activation that it describes. */
 export interface DocumentSource {
   readonly request: Pick<ControlRequest, 'options'>;
   readonly tenantId: string | undefined;
-  /** The user who has it signed. */
   readonly by: string | undefined;
 }
 
-/** Signs a document of one control, for processes that follow documents. */
 export function issueDocument(
   { id, categories, expiresAt }: Pick<Ticket, 'id' | 'categories' | 'expiresAt'>,
   { request: { options = {} }, tenantId, by }: DocumentSource,
@@ -86,16 +78,10 @@ export function issueDocument(
   const exp = Math.floor(expiresAt / 1000);
   const control = {
     categories,
-    ...(tenantId !== undefined && { tenant: tenantId }),
+    tenant: tenantId,
     options: Object.fromEntries(SIGNED_OPTIONS.map((name) => [name, options[name]])),
     exp,
   };
   const iat = Math.floor(now / 1000);
-  return signed(signer, DOCUMENT_TYPE, {
-    jti: id,
-    ...(by !== undefined && { sub: by }),
-    iat,
-    exp,
-    controls: [control],
-  });
+  return signed(signer, DOCUMENT_TYPE, { jti: id, sub: by, iat, exp, controls: [control] });
 }

@@ -1,7 +1,7 @@
 import type { ResolvedConfig } from '../../options/config.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { matchesAny } from '../../wire/names.ts';
-import { addIssuers, publishedKeys, type RemoteSurroundings, readPublicKey } from '../jwt-issuer.ts';
+import { addIssuers, issuerKeys, type RemoteSurroundings } from '../jwt-issuer.ts';
 import type { SigningKeys } from '../tokens/signing-keys.ts';
 import { TicketReader } from './reader.ts';
 import type { TicketIssuer, TicketRefusal, TicketRules } from './verify.ts';
@@ -16,33 +16,18 @@ export interface OpenTicketsOptions extends RemoteSurroundings {
 }
 
 /** Tickets of other services, as `security.tickets` accepts them. */
-export interface AcceptedTickets {
-  readonly reader: TicketReader;
-  /** What tickets and documents of controls are verified by. */
-  readonly rules: TicketRules;
-  /** Verifies tickets of this server's own issuer with these keys. */
-  useOwnKeys(keys: Pick<SigningKeys, 'find'>): void;
-  close(): void;
-}
+export type AcceptedTickets = ReturnType<typeof openTickets>;
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer */
-export function openTickets(settings: TicketSettings, options: OpenTicketsOptions): AcceptedTickets {
+export function openTickets(settings: TicketSettings, options: OpenTicketsOptions) {
   let own: Pick<SigningKeys, 'find'> | undefined;
 
-  const keysOf = (
-    { issuer, publicKey, jwksUri }: IssuerSettings,
-    field: string,
-  ): Pick<TicketIssuer, 'key' | 'close'> => {
-    if (publicKey !== undefined) {
-      const key = readPublicKey(publicKey, `${field}.publicKey`);
-      return { key: () => key };
+  const keysOf = (settings: IssuerSettings, field: string): Pick<TicketIssuer, 'key' | 'close'> => {
+    if ((settings.publicKey ?? settings.jwksUri) !== undefined) {
+      const { loaded, close } = issuerKeys(settings, field, options);
+      return { key: loaded, close };
     }
-    if (jwksUri !== undefined) {
-      const { clock, delay, conditions } = options;
-      const keys = publishedKeys(jwksUri, `${field}.jwksUri`, { clock, delay, conditions });
-      return { key: (header) => keys.loaded(header), close: () => keys.close() };
-    }
-    if (issuer !== options.ownIssuer) {
+    if (settings.issuer !== options.ownIssuer) {
       throw configurationError(
         field,
         'must hold publicKey or jwksUri: only the issuer of security.tokens needs neither',
@@ -58,7 +43,8 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     ...keysOf(issuer, field),
   }));
   const { categories: patterns, maxDuration } = settings;
-  const rules = {
+  /** By which tickets and documents of controls are verified. */
+  const rules: TicketRules = {
     issuers,
     maxDuration,
     allows: (name: string) => patterns === undefined || matchesAny(patterns, name),
@@ -67,7 +53,8 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
   return {
     reader,
     rules,
-    useOwnKeys: (keys) => {
+    /** Verifies tickets of this server's own issuer with these keys. */
+    useOwnKeys: (keys: Pick<SigningKeys, 'find'>) => {
       own = keys;
     },
     close: () => {

@@ -5,10 +5,7 @@ import { readToken, type TicketRefusal, type TicketRules, ticketOf } from './ver
 
 /** Tickets whose verification is remembered. Forged ones have as many places of their own, so that they evict no valid one. */
 const MAX_REMEMBERED = 1000;
-/**
- * Wrong signatures that are checked in a second. Beyond that, tickets that were not seen before are refused unchecked, because a
- * check takes as long as a small request.
- */
+/** Beyond so many wrong signatures a second, new tickets are refused unchecked: a check takes as long as a small request. */
 const MAX_WRONG_PER_SECOND = 100;
 const SECOND_MS = 1000;
 

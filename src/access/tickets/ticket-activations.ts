@@ -11,7 +11,6 @@ export const MAX_TICKETS = 100;
 
 export interface TicketActivationsOptions {
   readonly reader: Pick<TicketReader, 'read'>;
-  /** The categories of this process. */
   readonly categories: () => Iterable<CategoryDescriptor>;
   /** Switches a part of a category on in this process. Returns a function that ends it. */
   readonly activate: (

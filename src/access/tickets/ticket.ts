@@ -10,14 +10,11 @@ export const TICKET_PREFIX = 'rdcp_ticket_';
 /** Longest entry of baggage that OpenTelemetry's propagator passes on, and longest header, in characters. */
 const MAX_ENTRY = 4096;
 const MAX_BAGGAGE = 8192;
-/** Longest ticket, in characters. */
 export const MAX_TICKET_LENGTH = MAX_ENTRY - TICKET_ENTRY.length - 1;
-/** Longest life of a signed ticket, in seconds. */
 export const MAX_TICKET_SECONDS = 3600;
 
 /** A verified ticket: these categories are on for the work that carries it. */
 export interface Ticket {
-  /** Id of the activation that it was made for. */
   readonly id: string;
   /** Who signed it. @default this server, for its own store */
   readonly issuer?: string;
@@ -33,10 +30,7 @@ export function ticketHash(ticket: string): string {
   return hash('sha256', ticket, 'base64url');
 }
 
-/**
- * Returns the ticket in a `baggage` header, for services without a propagator. Reads it as OpenTelemetry's propagator does: of a
- * doubled entry the last one counts. A header longer than 8 KiB is not read.
- */
+/** As OpenTelemetry's propagator reads it: of a doubled entry the last one counts. A header longer than 8 KiB is not read. */
 export function ticketIn(baggage: string): string | undefined {
   if (baggage.length > MAX_BAGGAGE) return undefined;
   let found: string | undefined;
@@ -49,7 +43,6 @@ export function ticketIn(baggage: string): string | undefined {
   return found;
 }
 
-/** Returns percent-encoded text; `undefined` if it is malformed. */
 function decoded(text: string): string | undefined {
   const trimmed = text.trim();
   if (!trimmed.includes('%')) return trimmed;

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { type Json, readClaims, readHeader } from '../jws.ts';
-import { CLOCK_TOLERANCE_SECONDS } from '../jwt-claims.ts';
+import { CLOCK_TOLERANCE_SECONDS, isFor } from '../jwt-claims.ts';
 import type { KeyHeader } from '../published-keys.ts';
 import { fits, isAlgorithm, isSignedBy } from '../signature.ts';
 import type { Ticket } from './ticket.ts';
@@ -29,16 +29,13 @@ export type TicketRefusal = (typeof TICKET_REFUSALS)[number];
 export interface TicketIssuer {
   /** `undefined`: the audience is not checked. */
   readonly audience: readonly string[] | undefined;
-  /** Returns the loaded key of a ticket. Never fetches one. */
   key(header: KeyHeader): KeyObject | undefined;
   close?(): void;
 }
 
 export interface TicketRules {
   readonly issuers: ReadonlyMap<string, TicketIssuer>;
-  /** Whether tickets may switch the category. */
   readonly allows: (category: string) => boolean;
-  /** Longest life of a ticket, in seconds. */
   readonly maxDuration: number;
 }
 
@@ -93,7 +90,6 @@ export function checkTimes(
   return undefined;
 }
 
-/** @returns what the claims of a ticket say, or why they are refused */
 export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number): Ticket | TicketRefusal {
   const problem = checkTimes(token, rules, now);
   if (problem !== undefined) return problem;
@@ -113,10 +109,6 @@ export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number
 /** An id of a ticket, or of a tenant. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && isIdentifier(value);
-}
-
-function isFor(aud: unknown, accepted: readonly string[]): boolean {
-  return [aud].flat().some((each) => typeof each === 'string' && accepted.includes(each));
 }
 
 function isCategoryList(value: unknown): value is readonly string[] {

@@ -11,7 +11,6 @@ export interface TokenEvent {
 }
 
 export interface TokenCall {
-  /** The form fields, in order. */
   readonly form: readonly (readonly [string, string])[];
   readonly authorization?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;

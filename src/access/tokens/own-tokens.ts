@@ -51,10 +51,7 @@ export function openOwnTokens(
     condition: conditions.watch('revocations'),
     ...(certificateRequired && { maxAgeMs: ENTERPRISE_MAX_AGE_MS }),
   });
-  /**
-   * Limits a token to what its API key allows now. Returns tokens without a key unchanged, and `undefined` if the key is no longer
-   * valid, belongs to another user or tenant, or has none of the token's `tenants` or nothing of its `allow`.
-   */
+  /** What its API key allows now; `undefined` if the key has ended, is of another user or tenant, or allows nothing of the token. */
   function allowedNow(token: Principal): Principal | undefined {
     if (token.keyId === undefined) return token;
     const key = apiKey?.principal(token.keyId);

@@ -10,10 +10,7 @@ const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 /** Parameters that may be repeated (RFC 8693, section 2.1). */
 const REPEATABLE: readonly string[] = ['audience', 'resource'];
 
-/**
- * Returns the form parameters. Empty ones count as omitted (RFC 6749, section 3.2).
- * @throws {RdcpError} `invalid_request` for a duplicate parameter
- */
+/** Empty ones count as omitted (RFC 6749, section 3.2). @throws {RdcpError} `invalid_request` for a duplicate parameter */
 export function readParameters(pairs: TokenCall['form']): Parameters {
   const parameters = new Map<string, string>();
   for (const [name, value] of pairs) {
@@ -26,22 +23,17 @@ export function readParameters(pairs: TokenCall['form']): Parameters {
   return parameters;
 }
 
-/** Returns all requested audiences and resources. */
 export function requestedTargets(pairs: TokenCall['form']): TokenCall['form'] {
   return pairs.filter(([name, value]) => REPEATABLE.includes(name) && value !== '');
 }
 
-/** @throws {RdcpError} `invalid_request` if it is missing */
 export function requiredParameter(parameters: Parameters, name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw badRequest('invalid_request', `${name} is required`);
   return value;
 }
 
-/**
- * Returns the client's credentials from HTTP Basic or the body (RFC 6749, section 2.3.1); `undefined` without a secret.
- * @throws {RdcpError} `invalid_request` for both at once, `invalid_client` for malformed Basic
- */
+/** From HTTP Basic or the body (RFC 6749, section 2.3.1). @throws {RdcpError} `invalid_request` for both, `invalid_client` */
 export function clientCredentials(parameters: Parameters, authorization: string | undefined) {
   const secret = parameters.get('client_secret');
   if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
@@ -67,10 +59,7 @@ function decodeBasic(authorization: string) {
   return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
 }
 
-/**
- * Returns the requested scopes. @default all scopes of the credential
- * @throws {RdcpError} `invalid_scope` for a scope that the credential does not have
- */
+/** All that the credential has, unless fewer are asked for. @throws {RdcpError} `invalid_scope` for others */
 export function requestedScopes(parameters: Parameters, principal: Principal): readonly Scope[] {
   const scope = parameters.get('scope');
   if (scope === undefined) return principal.scopes;

@@ -13,10 +13,7 @@ export interface RefreshToken {
   readonly tag: string;
 }
 
-/**
- * Returns a new refresh token: 256 random bits and a MAC of them. The MAC distinguishes a replaced token, whose reuse means
- * theft, from a made-up one. So replaced tokens need not be stored.
- */
+/** 256 random bits and a MAC, which tells a replaced token (its reuse means theft) from a made-up one without storing it. */
 export function newRefreshToken(
   sessionId: string,
   tagKey: string,
@@ -27,7 +24,6 @@ export function newRefreshToken(
   return { token, hash: hashOf(token) };
 }
 
-/** Returns `undefined` for text of another format. */
 export function parseRefreshToken(text: string): RefreshToken | undefined {
   const [, sessionId, secret, tag] = FORM.exec(text) ?? [];
   if (sessionId === undefined || secret === undefined || tag === undefined) return undefined;

@@ -1,5 +1,6 @@
 import type { Scope } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { Principal } from '../principal.ts';
 import { type RefusalReason, refusal } from '../refusal.ts';
 
@@ -16,7 +17,6 @@ const OAUTH_ERRORS = [
 ] as const;
 export type OAuthError = (typeof OAUTH_ERRORS)[number];
 
-/** Returns the OAuth error code of an error, if any. */
 export function oauthErrorOf({ details }: RdcpError): OAuthError | undefined {
   return OAUTH_ERRORS.find((code) => code === details?.error);
 }
@@ -33,7 +33,6 @@ export function badCredential(
   return withOAuthError(refusal(method, reason), code) as RdcpError;
 }
 
-/** Returns the error for a scope that the credential does not have. */
 export function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
   const reason = { reason: 'insufficient_scopes', requiredScopes: requested, providedScopes: scopes };
   return new RdcpError('RDCP_FORBIDDEN', 'The credential does not have every scope that was requested', {
@@ -49,16 +48,13 @@ export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { met
   });
 }
 
-/**
- * Adds an OAuth code to a refusal. Audit trail and metrics still see the original. Returns other errors unchanged.
- */
+/** Adds an OAuth code to a refusal. Audit trail and metrics still see the original. */
 export function withOAuthError(error: unknown, code: OAuthError): unknown {
   if (!isRdcpError(error) || (error.status !== 401 && error.status !== 403)) return error;
   const { method, headers, cause, message, details } = error;
   return new RdcpError(error.code, message, {
     details: { ...details, error: code },
-    ...(method !== undefined && { method }),
-    ...(headers !== undefined && { headers }),
+    ...given({ method, headers }),
     cause,
   });
 }

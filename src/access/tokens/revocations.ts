@@ -11,12 +11,8 @@ export interface RevocationsOptions {
   readonly store: Pick<TokenRecords, 'revocations'>;
   readonly clock: Clock;
   readonly schedule: Schedule;
-  /**
-   * Maximum age of the list while the store does not respond, in milliseconds. Beyond it, tokens are refused.
-   * @default unlimited
-   */
+  /** Longest age of the list without the store, in milliseconds; then tokens are refused. @default unlimited */
   readonly maxAgeMs?: number;
-  /** Holds while the store does not respond. */
   readonly condition?: Condition;
 }
 
@@ -69,10 +65,7 @@ export function createRevocations({
   void poll();
   const stop = schedule(POLL_MS, () => void poll());
   return {
-    /**
-     * Whether a session, or one of its ancestors, is revoked. Synchronous once the store has been read.
-     * @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown
-     */
+    /** Also for a revoked ancestor. Synchronous once the store was read. @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown */
     isRevoked: (sessionId: string): boolean | Promise<boolean> =>
       isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId),
     add: (sessionId: string, until: number) => void revoked.set(sessionId, until),

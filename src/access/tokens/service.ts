@@ -20,7 +20,7 @@ import {
 } from './parameters.ts';
 import { badCredential, badRequest, type OAuthError, othersToken, withOAuthError } from './refusals.ts';
 import { isTooDeep } from './session.ts';
-import { type IssueRequest, Sessions } from './sessions.ts';
+import { type IssueRequest, sessionsOf } from './sessions.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
@@ -49,7 +49,7 @@ export function createTokenService(
   { apiKey, bearer, certificate, certificateRequired }: TokenVerifiers,
 ) {
   const { issuer, audience } = own.settings;
-  const sessions = new Sessions(own);
+  const sessions = sessionsOf(own);
 
   /** @throws {RdcpError} `invalid_client` if a required certificate is missing, or the certificate is invalid */
   async function assertCertificate(presented: ClientCertificate | undefined): Promise<void> {
@@ -143,7 +143,6 @@ export function createTokenService(
   /** Whether the unverified `iss` of a token is this server. */
   const isFromUs = (token: string) => readClaims(token)?.iss === issuer;
 
-  /** Returns the principal of a bearer token, or `undefined` if it is not valid. */
   async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {
     try {
       return await bearer.verify(token, sender);
@@ -153,7 +152,6 @@ export function createTokenService(
     }
   }
 
-  /** Returns the principal of a valid token of this server, else `undefined`. */
   async function holderOf(token: string, sender: Sender | undefined): Promise<Principal | undefined> {
     if (isFromUs(token)) return verified(token);
     const holder = await sessions.holder(token);
@@ -165,7 +163,6 @@ export function createTokenService(
   }
 
   return {
-    /** Grants a token (RFC 6749, RFC 8693). */
     async grant(call: TokenCall): Promise<TokenGrant> {
       await assertCertificate(call.clientCertificate);
       const parameters = readParameters(call.form);
@@ -202,9 +199,7 @@ export function createTokenService(
       await call.note({ action: 'token.revoke', outcome: 'success', principal, reason: 'revoked by its holder' });
     },
 
-    /** `iss` of its tokens. */
     issuer,
-    /** The issuer as a URL, if it is one (RFC 8414). */
     issuerUrl: issuerUrl(issuer),
     /** Public keys, if signing is asymmetric (RFC 7517). */
     publishedKeys: own.keys.published,

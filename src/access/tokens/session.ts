@@ -3,7 +3,6 @@ import { allowSchema } from '../../wire/allow.ts';
 import { SCOPES } from '../../wire/constants.ts';
 import type { ReadonlyArrays } from '../../wire/documented.ts';
 
-/** Maximum depth of sessions derived from one another. */
 const MAX_DEPTH = 4;
 const ID_BYTES = 16;
 
@@ -13,7 +12,6 @@ export function newSessionId(parent: string | undefined, randomBytes: (size: num
   return parent === undefined ? id : `${parent}.${id}`;
 }
 
-/** Returns the ids of a session's ancestors and its own. */
 export function lineageOf(sessionId: string): string[] {
   const parts = sessionId.split('.');
   return parts.map((_, index) => parts.slice(0, index + 1).join('.'));
@@ -43,7 +41,6 @@ export function encodeSession(data: SessionData): string {
   return JSON.stringify(data);
 }
 
-/** @throws for a record that {@link encodeSession} did not write */
 export function decodeSession(json: string): SessionData {
   try {
     return sessionDataSchema.parse(JSON.parse(json));

@@ -5,9 +5,9 @@ import type { Scope } from '../../wire/constants.ts';
 import { unavailable } from '../../wire/errors.ts';
 import type { TokenGrant } from '../../wire/oauth-messages.ts';
 import { assertBinding } from '../hybrid.ts';
-import { loadJose } from '../jose.ts';
 import { ALLOW_CLAIM, APPROVAL_CLAIM, CLOCK_TOLERANCE_SECONDS, TENANTS_CLAIM } from '../jwt-claims.ts';
 import type { Principal } from '../principal.ts';
+import { signed } from '../tickets/issue.ts';
 import type { TokenCall } from './call.ts';
 import { KEY_CLAIM, type OwnTokens, TENANT_CLAIM } from './own-tokens.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
@@ -19,7 +19,6 @@ export interface IssueRequest {
   /** Principal of the token. Limits its lifetime and scopes. */
   readonly principal: Principal;
   readonly scopes: readonly Scope[];
-  /** The session of the exchanged token, if it is one of ours. */
   readonly parent?: string | undefined;
   readonly refreshable: boolean;
 }
@@ -27,54 +26,43 @@ export interface IssueRequest {
 interface RefreshAttempt {
   readonly session: TokenSession;
   readonly data: SessionData;
-  /** Hash of the token that was presented. */
   readonly presented: string;
   readonly principal: Principal;
 }
 
-/** Begins, refreshes and ends sessions, and issues their tokens. */
-export class Sessions {
-  readonly #own: OwnTokens;
-
-  constructor(own: OwnTokens) {
-    this.#own = own;
-  }
-
-  async begin({ principal, scopes, parent, refreshable }: IssueRequest) {
-    const now = this.#own.clock.now();
+export function sessionsOf({ store, revocations, settings, keys, clock, allowedNow }: OwnTokens) {
+  async function begin({ principal, scopes, parent, refreshable }: IssueRequest) {
+    const now = clock.now();
     const sessionId = newSessionId(parent, randomBytes);
     // A session does not outlive the credential that it was begun with.
     const sessionEnd = Math.min(
-      now + this.#own.settings.refreshTokenSeconds * 1000,
+      now + settings.refreshTokenSeconds * 1000,
       principal.expiresAt ?? Number.POSITIVE_INFINITY,
     );
-    const grant = await this.#accessToken(principal, scopes, sessionId, sessionEnd);
+    const grant = accessToken(principal, scopes, sessionId, sessionEnd);
     if (!refreshable) return { sessionId, grant };
     const tagKey = random(32);
     const { token, hash: current } = newRefreshToken(sessionId, tagKey, randomBytes);
     const { userId, clientId, tenantId, tenants, keyId, certificateThumbprint } = principal;
     const identity = { userId, clientId, tenantId, tenants, keyId, certificateThumbprint };
     const data = encodeSession({ ...identity, ...limitsOf(principal), scopes, tagKey });
-    await fromStore(this.#own.store.begin({ id: sessionId, current, data, expiresAt: sessionEnd }, now));
+    await fromStore(store.begin({ id: sessionId, current, data, expiresAt: sessionEnd }, now));
     return { sessionId, grant: { ...grant, refresh_token: token } };
   }
 
-  /**
-   * The refresh token grant (RFC 6749, section 6), with rotation (RFC 9700, section 4.14.2).
-   * @param client authenticated client, if any
-   */
-  async refresh(
+  /** RFC 6749, section 6, with rotation (RFC 9700, section 4.14.2). @param client authenticated client, if any */
+  async function refresh(
     call: TokenCall,
     token: string,
     parameters: Parameters,
     client: Principal | undefined,
   ): Promise<TokenGrant> {
-    const found = await this.#find(token);
+    const found = await find(token);
     if (found === undefined) throw badCredential('invalid_grant', 'bearer');
     const { session, data, principal, presented } = found;
     const next = newRefreshToken(session.id, data.tagKey, randomBytes);
     // First check: reuse of a replaced token always revokes its session, even if the request is invalid otherwise.
-    if (presented !== session.current) await this.#rotate(found, next.hash, call);
+    if (presented !== session.current) await rotate(found, next.hash, call);
     const named = client?.clientId ?? parameters.get('client_id');
     if (named !== undefined && named !== principal.clientId) throw othersToken('invalid_grant', principal);
     try {
@@ -82,99 +70,89 @@ export class Sessions {
     } catch (error) {
       throw withOAuthError(error, 'invalid_grant');
     }
-    const granted = this.#stillGranted(found);
+    const granted = stillGranted(found);
     if (granted === undefined) throw badCredential('invalid_grant', 'bearer');
     call.identified(granted);
     const scopes = requestedScopes(parameters, granted);
-    await this.#rotate(found, next.hash, call);
+    await rotate(found, next.hash, call);
     try {
-      const grant = await this.#accessToken(granted, scopes, session.id, session.expiresAt);
+      const grant = accessToken(granted, scopes, session.id, session.expiresAt);
       const reason = 'refresh token';
       await call.note({ action: 'token.refresh', outcome: 'success', principal: { ...granted, scopes }, reason });
       return { ...grant, refresh_token: next.token };
     } catch (error) {
       // The old token is used up and the new one is not returned, so the session is unusable.
-      await this.end(session.id).catch(() => undefined);
+      await end(session.id).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Returns the principal of a refresh token, or `undefined` if it is unknown. */
-  async holder(token: string): Promise<Principal | undefined> {
-    return (await this.#find(token))?.principal;
-  }
-
   /** Revokes a session in all processes. Resolves with false if it was revoked before. */
-  async end(sessionId: string): Promise<boolean> {
-    const now = this.#own.clock.now();
-    const until = this.#lastTokenEnd(now);
-    const ended = await fromStore(this.#own.store.revoke(sessionId, until, now));
-    this.#own.revocations.add(sessionId, until);
+  async function end(sessionId: string): Promise<boolean> {
+    const now = clock.now();
+    const until = lastTokenEnd(now);
+    const ended = await fromStore(store.revoke(sessionId, until, now));
+    revocations.add(sessionId, until);
     return ended;
   }
 
   /** Latest expiry of an access token signed now, including clock skew. */
-  #lastTokenEnd(now: number): number {
-    return now + (this.#own.settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
+  function lastTokenEnd(now: number): number {
+    return now + (settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
   }
 
-  async #accessToken(
+  function accessToken(
     { userId, clientId, tenantId, tenants, allow, approval, keyId, certificateThumbprint }: Principal,
     scopes: readonly Scope[],
     sessionId: string,
     sessionEnd: number,
-  ): Promise<TokenGrant> {
-    const { issuer, audience, accessTokenSeconds } = this.#own.settings;
-    const { SignJWT } = await loadJose();
-    const { key, header } = this.#own.keys.current();
-    const now = this.#own.clock.now();
+  ): TokenGrant {
+    const now = clock.now();
     const iat = Math.floor(now / 1000);
-    const exp = Math.floor(Math.min(now + accessTokenSeconds * 1000, sessionEnd) / 1000);
-    const token = new SignJWT({
-      iss: issuer,
-      aud: typeof audience === 'string' ? audience : [...audience],
+    const exp = Math.floor(Math.min(now + settings.accessTokenSeconds * 1000, sessionEnd) / 1000);
+    const scope = scopes.join(' ');
+    const token = signed({ ...settings, current: keys.current }, 'at+jwt', {
       sub: userId,
-      ...(clientId !== undefined && { client_id: clientId }),
-      ...(tenantId !== undefined && { [TENANT_CLAIM]: tenantId }),
-      ...(tenants !== undefined && { [TENANTS_CLAIM]: tenants }),
-      ...(allow !== undefined && { [ALLOW_CLAIM]: allow }),
-      ...(approval === true && { [APPROVAL_CLAIM]: approval }),
-      scope: scopes.join(' '),
+      client_id: clientId,
+      [TENANT_CLAIM]: tenantId,
+      [TENANTS_CLAIM]: tenants,
+      [ALLOW_CLAIM]: allow,
+      [APPROVAL_CLAIM]: approval || undefined,
+      scope,
       sid: sessionId,
       jti: random(16),
       iat,
       exp,
-      ...(keyId !== undefined && { [KEY_CLAIM]: keyId }),
-      ...(certificateThumbprint !== undefined && { cnf: { 'x5t#S256': certificateThumbprint } }),
-    }).setProtectedHeader({ ...header, typ: 'at+jwt' });
-    return {
-      access_token: await token.sign(key),
-      token_type: 'Bearer',
-      expires_in: Math.max(0, exp - iat),
-      scope: scopes.join(' '),
-    };
+      [KEY_CLAIM]: keyId,
+      cnf: certificateThumbprint && { 'x5t#S256': certificateThumbprint },
+    });
+    return { access_token: token, token_type: 'Bearer', expires_in: Math.max(0, exp - iat), scope };
   }
 
   /** Finds the active session of a refresh token that was issued here, replaced or not. */
-  async #find(token: string): Promise<RefreshAttempt | undefined> {
+  async function find(token: string): Promise<RefreshAttempt | undefined> {
     const parsed = parseRefreshToken(token);
     if (parsed === undefined) return undefined;
-    const session = await fromStore(this.#own.store.find(parsed.sessionId, this.#own.clock.now()));
+    const session = await fromStore(store.find(parsed.sessionId, clock.now()));
     if (session === undefined) return undefined;
     const data = decodeSession(session.data);
-    if (!wasIssued(parsed, data.tagKey) || (await this.#own.revocations.isRevoked(session.id))) return undefined;
+    if (!wasIssued(parsed, data.tagKey) || (await revocations.isRevoked(session.id))) return undefined;
     return { session, data, presented: parsed.hash, principal: principalOf(session, data) };
   }
 
   /** Replaces the token. Revokes the session if the token was replaced before, because one of its users stole it. */
-  async #rotate({ session, presented, principal }: RefreshAttempt, next: string, call: TokenCall): Promise<void> {
-    const now = this.#own.clock.now();
-    const revokedUntil = this.#lastTokenEnd(now);
+  async function rotate(
+    { session, presented, principal }: RefreshAttempt,
+    next: string,
+    call: TokenCall,
+  ): Promise<void> {
+    const now = clock.now();
+    const revokedUntil = lastTokenEnd(now);
     const rotation = { id: session.id, expected: presented, next, now, revokedUntil };
-    const outcome = await fromStore(this.#own.store.rotate(rotation));
+    const outcome = await fromStore(store.rotate(rotation));
     if (outcome === 'rotated') return;
     if (outcome === 'reused') {
-      this.#own.revocations.add(session.id, revokedUntil);
+      revocations.add(session.id, revokedUntil);
       const reason = 'a refresh token was used again: its session is revoked';
       await call.note({ action: 'token.reuse', outcome: 'denied', principal, reason });
     }
@@ -182,10 +160,13 @@ export class Sessions {
   }
 
   /** Returns the principal limited to what its API key allows now, or `undefined` if no scope is left. */
-  #stillGranted({ principal }: RefreshAttempt): Principal | undefined {
-    const granted = this.#own.allowedNow(principal);
+  function stillGranted({ principal }: RefreshAttempt): Principal | undefined {
+    const granted = allowedNow(principal);
     return granted?.scopes.length === 0 ? undefined : granted;
   }
+
+  const holder = async (token: string) => (await find(token))?.principal;
+  return { begin, refresh, end, holder };
 }
 
 function principalOf({ id, expiresAt }: TokenSession, { tagKey: _, ...identity }: SessionData): Principal {

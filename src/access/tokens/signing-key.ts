@@ -3,14 +3,12 @@ import type { JWK } from 'jose';
 import { invalidSetting } from '../../wire/errors.ts';
 import { isWeak, MIN_RSA_BITS } from '../signature.ts';
 
-/** A current or earlier signing key of this server. */
 export interface SigningKey {
   /** RFC 7638 thumbprint: the same in every process. */
   readonly id: string;
   readonly algorithm: 'RS256' | 'ES256' | 'EdDSA';
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** The published public key. */
   readonly jwk: JWK;
 }
 
@@ -18,11 +16,7 @@ export const SIGNING_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
 const PEM = /-----BEGIN ((?:[A-Z]+ )*)PRIVATE KEY-----[^-]+-----END \1PRIVATE KEY-----/g;
 
-/**
- * Parses private keys: PEM blocks, or a JWK Set (RFC 7517). The first key signs; the others only verify.
- * @param name of the file, for messages
- * @throws {RdcpError} `RDCP_CONFIG_INVALID`. The message contains nothing of a key
- */
+/** PEM blocks, or a JWK Set (RFC 7517). The first key signs. @throws {RdcpError} `RDCP_CONFIG_INVALID` without anything of a key */
 export function parseSigningKeys(text: string, name: string): SigningKey[] {
   const keys = privateKeys(text, name).map((key, index) => signingKey(key, `${name}: key ${index + 1}`));
   if (keys.length === 0) throw invalid(name, 'must hold at least one private key, as PEM or a JWK Set');

@@ -12,12 +12,7 @@ import { parseSigningKeys, SIGNING_ALGORITHMS, type SigningKey } from './signing
 
 export interface SigningKeys {
   readonly algorithms: readonly string[];
-  /** Returns the key that signs new tokens. */
   current(): { readonly key: KeyObject; readonly header: { readonly alg: string; readonly kid?: string } };
-  /**
-   * Returns the key that verifies a token.
-   * @throws {Error} for an unknown key
-   */
   verification(header: KeyHeader): KeyObject | Promise<KeyObject>;
   /** Returns the key that verifies a token, unless the file has it only since it was last read. */
   find(header: KeyHeader): KeyObject | undefined;
@@ -27,14 +22,11 @@ export interface SigningKeys {
 }
 
 export interface SigningKeysOptions {
-  /** Lifetime of the signed tokens. */
   readonly tokenSeconds: number;
   readonly clock: Pick<Clock, 'now'>;
-  /** Holds while the file is missing or invalid. The last valid keys stay in use. */
   readonly condition?: Condition | undefined;
 }
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a key that cannot sign */
 export function openSigningKeys(
   { signingKeyFile, secret = '' }: Pick<TokenOptions, 'signingKeyFile' | 'secret'>,
   options: SigningKeysOptions,

@@ -26,10 +26,8 @@ export const optionalInstant = z.iso
   .datetime({ message: 'must be a UTC time such as 2026-01-31T00:00:00.000Z' })
   .optional();
 
-/** A duration of at most so many seconds. */
 export const durationUpTo = (most: number) =>
   duration.refine((seconds) => seconds <= most, `must be at most ${formatDuration(most)}`);
 export const upToAnHour = durationUpTo(3600);
 
-/** How many of the values are given. */
 export const countOf = (...values: readonly unknown[]) => values.filter((value) => value !== undefined).length;

@@ -18,10 +18,7 @@ export function packageOf(file: string): { name: string; directory: string } | u
   }
 }
 
-/**
- * The name of the application's package. Where PM2's own program runs the application, PM2 names its file in `pm_exec_path`.
- * @param program `process.argv[1]`
- */
+/** Where PM2's own program runs the application, PM2 names its file in `pm_exec_path`. @param program `process.argv[1]` */
 export function applicationPackage(
   program: string | undefined,
   { pm_exec_path: application }: Readonly<Record<string, string | undefined>>,

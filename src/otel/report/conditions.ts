@@ -4,9 +4,7 @@ import type { Reporter } from './reporter.ts';
 interface Meaning {
   /** Whether it affects authentication. Such a condition is counted, degrades the check `credentials` and is in the audit trail. */
   readonly credentials: boolean;
-  /** The effect while the condition lasts; follows the problem in the message. */
   readonly meanwhile?: string;
-  /** The message when it ends. */
   readonly over: string;
   /** Reports only the first problem, because one outage causes several errors. @default reports every new problem */
   readonly oneProblem?: true;
@@ -163,7 +161,6 @@ const MINUTE_MS = 60_000;
 /** Most messages of one condition per minute; further changes are summarized in one message at the end of the minute. */
 const BURST = 10;
 
-/** For parts that are used without conditions. */
 export const UNWATCHED: Condition = { begin: () => {}, end: () => {} };
 
 /** Reports the start and the end of each condition once. A flapping source does not fill the log or the trail. */

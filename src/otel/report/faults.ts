@@ -3,20 +3,13 @@ import { fieldOf, isError, messageOf, typeOfThrown } from '../../wire/thrown.ts'
 import type { Clock } from '../../wire/time/clock.ts';
 import type { Reporter } from './reporter.ts';
 
-/**
- * Reports a fault of this package: an error that it did not foresee.
- * @param place where it happened, such as `POST /rdcp/v1/control`
- */
+/** Of an error that was not foreseen. @param place where it happened, such as `POST /rdcp/v1/control` */
 export type ReportFault = (error: unknown, place: string) => void;
 
 const MINUTE_MS = 60_000;
-/** Most kinds that are remembered. */
 const MAX_KINDS = 100;
 
-/**
- * One line for each kind of fault, at most once a minute. The message and the stack of the error are left to the
- * diagnostics, because they may hold a path or a credential.
- */
+/** Once a minute for each kind. Message and stack go to the diagnostics alone: they may hold a path or a credential. */
 export function createFaultReporter(reporter: Reporter, clock: Pick<Clock, 'monotonic'>): ReportFault {
   /** By the text of the line, the longest unreported first. */
   const kinds = new Map<string, { readonly reportedAt: number; more: number }>();

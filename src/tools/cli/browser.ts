@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 /** Time in which the program may report that it found no browser, in milliseconds. */
 const PATIENCE_MS = 1500;
 
-/** Opens an address in the person's browser. Resolves to false where there is none. */
 export async function openInBrowser(
   url: string,
   env: Readonly<Record<string, string | undefined>>,

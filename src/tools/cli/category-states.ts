@@ -12,7 +12,6 @@ type Client = Pick<RdcpClient, 'discovery' | 'events'>;
 
 export interface CategoryStates {
   readonly categories: readonly DiscoveredCategory[];
-  /** Whose calls the figures are; absent without a fleet. */
   readonly instances?: CountedInstances | undefined;
   /** Names of those that came on so recently that their rate is not measured yet. @default none */
   readonly unmeasured?: ReadonlySet<string> | undefined;
@@ -20,15 +19,10 @@ export interface CategoryStates {
 
 export interface Following {
   readonly signal: AbortSignal;
-  /** Called with each error while the service does not answer. */
   readonly lost: (error: RdcpError) => void;
 }
 
-/**
- * The categories, at every change and at least once a second: from the service's event stream, or by polling where it has
- * no stream, or no free one. Retries while the service restarts.
- * @throws the first error, if nothing was received before
- */
+/** From the service's event stream; by polling where it has none, or no free one. @throws the first error, if nothing came before */
 export async function* categoryStates(
   client: Client,
   { signal, lost }: Following,

@@ -1,16 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
 import type { Checkpoint } from '../../trail/verify.ts';
 import { parseTimestamp } from '../../wire/time.ts';
 import { UsageError } from './command.ts';
+import { updateFile } from './private-file.ts';
 import { readText } from './read-text.ts';
 
 const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
 
-/**
- * @param place the option and, for a file, the line
- * @throws {UsageError} for anything but `INSTANCE:SEQUENCE:HASH` or `INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL`
- */
+/** @param place the option, and of a file the line */
 export function parseCheckpoint(text: string, place: string): Checkpoint {
   const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
   const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
@@ -20,7 +16,6 @@ export function parseCheckpoint(text: string, place: string): Checkpoint {
   return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
 }
 
-/** One checkpoint a line. */
 export function readCheckpoints(file: string): Checkpoint[] {
   return readText(file, '--checkpoints')
     .split('\n')
@@ -29,13 +24,8 @@ export function readCheckpoints(file: string): Checkpoint[] {
     .map(({ text, place }) => parseCheckpoint(text, place));
 }
 
-/** Replaces the file atomically. */
-export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): void {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  const text = checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join('');
-  // `wx` never follows a symbolic link that another user created.
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
-  renameSync(draft, file);
+export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): Promise<void> {
+  return updateFile(file, () => checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join(''));
 }
 
 function formatCheckpoint({ instanceId, sequence, hash, retainUntil }: Checkpoint): string {

@@ -4,15 +4,11 @@ import type { Terminal } from './terminal.ts';
 export type { Style, Terminal };
 
 export interface Option {
-  /** One line for `--help`. */
   readonly help: string;
-  /** Placeholder for the value in `--help`. @default none: it is a flag */
   readonly value?: string;
-  /** Whether it may be given several times. @default only once */
   readonly repeats?: true;
   /** A single letter, such as `o` for `-o`. */
   readonly short?: string;
-  /** Heading in `--help`. @default 'Options:' */
   readonly group?: string;
   /** Completions of the value: words, files, the categories, tenants or processes of the service, the profiles, or lists of services. */
   readonly completes?: Completion;
@@ -27,12 +23,10 @@ export interface Command {
   readonly summary: string;
   /** The operands as in the usage line: `<name...>` are required, `[id]` may be left out. @default none */
   readonly operands?: string;
-  /** Completions of the operands. */
   readonly completes?: Completion;
   readonly options: Readonly<Record<string, Option>>;
   /** Lines below the options in `--help`. */
   readonly notes?: readonly string[];
-  /** Command lines for `--help` and the documentation. */
   readonly examples: readonly string[];
   /** Selected by the first operand. */
   readonly subcommands?: Commands;
@@ -48,34 +42,47 @@ export interface Group {
   readonly commands: Commands;
   /** Headings of the help, by the command that each stands above. @default one for all commands */
   readonly headings?: Readonly<Record<string, string>>;
-  /** What to do first, shown where no command is named. */
   readonly start?: readonly string[];
   readonly notes?: readonly string[];
 }
 
-/** Exit codes of every command. */
+export function commandsOf(entry: Group | Command): Commands {
+  return ('run' in entry ? entry.subcommands : entry.commands) ?? {};
+}
+
+export function loaded(found: Commands[string]): Group | Promise<Command> | Command {
+  return 'commands' in found ? found : found();
+}
+
+/** The command, or group, that words name, its names, and the words after them. */
+export async function reached(root: Group, words: readonly string[]) {
+  let entry: Group | Command = root;
+  for (const [at, word] of words.entries()) {
+    const commands = commandsOf(entry);
+    if (!Object.hasOwn(commands, word)) return { entry, names: words.slice(0, at), rest: words.slice(at) };
+    entry = await loaded(commands[word] as Commands[string]);
+  }
+  return { entry, names: words, rest: [] };
+}
+
 export const EXIT = { done: 0, refused: 1, usage: 2, partial: 3, unreachable: 4 } as const;
 
-/** Said of a command that needs categories, and was given none. */
 export const WHICH_CATEGORY = "which category? 'rdcp list' shows them";
 
 /** A usage error: one line on stderr and exit code 2. */
 export class UsageError extends Error {}
 
-/** The value of a string option, or `undefined` if it was not given. */
 export function text(values: Values, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** @throws {UsageError} if the option is missing or empty */
 export function required(values: Values, name: string, placeholder = 'VALUE'): string {
   const value = text(values, name);
   if (value === undefined || value === '') throw new UsageError(`--${name} ${placeholder} is required`);
   return value;
 }
 
-/** The values of an option that {@link Option.repeats}. */
 export function lists(values: Values, name: string): readonly string[] {
   const value = values[name];
   return Array.isArray(value) ? value : [];

@@ -1,12 +1,21 @@
 import { parseArgs } from 'node:util';
 import { isCategoryName, isIdentifier } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
-import type { Command, Commands, Completion, Group, Terminal, Values } from './command.ts';
+import {
+  type Command,
+  type Commands,
+  type Completion,
+  commandsOf,
+  type Group,
+  loaded,
+  reached,
+  type Terminal,
+  type Values,
+} from './command.ts';
 import { type Access, accessOf, clientOf } from './connection.ts';
 import { readProfiles } from './profiles.ts';
 import { chosenServices, serviceNames, servicesLast } from './services.ts';
 
-/** Printed alone where the shell should offer files. */
 const FILES = ':files';
 /** Time limit for the service's answer: a shell waits for it, in milliseconds. */
 const PATIENCE_MS = 700;
@@ -16,11 +25,7 @@ interface Candidate {
   readonly help: string;
 }
 
-/**
- * Candidates for the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is
- * empty.
- * @param words the words after the program's name; the last one is being typed
- */
+/** For the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is empty. */
 export async function complete(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
   try {
     return await candidates(root, words, { ...terminal, note: () => undefined });
@@ -33,7 +38,7 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
   const before = servicesLast(words.slice(0, -1));
   const current = words.at(-1) ?? '';
   const { entry, rest } = await reached(root, before);
-  if (!('run' in entry)) return lines(await named(entry.commands), current);
+  if (!('run' in entry)) return lines(await named(commandsOf(entry)), current);
   const { values, operands, open, ended } = parsed(entry, rest);
   const [, name = '', started = ''] = /^--([\w-]+)=(.*)$/.exec(current) ?? [];
   const option = open ?? (ended ? undefined : entry.options[name]);
@@ -50,22 +55,8 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
   if (current.startsWith('-') && !ended) return lines(optionsOf(entry), current);
   const found = await offered(entry.completes, { terminal, values, current });
   if (found === 'files') return [FILES];
-  const subcommands = operands.length === 0 ? await named(entry.subcommands ?? {}) : [];
+  const subcommands = operands.length === 0 ? await named(commandsOf(entry)) : [];
   return lines([...subcommands, ...found.filter(({ text }) => !operands.includes(text))], current);
-}
-
-/** The command that the words name, and the words after its name. */
-async function reached(root: Group, words: readonly string[]) {
-  let entry: Group | Command = root;
-  let rest = words;
-  for (;;) {
-    const commands: Commands = ('run' in entry ? entry.subcommands : entry.commands) ?? {};
-    const [word = ''] = rest;
-    if (!Object.hasOwn(commands, word)) return { entry, rest };
-    const found = commands[word] as Commands[string];
-    entry = 'commands' in found ? found : await found();
-    rest = rest.slice(1);
-  }
 }
 
 /** @returns with `open` the option whose value is being typed, with `ended` whether `--` has ended the options */
@@ -93,8 +84,7 @@ function parsed({ options }: Command, words: readonly string[]) {
 
 async function named(commands: Commands): Promise<Candidate[]> {
   const found = Object.entries(commands).map(async ([text, each]) => {
-    const { summary } = 'commands' in each ? each : await each();
-    return { text, help: summary };
+    return { text, help: (await loaded(each)).summary };
   });
   return Promise.all(found);
 }

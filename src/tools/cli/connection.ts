@@ -2,12 +2,13 @@ import { inspectApiKey } from '../../access/api-key.ts';
 import { findDevKey } from '../../access/dev-key.ts';
 import { HEADERS } from '../../wire/constants.ts';
 import { RdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
-import { given, identifier } from './option-values.ts';
+import { identifier } from './option-values.ts';
 import { OUTPUT_OPTIONS } from './output.ts';
 import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
 import { readText } from './read-text.ts';
@@ -36,7 +37,6 @@ export const PROFILE_OPTION: Option = {
   help: 'name of the profile (default: RDCP_PROFILE, else default)',
 };
 
-/** Options of every command that sends a credential. */
 export const CREDENTIAL_OPTIONS = {
   ...ADDRESS_OPTIONS,
   'key-file': {
@@ -53,13 +53,11 @@ export const CREDENTIAL_OPTIONS = {
   },
 } as const satisfies Record<string, Option>;
 
-/** Options of every command that shows an answer of the service. */
 export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } as const satisfies Record<
   string,
   Option
 >;
 
-/** Address, credential and TLS files of a command. */
 export interface Access {
   readonly url: string;
   readonly credential: Credential | undefined;
@@ -68,15 +66,11 @@ export interface Access {
   readonly tls: TlsFiles | undefined;
 }
 
-/** A client for the service that options, environment or a profile name. */
 export function connect(terminal: Terminal, values: Values): RdcpClient {
   return clientOf(terminal, accessOf(terminal, values));
 }
 
-/**
- * A client for a command that shows an answer. @throws {RdcpError} where a tenant is named and the service has none: its answer
- * would be about everybody
- */
+/** @throws {RdcpError} where a tenant is named and the service has none: its answer would be about everybody */
 export async function connectToRead(terminal: Terminal, values: Values): Promise<RdcpClient> {
   const access = accessOf(terminal, values);
   const client = clientOf(terminal, access);
@@ -91,10 +85,7 @@ export function connectAnonymously(terminal: Terminal, values: Values): RdcpClie
   return clientOf(terminal, { ...placeOf(terminal, values), credential: undefined });
 }
 
-/**
- * Options come first, a profile that was named by an option among them; then the environment, then the profile of
- * `RDCP_PROFILE`, the only one, or the default one. A profile's credential goes to its own address alone.
- */
+/** Options come first, then the environment, then the profile. A profile's credential goes to its own address alone. */
 export function accessOf(terminal: Terminal, values: Values): Access {
   const place = placeOf(terminal, values);
   const { origin, ...credential } = findCredential(terminal, values, place) ?? { origin: undefined };
@@ -103,9 +94,7 @@ export function accessOf(terminal: Terminal, values: Values): Access {
 }
 
 interface Place extends Omit<Access, 'credential'> {
-  /** The profile of the address. */
   readonly own: NamedProfile | undefined;
-  /** Whether an option named the profile. */
   readonly named: boolean;
 }
 
@@ -127,7 +116,6 @@ function placeOf(terminal: Terminal, values: Values): Place {
   return { url, tenantId, tls: own && tlsFilesOf(own), own, named: named !== undefined };
 }
 
-/** A client for a known service. */
 export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
   if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
   assertAddress(url);
@@ -199,7 +187,6 @@ function isExposed(baseUrl: string): boolean {
 
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-/** A credential, and where it was found. */
 type Found = Credential & { readonly origin: string };
 
 function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Found | undefined {
@@ -227,9 +214,8 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
 
 /** A profile with a client certificate may have none. */
 function credentialOf({ name, apiKey, token }: NamedProfile): Found | undefined {
-  const origin = `profile ${name}`;
-  if (apiKey !== undefined) return { apiKey, origin };
-  return token === undefined ? undefined : { token, origin };
+  if ((apiKey ?? token) === undefined) return undefined;
+  return { ...given(apiKey === undefined ? { token } : { apiKey }), origin: `profile ${name}` };
 }
 
 /** An empty variable counts as unset, as in OpenTelemetry. */
@@ -237,7 +223,6 @@ export function setting({ env }: Terminal, name: string): string | undefined {
   return env[name] === '' ? undefined : env[name];
 }
 
-/** The credential in a file. */
 export function readWord(file: string, option: string): string {
   return oneWord(readText(file, option), file);
 }

@@ -6,10 +6,7 @@ import { MergedOutput, type Outcome, streamed } from './merged-output.ts';
 import { formatOf } from './output.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service, servicesAgain } from './services.ts';
 
-/**
- * Asks one of several services. @param ended aborted where a command that runs on is interrupted, or the service is no longer
- * listed. @returns the exit code; `undefined` means 0
- */
+/** @param ended aborted where a command that runs on is interrupted, or the service is no longer listed */
 export type Ask = (service: Service, ended: AbortSignal) => Promise<number | undefined>;
 
 /** For a command that runs on: the options that choose its services, which may change, and its end. */
@@ -67,11 +64,7 @@ interface Asked {
   readonly outcome: Promise<Outcome>;
 }
 
-/**
- * Asks the services at the same time, and names those that refuse or do not answer; the others go on.
- * @param following for a command that runs on: asks those that come as well, and ends those that go
- * @throws {UsageError} of `ask`, which is about the options of all
- */
+/** Names those that refuse or do not answer; the others go on. @throws {UsageError} of `ask`, which is about the options of all */
 export async function askEach(
   terminal: Terminal,
   services: readonly Service[],

@@ -7,7 +7,6 @@ import { FIELDS, type Field } from '../client/fields.ts';
 import { RdcpResponseError } from '../client/response-error.ts';
 import { EXIT, type Terminal, UsageError } from './command.ts';
 
-/** What a command says of an error, and its exit code. */
 export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
   if (isRdcpError(error)) return { text: explain(error, sources, optionOf(error)), code: exitCodeOf(error) };
   const text = messageOf(error);
@@ -33,10 +32,7 @@ function optionOf({ details }: RdcpError): string | undefined {
   return [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`))?.[1];
 }
 
-/**
- * Formats an error as one line for the operator: the server's message and details, and what to do next.
- * @param option is named in place of the field that the error is about. @default the field
- */
+/** One line: the server's message and details, and what to do next. @param option is named in place of the field @default the field */
 export function explain(error: RdcpError, sources: Sources = {}, option?: string): string {
   if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
   const { allow, ...others } = error.details ?? {};
@@ -73,7 +69,6 @@ function inOption({ message, details }: RdcpError, option: string | undefined): 
   return option === undefined || start === undefined ? message : `--${option} ${message.slice(start.length)}`;
 }
 
-/** Where the address and the credential of the command were found. */
 type Sources = Terminal['sources'];
 
 /** Where there is a profile, another credential may have been meant than the one that lacks a scope. */

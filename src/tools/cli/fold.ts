@@ -3,7 +3,6 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 const NONE = /\p{M}/u;
 
-/** Columns of a terminal that a text takes. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
@@ -14,10 +13,7 @@ export function widthOf(text: string): number {
 /** After a space or a comma, but not within a command at the end, which is to be copied: `to end it: rdcp end ORDERS`. */
 const BREAKS = /(?<=[\s,])(?<![:(] ?rdcp .*)/;
 
-/**
- * Lines of at most so many columns, broken at spaces and after commas where there are such. At least one line.
- * @param first columns of the first line, which is empty where no word has room @default as the others
- */
+/** Broken at spaces and after commas. @param first columns of the first line, which is empty where no word has room */
 export function folded(text: string, columns: number, first = columns): string[] {
   const lines: string[] = [];
   let line = '';
@@ -39,12 +35,10 @@ export function folded(text: string, columns: number, first = columns): string[]
   return last === '' && lines.length > 0 ? lines : [...lines, last];
 }
 
-/** The start of a text that is wider than so many columns, as one line. */
 export function cut(text: string, columns: number): string[] {
   return columns < 4 ? [startOf(text, columns)] : [`${startOf(text, columns - 3).trimEnd()}...`];
 }
 
-/** As many characters as have room, and at least one. */
 function startOf(text: string, columns: number): string {
   let start = '';
   for (const character of text) {

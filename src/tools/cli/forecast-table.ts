@@ -11,20 +11,19 @@ const COLUMNS: readonly Column<CategoryForecast & { readonly name: string }>[] =
   ['BYTES/S', ({ bytesPerSecond: bytes }) => rounded(bytes.value)],
   ['BYTES/CALL', ({ bytesPerCall: bytes }) => (bytes === undefined ? '-' : rounded(bytes.value))],
   ['GB/DAY', ({ gigabytesPerDay: size }) => size.value.toFixed(size.value < 1 ? 3 : 1)],
-  ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? { text: rounded(lost.value), style: 'yellow' } : '0')],
+  ['DROPPED/S', ({ droppedByBudget: lost }) => (lost.value > 0 ? [rounded(lost.value), 'yellow'] : '0')],
 ];
 
-function rowsFor({ categories }: ForecastResponse) {
-  const all = Object.entries(categories).map(([name, figures]) => ({ name, ...figures }));
-  return rowsOf(all, COLUMNS);
+function figuresOf({ categories }: ForecastResponse) {
+  return Object.entries(categories).map(([name, figures]) => ({ name, ...figures }));
 }
 
 export function forecastTable(canvas: Canvas, answer: ForecastResponse): string {
-  return `${table(canvas, ...rowsFor(answer))}\n\n${measured(answer)}`;
+  return `${table(canvas, ...rowsOf(figuresOf(answer), COLUMNS))}\n\n${measured(answer)}`;
 }
 
 export function showForecast(terminal: Terminal, answer: ForecastResponse): void {
-  terminal.table(...rowsFor(answer));
+  terminal.table(figuresOf(answer), COLUMNS);
   terminal.out('');
   terminal.say(measured(answer));
 }
@@ -43,7 +42,6 @@ export function noteSilence(
   if (sentence !== undefined) terminal.note(`${sentence}.`);
 }
 
-/** Says what the figures leave out. */
 export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: ForecastResponse): void {
   const missing = instances.asked - instances.answered;
   if (missing > 0) {
@@ -52,7 +50,6 @@ export function noteGaps(terminal: Pick<Terminal, 'note'>, { instances }: Foreca
   }
 }
 
-/** How long a forecast measures, unless another time is given. */
 export const USUAL_TIME = '10s';
 
 /** Shows how long a measurement still takes, where a person waits for it. */

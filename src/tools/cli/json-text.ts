@@ -1,32 +1,21 @@
-import { duplicateMember } from '../../wire/json-text.ts';
+import { duplicateMember, parsedJson } from '../../wire/json-text.ts';
 import { UsageError } from './command.ts';
 
-/**
- * The object in a file that people edit.
- * @param otherwise what to do about a file that is not JSON
- * @throws {UsageError}
- */
+/** The object in a file that people edit. @param otherwise what to do about one that is not JSON @throws {UsageError} */
 export function parseObject(content: string, file: string, otherwise: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    throw new UsageError(`${file} is not JSON: ${otherwise}`);
-  }
+  const value = parsedJson(content);
+  if (value === undefined) throw new UsageError(`${file} is not JSON: ${otherwise}`);
   const twice = duplicateMember(content);
   if (twice !== undefined) throw new UsageError(`${file} has '${twice}' twice: keep one of them`);
   return Object(value);
 }
 
-/** Whether each field is right, by its name. */
 export type Forms = Readonly<Record<string, (value: string) => boolean>>;
 
-/** Whether the text is the address of a service. */
 export function isAddress(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** Name of the first field of a service that is not as it must be. */
 export function wrongField(service: unknown, forms: Forms): string | undefined {
   const fields: [string, unknown][] = Object.entries(Object(service));
   if (!Object.hasOwn(Object(service), 'url')) return 'url';

@@ -1,10 +1,9 @@
 import type { Timestamp } from '../../wire/time.ts';
 import type { Format } from './output.ts';
 import type { Service } from './services.ts';
-import { type Cell, flowing, type Rows, type Styled, type TableOptions, textOf } from './table.ts';
+import { type Cell, flowing, type Rows, rowsOf, type Styled, type TableOptions, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What became of a command at one of several services. */
 export interface Outcome {
   readonly service: string;
   readonly exitCode: number;
@@ -18,7 +17,6 @@ interface Table {
   readonly options: TableOptions;
 }
 
-/** What a command shows of one service. */
 interface Output {
   answer?: object;
   readonly tables: Table[];
@@ -38,7 +36,6 @@ export class MergedOutput {
     this.#running = services.filter(({ problem }) => problem === undefined).length;
   }
 
-  /** The terminal of the command, for one service. */
   terminalOf(service: Service): Terminal {
     const output: Output = { tables: [], sentences: [] };
     this.#outputs.set(service.name, output);
@@ -51,7 +48,10 @@ export class MergedOutput {
       note: noteOf(this.#terminal, service),
       say,
       out: (text) => text !== '' && say(text),
-      table: (header, rows, options = {}) => output.tables.push({ header, rows, options }),
+      table: (items, columns, options = {}) => {
+        const [header, rows] = rowsOf(items, columns);
+        output.tables.push({ header, rows, options });
+      },
       json: (value) => {
         output.answer = value;
       },
@@ -80,7 +80,7 @@ export class MergedOutput {
   }
 
   show(outcomes: readonly Outcome[], format: Format): void {
-    const { out, show, table, json } = this.#terminal;
+    const { out, show, json } = this.#terminal;
     const all = outcomes.map((outcome) => {
       const { answer, tables = [], sentences = [] } = this.#outputs.get(outcome.service) ?? {};
       return { outcome, answer, tables, sentences };
@@ -96,7 +96,7 @@ export class MergedOutput {
       );
       if (at > 0) out('');
       const { header, rows, options } = merged(tables);
-      table(header, rows, options);
+      show(table(this.#terminal, header, rows, options));
     }
     if (most > 0 && all.some(({ sentences }) => sentences.length > 0)) out('');
     for (const { outcome, sentences } of all) {
@@ -124,7 +124,6 @@ export function withService(value: object, service: string): object {
   return Object.assign({ service }, value, { service });
 }
 
-/** Notes of a service, with its name. */
 export function noteOf(terminal: Terminal, { name }: Service): Terminal['note'] {
   return (text) => {
     for (const line of text.trimEnd().split('\n')) terminal.note(`${name}: ${line}`);
@@ -163,7 +162,7 @@ function newestFirst(rows: readonly Cell[][], times: readonly Timestamp[]): Cell
     const time = times[at] ?? '';
     const entry = JSON.stringify([time, ...row]);
     const { services = [] } = byEntry.get(entry) ?? {};
-    byEntry.set(entry, { services: [...services, textOf(service)], row, time });
+    byEntry.set(entry, { services: [...services, String(service)], row, time });
   }
   const sorted = [...byEntry.values()].sort((a, b) => b.time.localeCompare(a.time));
   return sorted.map(({ services, row }) => [services.join(', '), ...row]);

@@ -1,15 +1,14 @@
 import { type Counted, describeCalls } from '../../wire/call-counts.ts';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { ForecastResponse } from '../../wire/streams.ts';
 import { settingText } from '../../wire/words/level.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { nearest } from './names.ts';
 
-/** How long calls are counted, in seconds. */
 export const COUNTED_SECONDS = 3;
 
-/** Whose lines are missed. */
 type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
 
 export interface MissingLinesOptions {
@@ -41,8 +40,7 @@ export async function findMissingLines(words: readonly string[], options: Missin
   const discovered = new Map((await client.discovery(request)).categories.map((each) => [each.name, each]));
   const names = [...new Set(words.map((word) => word.toUpperCase()))];
   const known = names.filter((name) => discovered.has(name));
-  const { target, filter, when } = part;
-  const selected = { ...(target && { target }), ...(filter && { filter }), ...(when && { when }) };
+  const { tenant: _, ...selected } = given(part);
   const duration = `${COUNTED_SECONDS}s`;
   const measure = () => client.forecast(known, { ...request, duration, ...selected });
   const measured =

@@ -6,17 +6,13 @@ import type { RdcpClient } from '../client/client.ts';
 import { type Terminal, UsageError, type Values } from './command.ts';
 import { type Access, accessOf, clientOf } from './connection.ts';
 
-/** Category names and patterns as an operator writes them. */
 export interface Selection {
   readonly names: readonly string[];
   /** With `*` for any characters and `?` for one. */
   readonly patterns: readonly string[];
 }
 
-/**
- * Raises lower case, and separates patterns from names.
- * @throws {UsageError} for a word that is neither a category name nor a pattern
- */
+/** @throws {UsageError} for a word that is neither a category name nor a pattern */
 export function parseSelection(words: readonly string[]): Selection {
   const raised = words.flatMap((word) => word.split(',').map((name) => name.trim().toUpperCase()));
   const wrong = raised.findIndex((name) => !isCategoryName(name) && !isPattern(name));
@@ -48,13 +44,11 @@ function matches(pattern: string, name: string): boolean {
   return patternMatcher(pattern, { one: '?' })(name);
 }
 
-/** Whether a name is selected, or nothing is. */
 export function isSelected({ names, patterns }: Selection, name: string): boolean {
   if (names.length + patterns.length === 0) return true;
   return names.includes(name) || patterns.some((pattern) => matches(pattern, name));
 }
 
-/** @throws where a selected category does not exist */
 export function assertKnown(selection: Selection, categories: readonly string[]): void {
   const unknown = resolve(selection, categories).filter((name) => !categories.includes(name));
   if (unknown.length === 0) return;
@@ -82,13 +76,10 @@ export async function selected(terminal: Terminal, values: Values, selection: Se
   return { access, client, names: await namesOf(terminal, client, selection) };
 }
 
-/** Adds the nearest categories to an error about an unknown one. */
-export async function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
+export function suggesting<T>(client: Pick<RdcpClient, 'discovery'>, ask: () => Promise<T>): Promise<T> {
+  return ask().catch(async (error) => {
     throw await withNearest(client, error);
-  }
+  });
 }
 
 export async function withNearest(client: Pick<RdcpClient, 'discovery'>, error: unknown): Promise<unknown> {
@@ -114,17 +105,14 @@ export function nearest(name: string, known: readonly string[]): string[] {
   return near.slice(0, 3);
 }
 
-/** Notes that a tenant may be misspelt, with similar ones. */
 export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
+  const { tenantId: id = '' } = access;
   const everybody = clientOf(terminal, { ...access, tenantId: undefined });
-  terminal.note(`rdcp: ${escapeUnprintable(await unknownTenant(everybody, access.tenantId ?? ''))}`);
-}
-
-async function unknownTenant(client: Pick<RdcpClient, 'tenants'>, id: string): Promise<string> {
-  const answer = await client.tenants().catch(() => undefined);
+  const answer = await everybody.tenants().catch(() => undefined);
   const known = (answer?.tenants ?? []).map((tenant) => tenant.id).filter((each) => each !== id);
   const near = nearest(id, known);
   const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
-  if (near.length > 0) return `${unknown}: did you mean ${near.join(' or ')}?`;
-  return `${unknown}${known.length === 0 ? '' : `; known are ${nameSome(known)}`}.`;
+  const others = known.length === 0 ? '.' : `; known are ${nameSome(known)}.`;
+  const advice = near.length > 0 ? `: did you mean ${near.join(' or ')}?` : others;
+  terminal.note(`rdcp: ${escapeUnprintable(unknown + advice)}`);
 }

@@ -42,8 +42,3 @@ export function scopes(values: Values): Scope[] | undefined {
   if (found.length === names.size) return found;
   throw new UsageError(`--scopes must be a comma-separated list of ${SCOPES.join(', ')}`);
 }
-
-/** The fields that have a value: what was not given is absent from what is sent. */
-export function given<T extends object>(fields: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}

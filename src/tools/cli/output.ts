@@ -6,7 +6,6 @@ const FORMATS = ['table', 'json', 'wide'] as const;
 /** `wide` is a table with more columns. */
 export type Format = (typeof FORMATS)[number];
 
-/** Options of every command that shows an answer. */
 export const OUTPUT_OPTIONS = {
   output: { short: 'o', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: table)`, completes: FORMATS },
   json: { help: 'the same as -o json' },
@@ -18,18 +17,13 @@ export function formatOf(values: Values): Format {
   return format;
 }
 
-/** Shows an answer as JSON, or in words. */
 export function present(terminal: Terminal, values: Values, answer: object, inWords: (wide: boolean) => void): void {
   const format = formatOf(values);
-  if (format === 'json') terminal.json(answer, 2);
-  else shown(() => inWords(format === 'wide'));
-}
-
-/** Another server may leave out what a table shows. */
-function shown(show: () => void): void {
   try {
-    show();
+    if (format === 'json') terminal.json(answer, 2);
+    else inWords(format === 'wide');
   } catch (error) {
+    // Another server may leave out what a table shows.
     if (!(error instanceof TypeError)) throw error;
     throw new Error('the answer lacks fields that this command shows; -o json prints it unchanged', { cause: error });
   }

@@ -19,13 +19,7 @@ import { codeOf } from '../../wire/thrown.ts';
 const LOCK_PATIENCE_MS = 5000;
 const LOCK_PAUSE_MS = 25;
 
-/**
- * Updates a file that holds credentials. A lock admits one writer at a time; a rename lets readers see either the old text
- * or the new one. A new file has mode 0600. An existing file keeps its mode and, where the system allows it, its owner,
- * because the service may run as another user.
- * @param change gets '' if there is no file. The temporary file is opened before `change` runs, so that an unwritable
- * directory fails before `change` has side effects
- */
+/** A lock admits one writer. A new file has mode 0600; another keeps its mode and owner. A folder that cannot be written fails first. */
 export async function updateFile(file: string, change: (text: string) => string | Promise<string>): Promise<void> {
   const target = resolved(file);
   const release = await lock(`${target}.lock`);
@@ -57,17 +51,14 @@ function resolved(file: string): string {
   return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file);
 }
 
-/**
- * The lock is a file that only one process can create. A killed process leaves it behind. An old lock is never removed
- * automatically: two processes could do so at the same time, and a credential would be lost.
- */
+/** A killed process leaves it behind. It is never removed by itself: two could do so at once, and a credential would be lost. */
 async function lock(path: string): Promise<() => void> {
   for (let waited = 0; ; waited += LOCK_PAUSE_MS) {
     try {
       closeSync(openSync(path, 'wx', 0o600));
       return () => rmSync(path, { force: true });
     } catch (error) {
-      if (!isExisting(error)) throw error;
+      if (codeOf(error) !== 'EEXIST') throw error;
       if (waited >= LOCK_PATIENCE_MS) {
         throw new Error(`${path} is locked by another rdcp process; if none is running, remove that file`);
       }
@@ -82,8 +73,4 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
   } catch {
     // Only root may change the owner. For other users the file becomes theirs, as with any editor.
   }
-}
-
-function isExisting(error: unknown): boolean {
-  return codeOf(error) === 'EEXIST';
 }

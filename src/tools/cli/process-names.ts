@@ -9,10 +9,7 @@ import { RdcpResponseError } from '../client/response-error.ts';
 import { localClock } from './local-time.ts';
 import type { Terminal } from './terminal.ts';
 
-/**
- * Processes by id as people know them, `host:pid`, with since when one is not heard of; by id where the service does not list them.
- * Safe to print.
- */
+/** As `host:pid`, with since when one is not heard of; by id where the service does not list them. Safe to print. */
 export async function processNames(
   client: Pick<RdcpClient, 'fleet'>,
   ids: readonly string[],
@@ -42,7 +39,6 @@ export async function fleetOf(
   return fleet?.instances.map(({ id }) => id).sort()[0];
 }
 
-/** How often a fleet is listed, in milliseconds. */
 const REFRESH_MS = 10_000;
 /** How often, and in which interval in milliseconds, the fleet is asked for a process that it does not list yet. */
 const LISTED_TRIES = 25;
@@ -54,26 +50,18 @@ export class ProcessNames {
   readonly #signal: AbortSignal;
   readonly #members = new Map<string, FleetMember>();
   #askedAt = Number.POSITIVE_INFINITY;
-  #asks = true;
-  #isOne = false;
+  /** Whether the service lists its fleet. */
+  areListed = true;
+  /** Whether the service shares its state with no other process, so that all lines come from one. */
+  isOne = false;
 
   constructor(client: Pick<RdcpClient, 'fleet'>, signal: AbortSignal) {
     this.#client = client;
     this.#signal = signal;
   }
 
-  /** Whether the service shares its state with no other process, so that all lines come from one. */
-  get isOne(): boolean {
-    return this.#isOne;
-  }
-
-  /** Whether the service lists its fleet. */
-  get areListed(): boolean {
-    return this.#asks;
-  }
-
   isDue(now: number): boolean {
-    return this.#asks && now - this.#askedAt >= REFRESH_MS;
+    return this.areListed && now - this.#askedAt >= REFRESH_MS;
   }
 
   has(id: string): boolean {
@@ -92,7 +80,7 @@ export class ProcessNames {
 
   /** Waits five seconds at most for a process that has just started to be listed, so that its service is known. */
   async listed(id: string, now: () => number): Promise<void> {
-    for (let tries = 0; tries < LISTED_TRIES && this.#asks && !this.has(id); tries += 1) {
+    for (let tries = 0; tries < LISTED_TRIES && this.areListed && !this.has(id); tries += 1) {
       await sleep(LISTED_MS, undefined, { signal: this.#signal });
       await this.refresh(now());
     }
@@ -100,7 +88,7 @@ export class ProcessNames {
 
   /** @returns whether the service cannot reach its store, so that lines of other processes are missing */
   async refresh(now: number): Promise<boolean> {
-    if (!this.#asks) return false;
+    if (!this.areListed) return false;
     this.#askedAt = now;
     try {
       const { instances } = await this.#client.fleet({ signal: this.#signal });
@@ -110,8 +98,8 @@ export class ProcessNames {
       if (this.#signal.aborted) return false;
       const isOutage = error instanceof RdcpResponseError && error.code === 'RDCP_UNAVAILABLE';
       // Without a shared store there is no list, and the credential may not be allowed to see it.
-      this.#asks = isPassing(error);
-      this.#isOne = isRdcpError(error) && error.code === 'RDCP_NOT_FOUND';
+      this.areListed = isPassing(error);
+      this.isOne = isRdcpError(error) && error.code === 'RDCP_NOT_FOUND';
       return isOutage;
     }
   }

@@ -8,7 +8,6 @@ import { isAddress, parseObject, wrongField } from './json-text.ts';
 import { updateFile } from './private-file.ts';
 import { readText } from './read-text.ts';
 
-/** A service, and how to get in. */
 export interface Profile {
   readonly url: string;
   readonly apiKey?: string;
@@ -30,7 +29,6 @@ interface ProfilesFile {
   readonly groups: Groups;
 }
 
-/** The profile that is used where none is named. */
 const DEFAULT_PROFILE = 'default';
 
 const isCredential = (value: string) => /^[\x21-\x7e]+$/.test(value);
@@ -57,7 +55,6 @@ export interface NamedProfile extends Profile {
   readonly name: string;
 }
 
-/** @throws {UsageError} when a profile was named that does not exist */
 export function findProfile(terminal: Terminal, values: Values): NamedProfile | undefined {
   const profiles = readProfiles(terminal);
   const name = profileName(terminal, values, profiles);

@@ -2,11 +2,12 @@ import { CommanderError, Command as Parser, Option as ParserOption } from 'comma
 import { inspectApiKey } from '../../access/api-key.ts';
 import {
   type Command,
-  type Commands,
-  type Completion,
+  commandsOf,
   EXIT,
   type Group,
+  loaded,
   type Option,
+  reached,
   type Terminal,
   UsageError,
   type Values,
@@ -20,7 +21,6 @@ import { servicesLast } from './services.ts';
 const COLUMNS = 120;
 /** Least columns in which the text beside an option is folded. */
 const LEAST_COLUMNS = 12;
-/** Columns of the help beside the longest name and the texts. */
 const MARGINS = 4;
 /** docs/command-line.md has the others. */
 const MOST_EXAMPLES = 4;
@@ -29,11 +29,7 @@ function helpColumns({ screen }: Terminal): number {
   return Math.min(screen.columns || COLUMNS, COLUMNS);
 }
 
-/**
- * Runs the command that the arguments name. Only that command is loaded; of the others the names are known.
- * @returns the exit code
- * @throws {UsageError} for arguments that it does not take
- */
+/** Only that command is loaded; of the others the names are known. @throws {UsageError} for arguments that it does not take */
 export async function run(name: string, root: Group, args: readonly string[], terminal: Terminal): Promise<number> {
   assertNoKey(args);
   // `help enable` is `enable --help`.
@@ -42,46 +38,42 @@ export async function run(name: string, root: Group, args: readonly string[], te
     terminal.note(`Usage: ${name} <command> [options]\n\n${root.start?.join('\n')}\n\nAll commands: ${name} --help`);
     return EXIT.usage;
   }
+  const { entry, names, rest } = await reached(root, words);
+  const command = [name, ...names].join(' ');
   const outcome: Outcome = { code: EXIT.done };
-  const parser = await parserOf({ name, entry: root, words, terminal, outcome });
+  const parser = await parserOf(command, entry, { words: rest, terminal, outcome });
   try {
-    await parser.parseAsync([...words], { from: 'user' });
+    await parser.parseAsync([...rest], { from: 'user' });
     return outcome.code;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // The help without a command is an error, on stderr; with `--help` it is what was asked for.
     if (error.code === 'commander.help') return EXIT.usage;
     if (error.code === 'commander.helpDisplayed') return EXIT.done;
-    if (error.code === 'commander.missingArgument' && outcome.lacks === 'categories')
+    if (error.code === 'commander.missingArgument' && 'run' in entry && entry.completes === 'categories')
       throw new UsageError(WHICH_CATEGORY);
-    throw new UsageError(`${oneLine(error.message)}; see '${named(parser, words).join(' ')} --help'`);
+    throw new UsageError(`${oneLine(error.message)}; see '${command} --help'`);
   }
 }
 
+interface Outcome {
+  code: number;
+}
+
 interface Parsing {
-  readonly name: string;
-  readonly entry: Group | Command;
-  /** The arguments after the names. */
   readonly words: readonly string[];
   readonly terminal: Terminal;
   readonly outcome: Outcome;
 }
 
-interface Outcome {
-  code: number;
-  /** What the operands of the command are, if it may lack them. */
-  lacks?: Completion | undefined;
-}
-
-async function parserOf(parsing: Parsing): Promise<Parser> {
-  const { name, entry, terminal } = parsing;
+async function parserOf(name: string, entry: Group | Command, { words, terminal, outcome }: Parsing): Promise<Parser> {
+  const isGroup = !('run' in entry);
   const parser = new Parser(name)
     .description(entry.summary)
     .helpCommand(false)
     .helpOption('-h, --help', 'show this text; docs/command-line.md says more')
     .exitOverride()
-    // `audit verify --json` is of `verify`, although `audit` has that option too.
-    .enablePositionalOptions()
+    .configureHelp({ minWidthToWrap: LEAST_COLUMNS, ...(isGroup && { visibleOptions: () => [] }) })
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
@@ -89,37 +81,25 @@ async function parserOf(parsing: Parsing): Promise<Parser> {
       getOutHelpWidth: () => helpColumns(terminal),
       getErrHelpWidth: () => helpColumns(terminal),
     });
-  const commands = 'run' in entry ? entry.subcommands : entry.commands;
-  if (commands !== undefined) await addCommands(parser, commands, parsing);
-  if ('run' in entry) addAction(parser, entry, parsing);
-  const isGroup = !('run' in entry);
-  parser.configureHelp({ minWidthToWrap: LEAST_COLUMNS, ...(isGroup && { visibleOptions: () => [] }) });
+  const commands = Object.entries(commandsOf(entry));
+  const room = roomBeside(
+    commands.map(([word]) => word),
+    terminal,
+  );
+  const isListed = /^(?:-h|--help)$/.test(words[0] ?? '') || (words.length === 0 && isGroup);
+  for (const [word, found] of commands) {
+    const heading = isGroup ? entry.headings?.[word] : undefined;
+    if (heading !== undefined) parser.commandsGroup(`${heading}:`);
+    parser.addCommand(new Parser(word).summary(isListed ? begun((await loaded(found)).summary, room) : ''));
+  }
+  if (!isGroup) addAction(parser, entry, terminal, outcome);
   const below = textBelow(entry, helpColumns(terminal));
   if (below.length > 0) parser.addHelpText('after', `\n${below.join('\n')}`);
   return parser;
 }
 
-async function addCommands(parser: Parser, commands: Commands, parsing: Parsing): Promise<void> {
-  const { words, entry } = parsing;
-  const [chosen = ''] = words;
-  const listed = /^(?:-h|--help)$/.test(chosen) || (chosen === '' && !('run' in entry));
-  const headings = 'run' in entry ? {} : (entry.headings ?? {});
-  const room = roomBeside(Object.keys(commands), parsing.terminal);
-  for (const [name, found] of Object.entries(commands)) {
-    if (headings[name] !== undefined) parser.commandsGroup(`${headings[name]}:`);
-    if (name === chosen) {
-      parser.addCommand(await parserOf({ ...parsing, name, entry: await loaded(found), words: words.slice(1) }));
-    } else parser.addCommand(new Parser(name).summary(listed ? begun((await loaded(found)).summary, room) : ''));
-  }
-}
-
-function loaded(found: Commands[string]): Group | Promise<Command> | Command {
-  return 'commands' in found ? found : found();
-}
-
-function addAction(parser: Parser, command: Command, { terminal, outcome }: Parsing): void {
+function addAction(parser: Parser, command: Command, terminal: Terminal, outcome: Outcome): void {
   if (command.operands !== undefined) parser.arguments(command.operands);
-  outcome.lacks = command.completes;
   const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
   const room = roomBeside(
     options.map(([, { flags }]) => flags),
@@ -202,19 +182,6 @@ function paragraphs(lines: readonly string[]): string[] {
     else found[found.length - 1] = `${before} ${line}`;
   }
   return found;
-}
-
-/** The words that name the selected command. */
-function named(parser: Parser, words: readonly string[]): string[] {
-  const names = [parser.name()];
-  let reached = parser;
-  for (const word of words) {
-    const next = reached.commands.find((command) => command.name() === word);
-    if (next === undefined) break;
-    names.push(word);
-    reached = next;
-  }
-  return names;
 }
 
 /** A message of the parser: `error: unknown option '--fro'`, and a suggestion on a line of its own. */

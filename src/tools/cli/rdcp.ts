@@ -3,10 +3,8 @@ import { VERSION } from '../../wire/version.ts';
 import { EXIT } from './command.ts';
 import { createTerminal, type Host } from './terminal.ts';
 
-/** Called by the scripts of `rdcp completion`. */
 const COMPLETE = '__complete';
 
-/** Runs the `rdcp` command. @returns its exit code, one of {@link EXIT} */
 export async function rdcp(args: readonly string[], host: Host): Promise<number> {
   const terminal = createTerminal(host);
   if (args[0] === '--version' || args[0] === '-v') {

@@ -21,10 +21,8 @@ import { TimeOrder } from './time-order.ts';
 import { TraceGroups } from './trace-groups.ts';
 
 const TICK_MS = 250;
-/** Between two attempts to reach a service that went away. */
 const PAUSE_MS = 1000;
 
-/** Which lines are read, for how long, and how they are shown. */
 export interface LinesRequest {
   readonly request: TailRequest;
   /** Ends after this many lines. @default no limit */
@@ -32,7 +30,6 @@ export interface LinesRequest {
   readonly format: Format;
 }
 
-/** A service whose lines are read, and the categories that are read of it. */
 export interface Source {
   readonly access: Access;
   readonly names: readonly string[];
@@ -105,7 +102,6 @@ export async function readLines(
   }
 }
 
-/** What the tails of one command have in common. */
 interface Shared {
   readonly terminal: Terminal;
   readonly wanted: LinesRequest;
@@ -115,15 +111,10 @@ interface Shared {
   readonly pastOver: (tail: SourceTail) => boolean;
 }
 
-/**
- * Services that share a store send the lines of the same processes. Those of a process are read from the tail of its own
- * service, or from the first that sends them where its own is not read, and shown under the name of its own.
- */
+/** Services that share a store send the same processes: those of one come from its own service, else from the first that has them. */
 class LineOwners {
   readonly names: readonly string[];
-  /** By process. */
   readonly #owners = new Map<string, SourceTail>();
-  /** By service. */
   readonly #tails = new Map<string, SourceTail>();
 
   constructor(services: readonly Service[]) {
@@ -153,7 +144,6 @@ class LineOwners {
   }
 }
 
-/** The tail of one service. */
 class SourceTail {
   readonly notes: TailNotes;
   readonly #shared: Shared;
@@ -327,7 +317,6 @@ class SourceTail {
   }
 }
 
-/** What stands above the recorded lines of a piece of work. */
 function headingOf({ outcome, cut }: NonNullable<ReturnType<typeof recordedOf>['work']>): string {
   return `${outcome || 'recorded work'}${cut === undefined ? '' : `, ${cut} earlier lines cut`}:`;
 }

@@ -8,18 +8,12 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
 };
 
-/**
- * The text of a file that an option names.
- * @throws {UsageError} one line with the option and the path
- */
+/** @throws {UsageError} one line with the option and the path */
 export function readText(file: string, option: string): string {
   return reading(file, option, () => readFileSync(file, 'utf8'));
 }
 
-/**
- * For a file that is too large to read at once.
- * @throws {UsageError} as {@link readText}
- */
+/** For a file that is too large to read at once. */
 export function assertReadable(file: string, option: string): void {
   reading(file, option, () => closeSync(openSync(file, 'r')));
 }

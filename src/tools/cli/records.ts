@@ -1,14 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { addExported, type ExportedRecords } from '../../trail/exported-records.ts';
+import { parsedJson } from '../../wire/json-text.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { assertReadable, readText } from './read-text.ts';
 
-/**
- * The audit log records in a file of JSON lines, as the OpenTelemetry Collector's file exporter writes them, or in one
- * JSON document.
- * @throws {UsageError} for a line that is not JSON, except an incomplete last line
- */
+/** JSON lines as the Collector's file exporter writes them, or one JSON document. @throws {UsageError} for a line that is not JSON */
 export async function readRecords(terminal: Terminal, file: string, service?: string): Promise<ExportedRecords> {
   const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
   let number = 0;
@@ -19,7 +16,7 @@ export async function readRecords(terminal: Terminal, file: string, service?: st
     number += 1;
     if (line.trim() === '') continue;
     if (unread !== undefined) return wholeDocument(file, unread, service);
-    const value = parse(line);
+    const value = parsedJson(line);
     if (value === undefined) unread = number;
     else addExported(value, records, service);
   }
@@ -29,17 +26,9 @@ export async function readRecords(terminal: Terminal, file: string, service?: st
 }
 
 function wholeDocument(file: string, line: number, service: string | undefined): ExportedRecords {
-  const value = parse(readText(file, '--records'));
+  const value = parsedJson(readText(file, '--records'));
   if (value === undefined) throw new UsageError(`--records: line ${line} of ${file} is not JSON`);
   const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
   addExported(value, records, service);
   return records;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

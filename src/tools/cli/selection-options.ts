@@ -1,16 +1,14 @@
-import { FIELDS, type Field, FieldError, type FieldName, type Filled, readFields } from '../client/fields.ts';
+import { given } from '../../wire/json-text.ts';
+import { FIELDS, type Field, FieldError, type FieldName, type Filled, optionOf, readFields } from '../client/fields.ts';
 import { type Option, UsageError, type Values } from './command.ts';
 
 const GROUP = 'Which work, lines and processes:';
 
-/** Names of the options that are not named as their field. */
-const OPTIONS = new Map<string, string>();
-
 function optionsFor(fields: Readonly<Record<string, Field>>, group?: string): Readonly<Record<string, Option>> {
-  const options = Object.entries(fields).map(([name, { option = name, at: _, page: __, read: ___, ...rest }]) => {
-    OPTIONS.set(name, option);
-    return [option, { ...rest, ...(group !== undefined && { group }) }] as const;
-  });
+  const options = Object.entries(fields).map(
+    ([name, { option = name, at: _, page: __, read: ___, ...rest }]) =>
+      [option, { ...rest, ...given({ group }) }] as const,
+  );
   return Object.fromEntries(options);
 }
 
@@ -19,9 +17,7 @@ export const SELECTION_OPTIONS = { ...optionsFor(FIELDS.work, GROUP), ...INSTANC
 export const OUTCOME_OPTIONS = optionsFor(FIELDS.outcome, GROUP);
 export const LIMIT_OPTIONS = optionsFor(FIELDS.limits);
 
-/** What the options of fields say; of a command that has only some of them. @throws {UsageError} */
 export function filledOf(values: Values, names: readonly FieldName[]): Filled {
-  const optionOf = (name: string) => OPTIONS.get(name) ?? name;
   try {
     return readFields(Object.fromEntries(names.map((name) => [name, values[optionOf(name)]])));
   } catch (error) {
@@ -32,12 +28,10 @@ export function filledOf(values: Values, names: readonly FieldName[]): Filled {
 
 const SELECTION = Object.keys({ ...FIELDS.work, ...FIELDS.processes, ...FIELDS.outcome }) as FieldName[];
 
-/** Whose work, which lines and which processes. @throws {UsageError} */
 export function selectionOf(values: Values): Omit<Filled, 'budget'> {
   return filledOf(values, SELECTION);
 }
 
-/** How much may come out. @throws {UsageError} */
 export function limitsOf(values: Values): Filled['budget'] {
   return filledOf(values, Object.keys(FIELDS.limits) as FieldName[]).budget;
 }

@@ -14,10 +14,7 @@ export interface ListedService {
 const FORMS = { url: isAddress, tenant: isIdentifier };
 const FORM = '{ "services": { "shop": { "url": "https://shop.internal:9465", "tenant": "acme" } } }';
 
-/**
- * The services that a platform has written to `RDCP_SERVICES_FILE`, else to `services.json` beside the profiles. None without
- * a file.
- */
+/** Those of `RDCP_SERVICES_FILE`, else of `services.json` beside the profiles. */
 export function readServicesFile(terminal: Terminal): ReadonlyMap<string, ListedService> {
   const given = terminal.env.RDCP_SERVICES_FILE ?? '';
   const file = given === '' ? fileOf(terminal, 'services.json') : given;

@@ -22,7 +22,6 @@ export const SERVICE_OPTIONS = {
   'all-services': { group: CONNECTION, help: 'every profile, and every service of services.json' },
 } as const satisfies Record<string, Option>;
 
-/** One of several services that a command asks. */
 export interface Service {
   readonly name: string;
   readonly url: string;
@@ -30,18 +29,13 @@ export interface Service {
   readonly values: Values;
   /** Filled when the service is asked; see {@link Terminal.sources}. */
   readonly sources: Terminal['sources'];
-  /** Why it cannot be asked. */
   readonly problem?: unknown;
 }
 
 /** The options of a command for one service, or the services to ask. */
 export type Chosen = { readonly only: Values } | { readonly each: readonly Service[] };
 
-/**
- * One name chooses one service, as `--profile` does; several names, a group, an SRV name and `--all-services` choose several,
- * even if these are one.
- * @throws {UsageError} for a service, a group or an SRV name that does not exist, or two services that cannot be told apart
- */
+/** One name chooses one service, as `--profile` does; several names, a group, an SRV name or `--all-services` several, even if one. */
 export async function chosenServices(terminal: Terminal, values: Values): Promise<Chosen> {
   const { service, 'all-services': all, ...others } = values;
   const given = text(values, 'service');
@@ -59,7 +53,6 @@ export async function chosenServices(terminal: Terminal, values: Values): Promis
   return { each: checked(terminal, others, distinct(found, text(values, 'tenant'))) };
 }
 
-/** The names that the option takes. */
 export function serviceNames(terminal: Terminal): string[] {
   const { services, groups } = catalogueOf(terminal);
   return [...services.keys(), ...[...groups.keys()].map((name) => `@${name}`)];
@@ -96,7 +89,6 @@ export async function* servicesAgain(
   }
 }
 
-/** A service by its name, and the options that select it. */
 interface Known {
   readonly name: string;
   readonly url: string;
@@ -159,10 +151,7 @@ function unknown(what: 'service' | 'group', word: string, { services, groups }: 
   return new UsageError(`there is no ${what} '${word}' (${there}): ${how}`);
 }
 
-/**
- * The targets of an SRV name (RFC 2782), each a service. HTTPS, as RDCP 1.0 demands, except on loopback and where the name is
- * that of a plain port, `_http._tcp`.
- */
+/** RFC 2782. HTTPS, as RDCP 1.0 demands, except on loopback and where the name is that of a plain port, `_http._tcp`. */
 async function discovered(terminal: Terminal, srv: string): Promise<readonly Known[]> {
   const isPlain = srv.startsWith('_http.');
   const missing = (message: string, cause?: unknown): Known => {
@@ -208,10 +197,7 @@ function distinct(found: readonly Known[], tenant: string | undefined): readonly
   return [...byName.values()];
 }
 
-/**
- * Finds what of a service is not right before anything is sent, so that the others can go on.
- * @throws the problem, where every service has one
- */
+/** Before anything is sent, so that the others can go on. @throws the problem, where every service has one */
 function checked(terminal: Terminal, values: Values, found: readonly Known[]): readonly Service[] {
   const services = found.map(({ name, url, selecting, problem }): Service => {
     const service = { name, url, values: { ...values, ...selecting, ...tenantOf(values) }, sources: {} };

@@ -4,8 +4,10 @@ import { cut, folded, widthOf } from './fold.ts';
 
 export type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold' | 'cyan';
 
-/** A text, or one with a style where colours are shown. */
-export type Cell = string | { readonly text: string; readonly style: Style };
+/** A text with a style where colours are shown. */
+export type Styled = readonly [text: string, style?: Style | undefined];
+
+export type Cell = string | Styled;
 
 /** The parts of a terminal that a table uses: colours and width. */
 export interface Canvas {
@@ -19,7 +21,6 @@ export type Rows = readonly (readonly Cell[])[];
 /** A column: its head, and its cell in each row. `false` for one that is not shown. */
 export type Column<T> = false | readonly [head: string, cell: (item: T) => Cell];
 
-/** Head and rows of a table with a row for each item. */
 export function rowsOf<T>(items: readonly T[], columns: readonly Column<T>[]): [header: string[], rows: Cell[][]] {
   const shown = columns.filter((column) => column !== false);
   return [shown.map(([head]) => head), items.map((item) => shown.map(([, cell]) => cell(item)))];
@@ -40,9 +41,6 @@ const GAP = '  ';
 function columnsOf(screen: Canvas['screen']): number {
   return (screen?.isTTY === true && screen.columns) || Number.POSITIVE_INFINITY;
 }
-
-/** A text with a style where colours are shown. */
-export type Styled = readonly [text: string, style?: Style | undefined];
 
 /** Texts side by side. On a terminal what has no room goes on in the next line, indented. */
 export function flowing({ paint, screen }: Canvas, parts: readonly Styled[]): string {
@@ -68,20 +66,17 @@ export function flowing({ paint, screen }: Canvas, parts: readonly Styled[]): st
 /** Least columns in which the last cell of a row is folded, or cut, beside the others; with less room it goes to the next line. */
 const BESIDE = { folded: 24, cut: 10 };
 
-/**
- * Rows below a header, columns as wide as their widest cell. Escapes control characters in cells. On a terminal that is
- * narrower, the last cell is folded, or cut, and what has no room beside the others stands below them, indented.
- */
+/** On a narrower terminal the last cell is folded, or cut, and what has no room beside the others stands below them, indented. */
 export function table(
   { paint, screen }: Canvas,
   header: readonly string[],
   rows: Rows,
   { cutsLast = false }: TableOptions = {},
 ): string {
-  const lines = [header.map((text): Cell => ({ text, style: 'bold' })), ...rows].map((row) =>
+  const lines = [header.map((text): Cell => [text, 'bold']), ...rows].map((row) =>
     row.map((cell) => escaped(paint, cell)),
   );
-  const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(textOf(row[column])))));
+  const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(row[column]?.[0] ?? ''))));
   const room = columnsOf(screen);
   const layout = laidOut(widths, room, cutsLast ? BESIDE.cut : BESIDE.folded);
   const fit = cutsLast ? cut : folded;
@@ -95,7 +90,6 @@ interface Place {
   readonly width: number;
 }
 
-/** The columns of each line of a row. */
 function laidOut(widths: readonly number[], room: number, least: number): Place[][] {
   const lines: Place[][] = [[]];
   let left = room;
@@ -119,16 +113,15 @@ function laidOut(widths: readonly number[], room: number, least: number): Place[
 /** One line, or more where a cell is folded; none where no cell below has a text. */
 function linesOf(
   paint: Canvas['paint'],
-  row: readonly Cell[],
+  row: readonly Styled[],
   places: readonly Place[],
   below: boolean,
   fit: typeof folded,
 ): string[] {
   const cells = places.map(({ column, width }) => {
-    const cell = row[column];
+    const [text = '', style] = row[column] ?? [];
     const fitted = column === row.length - 1 ? fit : folded;
-    const pieces = widthOf(textOf(cell)) <= width ? [textOf(cell)] : fitted(textOf(cell), width);
-    return { pieces, width, style: typeof cell === 'object' ? cell.style : undefined };
+    return { pieces: widthOf(text) <= width ? [text] : fitted(text, width), width, style };
   });
   if (below && cells.every(({ pieces }) => pieces.join('') === '')) return [];
   const height = Math.max(...cells.map(({ pieces }) => pieces.length));
@@ -142,18 +135,13 @@ function linesOf(
 }
 
 /** As the terminal will show it, so that its width is known. */
-function escaped(paint: Canvas['paint'], cell: Cell | undefined): Cell {
-  if (typeof cell === 'object') return { text: paint(cell.text, undefined), style: cell.style };
-  return paint(cell ?? '', undefined);
-}
-
-export function textOf(cell: Cell | undefined): string {
-  return typeof cell === 'string' ? cell : (cell?.text ?? '');
+function escaped(paint: Canvas['paint'], cell: Cell): Styled {
+  const [text, style] = typeof cell === 'string' ? [cell] : cell;
+  return [paint(text, undefined), style];
 }
 
 const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;
 
-/** A state in its colour. */
 export function state(text: State): Cell {
-  return { text, style: STYLES[text] };
+  return [text, STYLES[text]];
 }

@@ -16,12 +16,9 @@ const COMPLETE: ReadonlySet<string> = new Set(['expired', 'budget', 'past']);
 
 interface TailNotesOptions {
   readonly note: (text: string) => void;
-  /** Formats the time at which the tail ends. */
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
-  /** Whether it ends with the recorded lines. @default false */
   readonly past?: boolean | undefined;
-  /** Which calls are asked for. */
   readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
   /** A process as people know it; `undefined` for one of another service whose tail names it. */
   readonly nameOf: (id: string) => string | undefined;
@@ -29,15 +26,11 @@ interface TailNotesOptions {
   readonly chooses?: boolean;
 }
 
-/**
- * Status messages of a tail: joined and missing processes, and, if no line came, what became of the calls. Counts
- * lines itself, because after Ctrl-C the server's counts do not arrive.
- */
+/** Status messages of a tail. Counts lines itself: after Ctrl-C the server's counts do not arrive. */
 export class TailNotes {
   endedEarly = false;
   /** Whether the service has ended the tail because it stops, as in a rolling deployment. */
   interruptedByService = false;
-  /** Lines so far. */
   lines = 0;
   readonly #options: TailNotesOptions;
   #open: TailOpen | undefined;
@@ -65,7 +58,6 @@ export class TailNotes {
     return Math.max(0, Math.round((this.#endsAt - this.#options.now()) / 1000));
   }
 
-  /** Whether the tail began, and has time left. */
   get isUnfinished(): boolean {
     return (this.secondsLeft ?? 0) >= 1;
   }

@@ -1,9 +1,8 @@
 import type { SrvRecord } from 'node:dns';
 import { styleText } from 'node:util';
 import { escapeBeyondAscii, escapeUnprintable, escapeUnprintableInLines } from '../../wire/printable.ts';
-import { type Canvas, flowing, type Rows, type Style, type TableOptions, table } from './table.ts';
+import { type Canvas, type Column, flowing, rowsOf, type Style, type TableOptions, table } from './table.ts';
 
-/** The parts of the process that the command uses. */
 export interface Host
   extends Pick<Terminal, 'env' | 'cwd'>,
     Partial<Pick<Terminal, 'browse' | 'resolveSrv' | 'interruption'>> {
@@ -23,7 +22,6 @@ export type Input = NodeJS.ReadableStream & {
   readonly readableEnded?: boolean;
 };
 
-/** An output; with `isTTY`, one that a person reads. */
 export interface Screen {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -34,10 +32,7 @@ export interface Screen {
   once?(event: 'drain', listener: () => void): unknown;
 }
 
-/**
- * Everything a command uses from its process, so that tests can run it in-process. Output may come from a hostile server:
- * control characters are escaped, except line breaks.
- */
+/** What a command uses of its process. Output may come from a hostile server: control characters are escaped, except line breaks. */
 export interface Terminal extends Pick<Canvas, 'paint'> {
   /** The requested output; safe to pipe. */
   out(text: string): void;
@@ -47,10 +42,8 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   note(text: string): void;
   /** Replaces the line of progress on a terminal's stderr; an empty text removes it. */
   progress(text: string): void;
-  /** Writes a line of painted texts to the output. */
   show(painted: string): void;
-  /** Writes a table to the output. */
-  table(header: readonly string[], rows: Rows, options?: TableOptions): void;
+  table<T>(items: readonly T[], columns: readonly Column<T>[], options?: TableOptions): void;
   /** Writes a value to the output as JSON, on one line unless it is indented. */
   json(value: object, indent?: number): void;
   /** Waits for a slow reader of the output. */
@@ -61,7 +54,6 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
   readonly merges?: boolean;
   /** Whether the screen can be painted over: a terminal whose kind is known. */
   readonly repaints: boolean;
-  /** Whether a person can be asked. */
   readonly interactive: boolean;
   /** Whether a person reads the notes, although the output may go elsewhere. */
   readonly attended: boolean;
@@ -120,7 +112,7 @@ export function createTerminal(host: Host): Terminal {
     },
     paint,
     show,
-    table: (header, rows, options) => show(table({ paint, screen: stdout }, header, rows, options)),
+    table: (items, columns, options) => show(table({ paint, screen: stdout }, ...rowsOf(items, columns), options)),
     json: (value, indent) => out(JSON.stringify(value, undefined, indent)),
     drained: () =>
       new Promise((resolve) => {
@@ -148,10 +140,7 @@ export function createTerminal(host: Host): Terminal {
   };
 }
 
-/**
- * Whether the terminal reads UTF-8: by the first of the variables that is set (POSIX, 8.2). Where none is, as in most
- * containers, it does.
- */
+/** By the first of the variables that is set (POSIX, 8.2). Where none is, as in most containers, it does. */
 function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: Host['env']): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || 'UTF-8';
   return /utf-?8/i.test(locale);
@@ -169,10 +158,7 @@ function isDumb({ TERM: kind = process.platform === 'win32' ? 'windows' : '' }: 
   return kind === '' || kind === 'dumb';
 }
 
-/**
- * @param hidden reads key by key, so that the terminal does not echo them
- * @param interrupt called for Ctrl-C, which is then a key
- */
+/** @param hidden the terminal echoes no keys @param interrupt called for Ctrl-C, which is then a key */
 async function readLine(input: Input, hidden: boolean, interrupt: () => void): Promise<string> {
   if (input.readableEnded === true) return '';
   const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);

@@ -9,7 +9,6 @@ interface Held {
   readonly show: () => void;
 }
 
-/** Puts the lines of several processes or services in the order of their times. */
 export class TimeOrder {
   readonly #heldMs: number;
   #held: Held[] = [];

@@ -1,7 +1,6 @@
 import type { TailLine } from '../../wire/streams.ts';
 import { TimeOrder } from './time-order.ts';
 
-/** A trace without a line for this time is shown, in milliseconds. */
 const QUIET_MS = 1000;
 
 /** Lines of several processes arrive mixed. Keeps those of a trace together, and in the order in which they were made. */

@@ -26,7 +26,6 @@ async function* paged(ask: (request: { limit: number; cursor?: string }) => Prom
   } while (cursor !== undefined);
 }
 
-/** The whole trail of a server, newest entry first. Waits and retries when the server limits the rate. */
 export function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
   let empty = 0;
   return paged(async (request) => {
@@ -40,7 +39,6 @@ export function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, vo
   });
 }
 
-/** The whole trail of a store, newest entry first, read directly. */
 export async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, void, undefined> {
   if (!/^(rediss?|postgres|postgresql):/.test(url)) {
     if (!/^sqlite:./.test(url)) throw new UsageError('--store must be sqlite:FILE, redis://HOST or postgres://HOST');

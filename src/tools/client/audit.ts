@@ -23,20 +23,16 @@ export interface AuditFilter {
   readonly outcome?: AuditOutcome;
 }
 
-export function fetchAudit(send: Transport, filter: AuditFilter, options?: RequestOptions): Promise<AuditResponse> {
-  return send<AuditResponse>({ path: PATHS.audit, query: filter }, options);
-}
-
-/** Every entry that matches, newest first, page by page. */
 export async function* auditEntries(
   send: Transport,
   filter: AuditFilter,
   options: Pick<RequestOptions, 'signal'> = {},
 ): AsyncGenerator<AuditEntry, void, undefined> {
-  let page = await fetchAudit(send, filter, options);
-  yield* page.entries;
-  while (page.otelrdcp_next !== undefined) {
-    page = await fetchAudit(send, { ...filter, cursor: page.otelrdcp_next }, options);
+  let query: AuditFilter | undefined = filter;
+  while (query !== undefined) {
+    const page: AuditResponse = await send({ path: PATHS.audit, query }, options);
     yield* page.entries;
+    const cursor = page.otelrdcp_next;
+    query = cursor === undefined ? undefined : { ...filter, cursor };
   }
 }

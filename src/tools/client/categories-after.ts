@@ -1,7 +1,6 @@
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { StateEvent } from '../../wire/streams.ts';
 
-/** Categories by name. */
 export type Categories = ReadonlyMap<string, DiscoveredCategory>;
 
 const SILENT = { callsTotal: 0, callsPerSecond: 0 };

@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
-import { CONSOLE_PATHS, type ControlAction, PATHS } from '../../wire/constants.ts';
+import { CONSOLE_PATHS, type ControlAction, FAILURES_MS, PATHS } from '../../wire/constants.ts';
 import type { CategorySelection, ControlCommand, ControlOptions } from '../../wire/control-options.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import type {
@@ -24,10 +24,11 @@ import type {
   StateEvent,
   TailEvent,
 } from '../../wire/streams.ts';
-import { type AuditFilter, auditEntries, fetchAudit } from './audit.ts';
+import { parseDuration } from '../../wire/time.ts';
+import { type AuditFilter, auditEntries } from './audit.ts';
 import { randomId } from './random-id.ts';
 import { RdcpResponseError } from './response-error.ts';
-import { type EventsRequest, events, failures, forecast, type TailRequest, tail } from './streams.ts';
+import { type EventsRequest, events, type TailRequest, tail } from './streams.ts';
 import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
@@ -117,6 +118,9 @@ export interface RdcpClient {
   readonly tokens: RdcpTokens;
 }
 
+/** The default duration of a forecast, in seconds. */
+const FORECAST_SECONDS = 10;
+
 /** @throws {TypeError} if the base URL is not an absolute HTTP URL, or both an API key and a token are given */
 export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
   const { send, stream } = createTransport(options);
@@ -137,21 +141,25 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     toggle: change('toggle'),
     reset: (categories, settings) => control(commandOf('reset', categories, settings)),
     status: get(PATHS.status),
-    health: (request) => send<HealthResponse>({ path: PATHS.health, answers: [503] }, request),
+    health: (request) => send({ path: PATHS.health, answers: [503] }, request),
     metrics: get(PATHS.metrics),
     tenants: get(PATHS.tenants),
-    audit: (filter = {}, request) => fetchAudit(send, filter, request),
+    audit: (query = {}, request) => send({ path: PATHS.audit, query }, request),
     auditEntries: (filter = {}, request) => auditEntries(send, filter, request),
     session: get(PATHS.session),
     fleet: get(PATHS.fleet),
     notifications: get(PATHS.notifications),
     approvals: get(PATHS.approvals),
-    approve: (id, request) => send<ControlResponse>({ path: PATHS.approve, body: { id } }, request),
-    forecast: (categories, request) => forecast(send, categories, request),
+    approve: (id, request) => send({ path: PATHS.approve, body: { id } }, request),
+    forecast: (categories, { signal, requestId, ...rest } = {}) => {
+      const extraMs = (parseDuration(rest.duration) ?? FORECAST_SECONDS) * 1000;
+      return send({ path: PATHS.forecast, body: { categories, ...rest }, extraMs }, { signal, requestId });
+    },
     tail: (categories, request) => tail(stream, categories, request),
-    failures: (request) => failures(send, request),
+    failures: ({ signal, requestId, ...body } = {}) =>
+      send({ path: PATHS.failures, body, extraMs: FAILURES_MS }, { signal, requestId }),
     events: (request) => events(stream, request),
-    consoleCode: (request) => send<ConsoleCodeResponse>({ path: CONSOLE_PATHS.code, body: {} }, request),
+    consoleCode: (request) => send({ path: CONSOLE_PATHS.code, body: {} }, request),
     tokens: createTokens(send, options),
   };
 }

@@ -1,12 +1,12 @@
 import { MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../wire/constants.ts';
 import type { ControlOptions } from '../../wire/control-options.ts';
+import { given } from '../../wire/json-text.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { ControlTarget, LineFilter, When } from '../../wire/target.ts';
 
 // What can be filled in beside the categories: once, for the options of the command and the fields of the page. Another one
 // is a row here, and its rule in wire/target.ts or wire/control-request.ts.
 
-/** What was filled in, as requests have it. What is absent limits nothing. */
 export interface Filled {
   readonly target?: ControlTarget | undefined;
   readonly filter?: LineFilter | undefined;
@@ -166,10 +166,14 @@ export const FIELDS = {
 const ALL = { ...FIELDS.work, ...FIELDS.processes, ...FIELDS.outcome, ...FIELDS.limits };
 export type FieldName = keyof typeof ALL;
 
+/** The option of the command for a field. */
+export function optionOf(name: FieldName): string {
+  return (ALL[name] as Field).option ?? name;
+}
+
 /** As typed. Empty texts limit nothing. */
 export type Typed = Readonly<Partial<Record<FieldName, string | boolean | readonly string[] | undefined>>>;
 
-/** A field that holds what it does not take. */
 export class FieldError extends Error {
   readonly field: FieldName;
 
@@ -179,7 +183,6 @@ export class FieldError extends Error {
   }
 }
 
-/** @throws {FieldError} */
 export function readFields(typed: Typed): Filled {
   const filled: Tree = {};
   for (const [name, { at, read = first }] of fields()) {
@@ -212,14 +215,8 @@ function fields(): [FieldName, Field][] {
   return Object.entries(ALL) as [FieldName, Field][];
 }
 
-/** What was filled in, as options of a control. */
 export function controlOptionsOf({ target, filter, when, budget }: Filled): ControlOptions {
-  return {
-    ...(target && { otelrdcp_target: target }),
-    ...(filter && { otelrdcp_filter: filter }),
-    ...(when && { otelrdcp_when: when }),
-    ...(budget && { otelrdcp_budget: budget }),
-  };
+  return given({ otelrdcp_target: target, otelrdcp_filter: filter, otelrdcp_when: when, otelrdcp_budget: budget });
 }
 
 /** Options of the command that mean the same; `undefined` for a number of processes that it has no option for. */

@@ -1,4 +1,5 @@
 import { isRdcpError } from '../../wire/errors.ts';
+import { retryAfterMs } from '../../wire/time/retry-delay.ts';
 
 const PASSING: ReadonlySet<string> = new Set(['RDCP_UNAVAILABLE', 'RDCP_TIMEOUT', 'RDCP_RATE_LIMITED']);
 
@@ -7,14 +8,7 @@ export function isPassing(error: unknown): boolean {
   return isRdcpError(error) && PASSING.has(error.code);
 }
 
-/**
- * The pause that the server asks for, from now, in milliseconds. `Retry-After` is a number of seconds or a date (RFC 9110,
- * section 10.2.3).
- * @param now milliseconds since the epoch
- */
+/** The pause that the server asks for, from now, in milliseconds. */
 export function askedForMs(error: unknown, now: number): number | undefined {
-  const header = isRdcpError(error) ? error.headers?.['Retry-After'] : undefined;
-  if (header === undefined) return undefined;
-  const milliseconds = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+  return retryAfterMs(isRdcpError(error) ? error.headers?.['Retry-After'] : undefined, now);
 }

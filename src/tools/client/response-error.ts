@@ -1,4 +1,5 @@
 import { ERROR_STATUS, type ErrorCode, RdcpError } from '../../wire/errors.ts';
+import { given, isObject } from '../../wire/json-text.ts';
 
 /** The parts of an error response. */
 export interface ResponseFacts {
@@ -32,8 +33,7 @@ export class RdcpResponseError extends RdcpError {
     const { code, message, method, details } = (oauth ? oauthError(body) : undefined) ?? envelope(body);
     const server = `The server${base === undefined ? '' : ` at ${base}`}`;
     super(knownCode(code, status), message ?? `${server} answered ${status} without an RDCP error`, {
-      ...(details && { details }),
-      ...(method !== undefined && { method }),
+      ...given({ details, method }),
       ...(retryAfter !== null && { headers: { 'Retry-After': retryAfter } }),
     });
     this.serverCode = code;
@@ -57,21 +57,17 @@ interface Envelope {
 /** The fields of the error envelope; a field of the wrong type is ignored. */
 function envelope(body: unknown): Envelope {
   const { code, message, method, details }: Record<string, unknown> =
-    isRecord(body) && isRecord(body.error) ? body.error : {};
+    isObject(body) && isObject(body.error) ? body.error : {};
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  return { code: text(code), message: text(message), method: text(method), ...(isRecord(details) && { details }) };
+  return { code: text(code), message: text(message), method: text(method), ...(isObject(details) && { details }) };
 }
 
 /** An error of an OAuth endpoint (RFC 6749, section 5.2). */
 function oauthError(body: unknown): Envelope | undefined {
-  if (!isRecord(body) || typeof body.error !== 'string') return undefined;
+  if (!isObject(body) || typeof body.error !== 'string') return undefined;
   const { error: code, error_description: description } = body;
   const message = typeof description === 'string' ? description : `The server refused the request: ${code}`;
   return { code, message, details: { error: code } };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The code that an error response stands for. The server's text comes first, its HTTP status last. */

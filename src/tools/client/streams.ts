@@ -1,15 +1,6 @@
-import { FAILURES_MS, PATHS } from '../../wire/constants.ts';
-import type {
-  FailuresRequest,
-  FailuresResponse,
-  ForecastRequest,
-  ForecastResponse,
-  StateEvent,
-  TailBody,
-  TailEvent,
-} from '../../wire/streams.ts';
-import { parseDuration } from '../../wire/time.ts';
-import type { RequestOptions, StreamTransport, Transport } from './transport.ts';
+import { PATHS } from '../../wire/constants.ts';
+import type { StateEvent, TailBody, TailEvent } from '../../wire/streams.ts';
+import type { RequestOptions, StreamTransport } from './transport.ts';
 
 /** Lines and duration of a tail. */
 export interface TailRequest extends Pick<RequestOptions, 'signal' | 'requestId'>, Omit<TailBody, 'categories'> {}
@@ -18,27 +9,6 @@ export interface TailRequest extends Pick<RequestOptions, 'signal' | 'requestId'
 export interface EventsRequest extends Pick<RequestOptions, 'signal' | 'requestId'> {
   /** `id` of the last event received: events follow from there, without a snapshot if nothing was missed. */
   readonly lastEventId?: string;
-}
-
-/** The default duration of a forecast, in seconds. */
-const FORECAST_SECONDS = 10;
-
-export function forecast(
-  send: Transport,
-  categories: string | readonly string[],
-  { duration, target, filter, when, ...options }: RequestOptions & Omit<ForecastRequest, 'categories'> = {},
-): Promise<ForecastResponse> {
-  const body = { categories, duration, target, filter, when };
-  const seconds = parseDuration(duration) ?? FORECAST_SECONDS;
-  return send<ForecastResponse>({ path: PATHS.forecast, body, extraMs: seconds * 1000 }, options);
-}
-
-export function failures(
-  send: Transport,
-  { categories, since, target, when, limit, ...options }: RequestOptions & FailuresRequest = {},
-): Promise<FailuresResponse> {
-  const body = { categories, since, target, when, limit };
-  return send<FailuresResponse>({ path: PATHS.failures, body, extraMs: FAILURES_MS }, options);
 }
 
 export async function* tail(
@@ -58,10 +28,7 @@ export async function* tail(
   }
 }
 
-export async function* events(
-  open: StreamTransport,
-  { signal, requestId, lastEventId }: EventsRequest = {},
-): AsyncGenerator<StateEvent, void, undefined> {
+export function events(open: StreamTransport, { signal, requestId, lastEventId }: EventsRequest = {}) {
   const received = open({ path: PATHS.events, lastEventId }, { signal, requestId });
-  for await (const event of received) yield event as StateEvent;
+  return received as AsyncGenerator<StateEvent, void, undefined>;
 }

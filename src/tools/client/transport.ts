@@ -1,8 +1,9 @@
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../../wire/constants.ts';
 import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { isObject, parsedJson } from '../../wire/json-text.ts';
 import { timestamp } from '../../wire/time.ts';
 import { randomId } from './random-id.ts';
-import { isRecord, RdcpResponseError } from './response-error.ts';
+import { RdcpResponseError } from './response-error.ts';
 import { type ServerSentEvent, ServerSentEventParser } from './server-sent-events.ts';
 import { answeredByTlsPort, failedByScheme } from './wrong-scheme.ts';
 
@@ -124,7 +125,7 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
     const headers = await headersOf(options, requestId, call);
     headers.set('Accept', EVENT_STREAM_MEDIA_TYPE);
     if (call.lastEventId !== undefined) headers.set('Last-Event-ID', call.lastEventId);
-    const silence = new Silence(timeoutMs);
+    const silence = silenceAfter(timeoutMs);
     const timeout = silence.signal;
     const attempt: Attempt = { base, requestId, signal, timeout, sentAt: performance.now(), answered: false };
     try {
@@ -164,27 +165,21 @@ function queryOf(fields: object = {}): string {
 const CATCH_UP_MS = 1000;
 
 /** Aborts a request whose server is silent for too long. A caller that takes its time does not count. */
-class Silence {
-  readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(milliseconds: number) {
-    this.allow(milliseconds);
-  }
-
-  /** Restarts the time. */
-  allow(milliseconds: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#timer = setTimeout(() => this.#controller.abort(), CATCH_UP_MS);
+function silenceAfter(milliseconds: number) {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = () => clearTimeout(timer);
+  const allow = (milliseconds: number) => {
+    end();
+    timer = setTimeout(() => {
+      timer = setTimeout(() => controller.abort(), CATCH_UP_MS);
     }, milliseconds);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
+  };
+  allow(milliseconds);
+  return { signal: controller.signal, allow, end };
 }
+
+type Silence = ReturnType<typeof silenceAfter>;
 
 /** The body as it arrives. Closes the connection when the caller leaves its loop. */
 async function* piecesOf({ body }: Response, silence?: Silence): AsyncGenerator<Uint8Array, void, undefined> {
@@ -266,13 +261,13 @@ async function answerOf<T>(
   const text = await textOf(attempt, response);
   const elsewhere = answeredByTlsPort(base, status, text) ?? redirected(base, response);
   if (elsewhere !== undefined) throw unreachable(attempt, elsewhere);
-  const body = parsed(text);
-  const speaksRdcp = isRecord(body) && body.protocol === PROTOCOL;
+  const body = parsedJson(text);
+  const speaksRdcp = isObject(body) && body.protocol === PROTOCOL;
   if (!response.ok && !(answers.includes(status) && speaksRdcp && !('error' in body))) {
     const retryAfter = response.headers.get('Retry-After');
     throw new RdcpResponseError({ base, status, requestId, body, retryAfter, oauth: form !== undefined });
   }
-  if (!speaksRdcp) throw notRdcp(attempt, response, isRecord(body) ? body.protocol : undefined);
+  if (!speaksRdcp) throw notRdcp(attempt, response, isObject(body) ? body.protocol : undefined);
   return body as T;
 }
 
@@ -292,22 +287,13 @@ function notRdcp({ base, requestId }: Attempt, { status, headers }: Response, pr
   return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function parsedData({ requestId }: Attempt, { data }: ServerSentEvent): unknown {
-  const value = parsed(data);
+  const value = parsedJson(data);
   if (value !== undefined) return value;
   const details = { requestId };
   throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details });
 }
 
-/** A request that was sent. */
 interface Attempt {
   readonly base: string;
   readonly requestId: string;

@@ -8,16 +8,11 @@ const NEEDS_TLS =
 /** A server that keeps a plain request for longer has understood it: it did not expect TLS. */
 const UNDERSTOOD_MS = 1000;
 
-/** What is said of the server if its response says that the port expects TLS, else `undefined`. */
 export function answeredByTlsPort(base: string, status: number, text: string): string | undefined {
   return isPlain(base) && status === 400 && NEEDS_TLS.test(text) ? speaksTls(base) : undefined;
 }
 
-/**
- * What is said of the server if the request failed, or may have failed, because the URL has the wrong scheme; else `undefined`.
- * @param error from `fetch`; its cause has the reason, if the platform gives one
- * @param waitedMs between the request and the error, in milliseconds
- */
+/** `undefined` where the scheme is not the reason. @param error of `fetch`; its cause has the reason, if the platform gives one */
 export function failedByScheme(base: string, error: unknown, waitedMs: number): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return undefined;

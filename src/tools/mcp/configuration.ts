@@ -2,7 +2,6 @@ import { shellWords } from '../../wire/shell-words.ts';
 
 const PACKAGES = ['opentelemetry-instrumentation-rdcp', '@modelcontextprotocol/server'];
 
-/** Configuration of the known programs, for a server with these options. */
 export function configurations(options: readonly string[]): string {
   const command = 'npx';
   const args = ['-y', ...PACKAGES.flatMap((name) => ['-p', name]), 'rdcp', 'mcp', ...options];

@@ -18,24 +18,14 @@ const INSTRUCTIONS = [
 
 /** @returns what makes a server for a connection */
 export function mcpServers(service: Service, { writes }: { readonly writes: boolean }): () => McpServer {
-  const now = () => Date.now();
-  const { tools, verify } = writes ? switches(service) : { tools: [], verify: undefined };
-  const all = [
-    listCategories(service, now),
-    forecast(service),
-    collectLines(service, now),
-    listFailures(service),
-    status(service, now),
-    audit(service, now),
-    explain(service, now),
-    ...tools,
-  ];
+  const { tools, verify } = writes ? switches() : { tools: [], verify: undefined };
+  const all = [listCategories, forecast, collectLines(), listFailures, status, audit, explain, ...tools];
   return () => {
     const server = new McpServer(
       { name: 'rdcp', title: 'Runtime debug control', version: VERSION },
       { instructions: INSTRUCTIONS, ...(verify && { requestState: { verify } }) },
     );
-    for (const add of all) add(server);
+    for (const add of all) add(server, service);
     return server;
   };
 }

@@ -14,9 +14,8 @@ import { escapeUnprintable } from '../../wire/printable.ts';
 import { parseSelection } from '../cli/names.ts';
 import { controlOptionsOf } from '../client/fields.ts';
 import { figuresOf, selection } from './look.ts';
-import { type AddTool, type Call, duration, type Service, tenant, tool } from './tool.ts';
+import { type AddTool, type Call, duration, tenant, tool } from './tool.ts';
 
-/** The longest that an agent may switch something, in seconds. */
 const MOST_SECONDS = 3600;
 /** What a question shows was measured for so long. */
 const MEASURED_FOR = '3s';
@@ -39,7 +38,6 @@ const changed = z.object({
   thisProcessAlone: z.literal(true).optional().describe('Other processes do not share the store.'),
 });
 
-/** What every tool that switches is given. */
 type Given = z.output<z.ZodObject<typeof common>> & {
   readonly target?: object | undefined;
   readonly filter?: object | undefined;
@@ -64,15 +62,14 @@ export interface Switches {
   readonly verify: RequestStateCodec['verify'];
 }
 
-export function switches(service: Service): Switches {
+export function switches(): Switches {
   const codec = createRequestStateCodec({ key: randomBytes(32) });
-  function switching<Input extends z.ZodObject>(name: string, { title, description, input, ...rest }: Switch<Input>) {
-    const { question, command, destructiveHint = true, idempotentHint = false } = rest;
-    return tool(name, service, {
-      title,
-      description,
+  function switching<Input extends z.ZodObject>(name: string, { question, command, ...rest }: Switch<Input>) {
+    const { destructiveHint = true, idempotentHint = false, ...about } = rest;
+    return tool({
+      ...about,
+      name,
       annotations: { readOnlyHint: false, destructiveHint, idempotentHint, openWorldHint: false },
-      input,
       output: changed,
       run: async (all, call) => {
         const given = all as z.output<Input> & Given;
@@ -174,10 +171,7 @@ function whose({ tenant, target, filter, when }: Given): string {
   return `for ${tenant === undefined ? '' : `tenant ${tenant}, `}${work}`;
 }
 
-/**
- * The question to the person, where the agent's program can ask one and has not yet.
- * @throws where the person said no, or answered another question
- */
+/** `undefined` where the agent's program cannot ask, or has. @throws where the person said no, or answered another question */
 async function unanswered(
   { context: { mcpReq }, asks }: Call,
   codec: RequestStateCodec,

@@ -14,11 +14,10 @@ import { z } from 'zod';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { parseDuration } from '../../wire/time.ts';
-import { categoryNames, parseSelection, resolve, withNearest } from '../cli/names.ts';
+import { categoryNames, parseSelection, resolve, suggesting } from '../cli/names.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { answerOf, mark, refusalOf } from './answer.ts';
 
-/** The service that the tools are about. */
 export interface Service {
   /** Returns a client that names the agent in the audit trail. @throws {RdcpError} for a tenant that the agent may not choose */
   client(agent: string, tenant: string | undefined): RdcpClient;
@@ -26,8 +25,9 @@ export interface Service {
   explain(error: RdcpError): string;
 }
 
-/** One call of a tool. */
 export interface Call {
+  readonly service: Service;
+  readonly now: () => number;
   readonly client: RdcpClient;
   /** Aborts when the agent cancels the call, or is gone. */
   readonly signal: AbortSignal;
@@ -37,48 +37,48 @@ export interface Call {
 }
 
 interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
+  readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
   readonly output: Output;
-  readonly annotations: Required<Omit<ToolAnnotations, 'title'>>;
+  /** @default it switches nothing */
+  readonly annotations?: Required<Omit<ToolAnnotations, 'title'>>;
   run(given: z.output<Input>, call: Call): Promise<z.input<Output> | InputRequiredResult>;
 }
 
-/** For tools that switch nothing. */
-export const READS = {
+const READS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 } as const;
 
-/** Adds a tool to servers. */
-export type AddTool = (server: McpServer) => void;
+export type AddTool = (server: McpServer, service: Service) => void;
 
-export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  name: string,
-  service: Service,
-  { title, description, input, output, annotations, run }: Tool<Input, Output>,
-): AddTool {
-  return (server) =>
+export function tool<Input extends z.ZodObject, Output extends z.ZodObject>({
+  name,
+  input,
+  output,
+  annotations = READS,
+  run,
+  ...about
+}: Tool<Input, Output>): AddTool {
+  return (server, service) =>
     void server.registerTool<z.ZodObject, z.ZodObject>(
       name,
-      { title, description, inputSchema: input, outputSchema: output.extend(mark), annotations },
+      { ...about, inputSchema: input, outputSchema: output.extend(mark), annotations },
       async (given, context): Promise<CallToolResult | InputRequiredResult> => {
         const { signal } = context.mcpReq;
         try {
           const tenant = typeof given.tenant === 'string' ? given.tenant : undefined;
           const { info, able = {} } = clientOf(server, context);
           const client = service.client(info === undefined ? 'unknown' : `${info.name}/${info.version}`, tenant);
-          const call = { client, signal, context, asks: asksPeople(able) };
-          const answer = await run(given as z.output<Input>, call).catch(async (error) => {
-            throw await withNearest(client, error);
-          });
+          const call: Call = { service, client, signal, context, asks: asksPeople(able), now: Date.now };
+          const answer = await suggesting(client, () => run(given as z.output<Input>, call));
           return isInputRequiredResult(answer) ? answer : answerOf(answer);
         } catch (error) {
-          if (isRdcpError(error)) return refusalOf(service.explain(error));
-          return refusalOf(messageOf(error));
+          return refusalOf(isRdcpError(error) ? service.explain(error) : messageOf(error));
         }
       },
     );

@@ -9,7 +9,6 @@ import type { RecordedEntry } from '../types.ts';
 import type { EntryEvent, Format, Notification } from './event.ts';
 import type { FailureReport } from './failures.ts';
 
-/** Most names in one line. */
 const MAX_NAMES = 20;
 
 const SENTENCES: Record<EntryEvent, (entry: RecordedEntry) => string> = {

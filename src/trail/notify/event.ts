@@ -5,7 +5,6 @@ import type { RecordedEntry } from '../types.ts';
 import type { FailureReport } from './failures.ts';
 import type { Loss } from './webhook.ts';
 
-/** The process that recorded an event. */
 export interface EventSource {
   readonly service: string;
   readonly version?: string;
@@ -13,7 +12,6 @@ export interface EventSource {
   readonly pid: number;
 }
 
-/** The events that entries of the audit trail are. */
 export type EntryEvent = Exclude<NotifyEvent, 'failure.recorded'>;
 
 /** The event of each action, unless it was refused. Actions without a kind are housekeeping, and are not sent. */
@@ -40,7 +38,6 @@ const KINDS: Record<AuditAction, EntryEvent | undefined> = {
   sign: undefined,
 };
 
-/** The event that an entry is about; `undefined` for housekeeping. */
 export function eventOf({ action, outcome, reason }: RecordedEntry): EntryEvent | undefined {
   if (outcome === 'denied') return 'refusal';
   const kind = KINDS[action];
@@ -48,7 +45,6 @@ export function eventOf({ action, outcome, reason }: RecordedEntry): EntryEvent 
   return kind === 'expiry' && reason === 'budget' ? 'budget' : kind;
 }
 
-/** What is sent to a receiver. */
 export type Notification =
   | { readonly event: EntryEvent; readonly entry: RecordedEntry }
   | { readonly event: 'failure.recorded'; readonly report: FailureReport }

@@ -4,7 +4,6 @@ import type { Clock, Delay } from '../../wire/time/clock.ts';
 export interface RecordedFailure {
   readonly category: string;
   readonly lines: number;
-  /** The `rdcp.work.id` of the lines. */
   readonly workId: string;
   /** What the work was and how it ended: `POST /orders 500 after 1.2 s, TypeError`. */
   readonly outcome: string;

@@ -24,26 +24,14 @@ export interface NotifierOptions {
   readonly delay: Delay;
   readonly conditions: Pick<Conditions, 'watch'>;
   readonly reporter: Pick<Reporter, 'warn'>;
-  /** @default Math.random */
   readonly random?: () => number;
-  /** Counts what became of a notification. */
   readonly count: (outcome: 'success' | 'failed', reason?: DropReason) => void;
   readonly report: (error: unknown) => void;
   /** Address of a trace, with `{traceId}` in it. @default none */
   readonly traceUrl?: string | undefined;
 }
 
-/** Sends what the audit trail of this process records to the configured receivers. */
-export interface Notifier {
-  /** Returns at once. */
-  recorded(entry: RecordedEntry): void;
-  /** Returns at once. @param failure whose lines were written */
-  failed(failure: RecordedFailure): void;
-  /** The receivers, with what became of the newest events. */
-  readonly receivers: readonly NotificationReceiver[];
-  /** Sends what waits, for a few seconds at most. */
-  close(): Promise<void>;
-}
+export type Notifier = ReturnType<typeof createNotifier>;
 
 interface Receiver {
   readonly webhook: Webhook;
@@ -53,8 +41,8 @@ interface Receiver {
 
 const FORMATS: Record<NonNullable<WebhookOptions['format']>, Format> = { standard: standardBody, slack: slackBody };
 
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
-export function createNotifier(options: NotifierOptions): Notifier {
+/** In the background. @throws {RdcpError} `RDCP_CONFIG_INVALID`; its message shows neither URL nor secret */
+export function createNotifier(options: NotifierOptions) {
   const { webhooks } = options;
   const receivers = webhooks.map((webhook, index) =>
     receiverFor(webhook, webhooks.length === 1 ? 'notify.webhook' : `notify.webhook.${index}`, options),
@@ -73,15 +61,16 @@ export function createNotifier(options: NotifierOptions): Notifier {
     notify(randomUUID(), { event: 'failure.recorded', report });
   });
   return {
-    failed: (failure) => failures.add(failure),
-    recorded(entry) {
+    failed: (failure: RecordedFailure) => failures.add(failure),
+    recorded(entry: RecordedEntry): void {
       const event = eventOf(entry);
       if (event !== undefined) notify(entry.id, { event, entry });
     },
-    get receivers() {
+    get receivers(): readonly NotificationReceiver[] {
       return receivers.map(({ webhook }) => webhook.state);
     },
-    async close() {
+    /** Sends what waits, for a few seconds at most. */
+    async close(): Promise<void> {
       await Promise.all(receivers.map(({ webhook }) => webhook.close()));
     },
   };

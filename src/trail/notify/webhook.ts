@@ -1,11 +1,12 @@
 import type { Condition } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
 import { settingProblem } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type { Delivery, NotificationReceiver } from '../../wire/messages.ts';
 import type { Answer, OutgoingRequest } from '../../wire/net/request.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import { withDeadline } from '../../wire/time/deadline.ts';
-import { retryDelay } from '../../wire/time/retry-delay.ts';
+import { retryAfterMs, retryDelay } from '../../wire/time/retry-delay.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { timestamp } from '../../wire/time.ts';
 import { signedHeaders } from './signature.ts';
@@ -13,13 +14,10 @@ import { signedHeaders } from './signature.ts';
 /** Events that wait, at most, and the bytes of their bodies. Beyond that the oldest are dropped. */
 const MAX_EVENTS = 1000;
 const MAX_BYTES = 1024 * 1024;
-/** Longest time for one attempt, in milliseconds. */
 const TIMEOUT_MS = 10_000;
-/** Longest pause after a failure, in milliseconds. */
 const LONGEST_PAUSE_MS = 5 * 60_000;
 /** A longer pause, which the receiver requestedMs for, is reported at once. */
 const PAUSE_TO_REPORT_MS = 10_000;
-/** Events whose delivery is remembered. */
 const MAX_DELIVERIES = 20;
 /** Attempts for an event that the receiver refuses itself, by a status of 4xx. */
 const ATTEMPTS_WHEN_REFUSED = 5;
@@ -44,7 +42,6 @@ export interface WebhookParts {
   readonly delay: Delay;
   /** Returns a number from 0 up to 1, which spreads the retries of several processes. */
   readonly random: () => number;
-  /** Holds while nothing arrives. */
   readonly condition: Condition;
   readonly reporter: Pick<Reporter, 'warn'>;
   readonly delivered: () => void;
@@ -66,7 +63,6 @@ interface QueuedEvent {
   readonly event: string;
   readonly body: string;
   readonly bytes: number;
-  /** The dropped events that it stands for. */
   readonly loss?: Loss;
   attempts: number;
 }
@@ -91,7 +87,6 @@ export class Webhook {
   #dropped = 0;
   /** Dropped events that the receiver does not know of. */
   #loss: Loss | undefined;
-  /** Why the last attempt failed. */
   #problem: string | undefined;
   #resumesAt: number | undefined;
   /** Oldest first. */
@@ -108,14 +103,13 @@ export class Webhook {
     this.#name = new URL(parts.url).host;
   }
 
-  /** Outcomes of the newest events. */
   get state(): NotificationReceiver {
     return {
       receiver: this.#name,
       status: this.#gone ? 'gone' : this.#problem === undefined ? 'ok' : 'failing',
       waiting: this.#waiting.length,
       dropped: this.#dropped,
-      ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...given({ problem: this.#problem }),
       ...(this.#resumesAt !== undefined && { nextAttemptAt: timestamp(this.#resumesAt) }),
       deliveries: [...this.#deliveries.values()].reverse(),
     };
@@ -173,7 +167,7 @@ export class Webhook {
 
   async #pause(retryAfter: string | undefined): Promise<void> {
     const { delay, random, clock } = this.#parts;
-    const requestedMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()));
+    const requestedMs = Math.min(LONGEST_PAUSE_MS, retryAfterMs(retryAfter, clock.now()) ?? 0);
     const failures = this.#failures;
     const wait = retryDelay({ failures, longestMs: LONGEST_PAUSE_MS, askedForMs: requestedMs, random: random() });
     if (requestedMs > PAUSE_TO_REPORT_MS) this.#problem += ` and asks to wait ${Math.ceil(requestedMs / 1000)} s`;
@@ -260,8 +254,7 @@ export class Webhook {
       timestamp: timestamp(this.#parts.clock.now()),
       outcome: problem === undefined ? 'delivered' : 'failed',
       attempts: problem === undefined ? attempts + 1 : attempts,
-      ...(status !== undefined && { status }),
-      ...(problem !== undefined && { problem }),
+      ...given({ status, problem }),
     });
     const [oldest] = this.#deliveries.keys();
     if (this.#deliveries.size > MAX_DELIVERIES && oldest !== undefined) this.#deliveries.delete(oldest);
@@ -287,11 +280,4 @@ export class Webhook {
 
 function queued(id: string, body: string, event: string): QueuedEvent {
   return { id, event, body, bytes: Buffer.byteLength(body), attempts: 0 };
-}
-
-/** RFC 9110, section 10.2.3: seconds, or a date. Zero for anything else. */
-function retryAfterMs(value: string | undefined, now: number): number {
-  if (value === undefined) return 0;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms);
 }

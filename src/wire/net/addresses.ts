@@ -1,9 +1,6 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 
-/**
- * The canonical form of an IP address: IPv6 as in RFC 5952, without a zone; an IPv4-mapped address as IPv4. `undefined` if the
- * text is not an address.
- */
+/** IPv6 as in RFC 5952, without a zone; an IPv4-mapped address as IPv4; `undefined` for anything else. */
 export function canonicalAddress(text: string): string | undefined {
   const address = text.replace(/%.*$/, '');
   const family = isIP(address);
@@ -19,10 +16,7 @@ export function isAddressOrNetwork(text: string): boolean {
   return prefix === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
 }
 
-/**
- * Returns a function that checks whether a canonical address is in the list.
- * @param list addresses and networks that {@link isAddressOrNetwork} accepts
- */
+/** Checks canonical addresses. @param list addresses and networks that {@link isAddressOrNetwork} accepts */
 export function addressMatcher(list: readonly string[]): (address: string) => boolean {
   const listed = new BlockList();
   for (const entry of list) {

@@ -20,10 +20,7 @@ export function isLoopback(host: string): boolean {
   return name === 'localhost' || (family !== 0 && loopback.check(name, family === 4 ? 'ipv4' : 'ipv6'));
 }
 
-/**
- * Returns a function that checks whether a listener serves a host name: its own, one of `allowedHosts`, a loopback name, or
- * the address that the client connected to. This prevents DNS rebinding, where a web page points its own name at the listener.
- */
+/** Own and allowed names, loopback, and the address connected to. Against DNS rebinding: a page may point its name at the listener. */
 export function createHostCheck({
   host,
   allowedHosts,
@@ -35,10 +32,7 @@ export function createHostCheck({
   return (name, socket) => names.has(bare(name)) || isLoopback(name) || isAddressConnectedTo(name, socket);
 }
 
-/**
- * Whether a host is the IP address that the client connected to, as in probes of load balancers. Safe against DNS rebinding,
- * which needs a name.
- */
+/** As in probes of load balancers. Safe against DNS rebinding, which needs a name. */
 export function isAddressConnectedTo(host: string, { localAddress = '' }: Pick<Socket, 'localAddress'>): boolean {
   const address = canonicalAddress(bare(host));
   return address !== undefined && address === canonicalAddress(localAddress);

@@ -1,11 +1,7 @@
 import { configurationError } from '../errors.ts';
 import { isLoopback } from './hosts.ts';
 
-/**
- * Returns a validated URL for requests of our own.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` unless it is an https URL, or http on loopback, without user name and password:
- * `fetch` would reject those with an error that shows them
- */
+/** @throws {RdcpError} unless it is https, or http on loopback, without user and password, which errors of `fetch` would show */
 export function trustedUri(uri: string, field: string): string {
   const url = URL.parse(uri);
   const trusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));

@@ -39,10 +39,7 @@ export const unrefTimeout: Delay = (milliseconds, task) => {
   return () => timers.clearTimeout(timer);
 };
 
-/**
- * Timers whose tasks do not throw into the application.
- * @param failed receives what a task throws, or its promise rejects with
- */
+/** Timers whose tasks do not throw into the application. @param failed receives what they throw, or reject with */
 export function guardedTimers(failed: (error: unknown) => void): {
   readonly schedule: Schedule;
   readonly delay: Delay;

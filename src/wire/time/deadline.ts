@@ -1,7 +1,4 @@
-/**
- * Resolves when `work` settles, at the latest after `milliseconds`. Until then it keeps the process alive.
- * @returns whether it has settled
- */
+/** At the latest after `milliseconds`, which keep the process alive. @returns whether `work` has settled */
 export async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, milliseconds, false);

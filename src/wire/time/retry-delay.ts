@@ -2,9 +2,7 @@
 const FIRST_MS = 1000;
 
 export interface Failures {
-  /** Failures in a row, from 1. */
   readonly failures: number;
-  /** Longest pause, in milliseconds. */
   readonly longestMs: number;
   /** The server's `Retry-After`, as time from now in milliseconds. */
   readonly askedForMs?: number | undefined;
@@ -16,4 +14,11 @@ export interface Failures {
 export function retryDelay({ failures, longestMs, askedForMs = 0, random }: Failures): number {
   const doubled = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures - 1, 20));
   return Math.max(askedForMs, doubled * (0.5 + random / 2));
+}
+
+/** `Retry-After` as time from now in milliseconds: a number of seconds, or a date (RFC 9110, section 10.2.3). */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const milliseconds = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }

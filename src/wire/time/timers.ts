@@ -1,7 +1,4 @@
-/**
- * Node's timers as they were when this package was loaded. The fake timers of a test runner, which replace the global ones and
- * never run what they hold once they are removed, would otherwise stop whatever waits for its timer before it sets the next.
- */
+/** As they were when this package was loaded. Fake timers of a test runner never run what they hold once they are removed. */
 export const timers = {
   setTimeout: globalThis.setTimeout,
   clearTimeout: globalThis.clearTimeout,

@@ -6,10 +6,7 @@ import { levelText } from './level.ts';
 
 type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when' | 'level'>;
 
-/**
- * Whose work, which lines and processes an activation is for: `user.id=42`, `acme, where rows > 1000`, `one request, one process`,
- * `failures`. Values that this reader may not see are said to be hidden.
- */
+/** Such as `user.id=42`, `acme, where rows > 1000`, `one request, one process`, `failures`. Values that a reader may not see are hidden. */
 export function partText({ tenant, target, filter, when, level }: Part): string {
   const { where, text, sample } = filter ?? {};
   return [
@@ -40,11 +37,7 @@ interface Shown {
   readonly values: boolean;
 }
 
-/**
- * What an activation does, in words: `ORDERS on for work with user.id=42 in one process`, `recording failures of ORDERS`,
- * `recording ORDERS`.
- * @param state of the categories, such as `on`
- */
+/** Such as `ORDERS on for work with user.id=42 in one process`, `recording ORDERS`. @param state of the categories, such as `on` */
 export function activationText(
   activation: Described & Pick<DiscoveredActivation, 'categories'>,
   { values, state }: Shown & { readonly state?: string },

@@ -46,10 +46,7 @@ export function tenantsText({ tenant }: Pick<ControlResponse, 'tenant'>): string
   return `for everybody, not for tenant ${tenant.id} alone: this service has one state for all tenants`;
 }
 
-/**
- * Says that a tenant's permanent off outlasts a later change for everybody, which is rarely meant at the end of an incident.
- * `undefined` where nothing was switched off so.
- */
+/** A tenant's permanent off outlasts a later change for everybody, which is rarely meant at the end of an incident. */
 export function staysOff({ action, tenant, changes }: Pick<ControlResponse, 'action' | 'tenant' | 'changes'>) {
   const off = changes.filter(({ newState, temporary }) => !newState && !temporary).map(({ category }) => category);
   if (action === 'reset' || action === 'status' || tenant?.scope !== 'tenant-isolated' || off.length === 0)

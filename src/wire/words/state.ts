@@ -17,10 +17,7 @@ import { remaining } from './time.ts';
 export const STATES = ['on', 'quiet', 'recorded', 'off'] as const;
 export type State = (typeof STATES)[number];
 
-/**
- * A state of a category, and for whom or how long: `4m 59s`, `acme, 4m 59s`, `3 tenants`, `user.id=42, 4m 59s`, `4m 59s, from info
- * up`; `-` for everybody without an end.
- */
+/** For whom or how long: `4m 59s`, `acme, 4m 59s`, `3 tenants`, `user.id=42, 4m 59s`; `-` for everybody without an end. */
 export interface CategoryState {
   readonly state: State;
   readonly whom: string;
@@ -31,7 +28,6 @@ export interface Part {
   readonly whom: string;
   /** Absent for an activation of everybody. */
   readonly tenant?: string | undefined;
-  /** Id of the activation. */
   readonly activation?: string;
   /** Absent for a permanent setting, and for what is recorded without an end. */
   readonly expiresAt?: string | undefined;
@@ -64,10 +60,7 @@ export function stateOf({ enabled, level }: { readonly enabled: boolean; readonl
   return level !== undefined && isQuiet(level) ? 'quiet' : 'on';
 }
 
-/**
- * The states of a category: one, two where it is on for everybody and off for some tenants, one for its activations, and one
- * where it is recorded and not on for everybody. A category that is on for some tenants, or for some work, alone is on.
- */
+/** One; two where it is on for everybody and off for some tenants; one for its activations; one where it is recorded alone. */
 export function statesOf(category: Category, now: number): readonly [CategoryState, ...CategoryState[]] {
   const [first, ...others] = settingsOf(category, now);
   const { active, recordings } = activationsOf(category);
@@ -192,10 +185,7 @@ export function isOn(category: Reach): boolean {
   return category.enabled || isPartlyOn(category);
 }
 
-/**
- * For whom a category is on, by name; empty for none.
- * @param all what is set for everybody: `everybody`, or the tenant that is shown
- */
+/** By name; empty for none. @param all what is set for everybody: `everybody`, or the tenant that is shown */
 export function whomOf(category: Reach, all: string): string {
   const { enabled, otelrdcp_settings: settings } = category;
   const { active: activations } = activationsOf(category);

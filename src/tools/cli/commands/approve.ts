@@ -5,7 +5,6 @@ import { type Command, EXIT } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { inLocalTime } from '../local-time.ts';
 import { present } from '../output.ts';
-import { rowsOf } from '../table.ts';
 
 export const approve: Command = {
   summary: 'make a change that waits because its key may not make it alone; without an id, list them',
@@ -19,16 +18,14 @@ export const approve: Command = {
       const answer = await client.approvals();
       present(terminal, values, answer, () => {
         if (answer.waiting.length === 0) return terminal.note('No change waits.');
-        terminal.table(
-          ...rowsOf(answer.waiting, [
-            ['ID', ({ id }) => id],
-            ['LEFT', ({ expiresAt }) => remaining(expiresAt, terminal.now())],
-            ['WHO', ({ by, tenant }) => whoOf(by, tenant)],
-            ['CHANGE', changeText],
-            ['WHY IT WAITS', ({ problem }) => problem],
-            ['REASON', ({ options }) => String(options?.reason ?? '-')],
-          ]),
-        );
+        terminal.table(answer.waiting, [
+          ['ID', ({ id }) => id],
+          ['LEFT', ({ expiresAt }) => remaining(expiresAt, terminal.now())],
+          ['WHO', ({ by, tenant }) => whoOf(by, tenant)],
+          ['CHANGE', changeText],
+          ['WHY IT WAITS', ({ problem }) => problem],
+          ['REASON', ({ options }) => String(options?.reason ?? '-')],
+        ]);
       });
       return EXIT.done;
     }

@@ -61,7 +61,7 @@ export const auditVerify: Command = {
       if (whole) terminal.note(`Not checked: ${unchecked[0]}.`);
     });
     const saved = text(values, 'save-checkpoints');
-    if (whole && saved !== undefined) writeCheckpoints(saved, found.heads);
+    if (whole && saved !== undefined) await writeCheckpoints(saved, found.heads);
     return whole ? 0 : 1;
   },
 };

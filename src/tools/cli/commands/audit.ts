@@ -1,5 +1,6 @@
 import { type AuditEntry, type AuditResponse, actionOf } from '../../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../../wire/constants.ts';
+import { given } from '../../../wire/json-text.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
@@ -11,9 +12,9 @@ import { type Command, type Terminal, text, UsageError, type Values } from '../c
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { localTime, timeCell } from '../local-time.ts';
-import { given, oneOf, wholeNumber } from '../option-values.ts';
+import { oneOf, wholeNumber } from '../option-values.ts';
 import { present } from '../output.ts';
-import { type Cell, type Column, rowsOf } from '../table.ts';
+import type { Cell, Column } from '../table.ts';
 
 /** `end` is a `reset` of what lasts for a while. */
 const ACTIONS = [...AUDIT_ACTIONS, 'end'] as const;
@@ -45,7 +46,7 @@ export const audit: Command = ofServices({
     const answer = await page(client, filter, (entry) => action === undefined || actionOf(entry) === action);
     present(terminal, values, answer, (wide) => {
       const times = answer.entries.map(({ timestamp }) => timestamp);
-      terminal.table(...rowsOf(answer.entries, columnsOf(terminal, wide)), { times });
+      terminal.table(answer.entries, columnsOf(terminal, wide), { times });
       if (answer.otelrdcp_next !== undefined)
         terminal.note(`More entries: ${shellWords('--cursor', answer.otelrdcp_next)}`);
     });
@@ -124,5 +125,5 @@ function columnsOf(terminal: Terminal, wide: boolean): Column<AuditEntry>[] {
 
 function outcome({ outcome, error }: AuditEntry): Cell {
   const text = error === undefined ? outcome : `${outcome} ${error}`;
-  return outcome === 'denied' || outcome === 'failed' ? { text, style: 'red' } : text;
+  return outcome === 'denied' || outcome === 'failed' ? [text, 'red'] : text;
 }

@@ -45,7 +45,6 @@ export const consoleCommand: Command = {
   },
 };
 
-/** Whether the service names a page that it cannot serve. */
 async function isMissing(address: string, { tls }: Access): Promise<boolean> {
   const get = tls ? tlsFetch(tls) : fetch;
   const answer = await get(address, {}).catch(() => undefined);

@@ -1,4 +1,5 @@
 import { MAX_FAILURES } from '../../../wire/constants.ts';
+import { given } from '../../../wire/json-text.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
 import type { Timestamp } from '../../../wire/time.ts';
@@ -9,11 +10,11 @@ import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connecti
 import { ofServices } from '../each-service.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
-import { duration, given, wholeNumber } from '../option-values.ts';
+import { duration, wholeNumber } from '../option-values.ts';
 import { formatOf, present } from '../output.ts';
 import { readLines } from '../read-lines.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
-import { type Column, rowsOf } from '../table.ts';
+import type { Column } from '../table.ts';
 import { TimeOrder } from '../time-order.ts';
 
 export const failures: Command = ofServices({
@@ -62,9 +63,8 @@ export const failures: Command = ofServices({
   },
 });
 
-/** @throws {UsageError} */
 function requestOf(values: Values) {
-  const { target, when } = selectionOf({ ...values, where: undefined, text: undefined, sample: undefined });
+  const { target, when } = selectionOf(values);
   return given({
     since: duration(values, 'since'),
     limit: wholeNumber(values, 'limit', MAX_FAILURES),
@@ -88,7 +88,7 @@ function show(terminal: Terminal, { failures, timestamp }: FailuresResponse, wid
     ['LINES', (work) => linesOf(work, wide)],
     wide && ['TRACE', ({ traceId }) => traceId ?? '-'],
   ];
-  terminal.table(...rowsOf(failures, columns), { times: failures.map((work) => work.timestamp) });
+  terminal.table(failures, columns, { times: failures.map((work) => work.timestamp) });
 }
 
 function whoOf({ tenant, attributes }: FailedWork): string {
@@ -102,7 +102,6 @@ function linesOf({ lines }: FailedWork, wide: boolean): string {
   return String(all.reduce((sum, [, count]) => sum + count, 0));
 }
 
-/** Why there is none. */
 function silence({ recorder: { reachesBack, categories } }: FailuresResponse): string {
   if (categories.length === 0) return 'Nothing is recorded here, so no failure is known.';
   if (reachesBack === undefined) return `No work has ended since ${nameSome(categories)} is recorded.`;
@@ -111,12 +110,10 @@ function silence({ recorder: { reachesBack, categories } }: FailuresResponse): s
 
 interface Opening {
   readonly work: FailedWork;
-  /** Of the service. */
   readonly now: Timestamp;
   readonly access: Access;
 }
 
-/** Shows the lines of one piece of work. */
 function open(terminal: Terminal, values: Values, { work, now, access }: Opening): Promise<number> {
   const { id, instance, outcome, lines } = work;
   const seconds = (Date.parse(now) - Date.parse(work.timestamp) + work.milliseconds) / 1000;

@@ -5,7 +5,7 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
-import { type Column, rowsOf } from '../table.ts';
+import type { Column } from '../table.ts';
 
 export const fleet: Command = ofServices({
   summary: 'list the processes that share the store, and the revision that each has applied',
@@ -20,7 +20,7 @@ export const fleet: Command = ofServices({
     present(terminal, values, answer, (wide) => {
       const { lost = [] } = answer;
       const columns = columnsOf(answer, wide, (member) => lost.includes(member));
-      terminal.table(...rowsOf([...answer.instances, ...lost], columns));
+      terminal.table([...answer.instances, ...lost], columns);
       const { revision, instances } = answer;
       const applied = instances.filter(({ pending }) => !pending).length;
       const length = instances.length + lost.length;

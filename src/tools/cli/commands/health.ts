@@ -3,7 +3,6 @@ import { EMISSION_TEXTS } from '../../../wire/words/emission.ts';
 import { type Command, EXIT, type Style } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { present } from '../output.ts';
-import { rowsOf } from '../table.ts';
 
 export const health: Command = {
   summary: 'show service health; exit code 1 if the service is unhealthy',
@@ -18,17 +17,12 @@ export const health: Command = {
       const explained = checks.some(({ otelrdcp_reason: reason }) => reason !== undefined);
       if (checks.length === 0) return;
       terminal.out('');
-      terminal.table(
-        ...rowsOf(checks, [
-          ['CHECK', ({ name }) => name],
-          [
-            'STATUS',
-            ({ status }) => (status === 'pass' ? status : { text: status, style: STYLES[status] ?? 'yellow' }),
-          ],
-          ['TOOK', ({ duration }) => duration],
-          explained && ['REASON', ({ otelrdcp_reason: reason }) => reason ?? '-'],
-        ]),
-      );
+      terminal.table(checks, [
+        ['CHECK', ({ name }) => name],
+        ['STATUS', ({ status }) => (status === 'pass' ? status : [status, STYLES[status] ?? 'yellow'])],
+        ['TOOK', ({ duration }) => duration],
+        explained && ['REASON', ({ otelrdcp_reason: reason }) => reason ?? '-'],
+      ]);
     });
     return answer.status === 'unhealthy' ? EXIT.refused : EXIT.done;
   },

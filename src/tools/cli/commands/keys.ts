@@ -6,14 +6,14 @@ import { allowSchema } from '../../../wire/allow.ts';
 import { allowText } from '../../../wire/allow-text.ts';
 import { ALLOWED_ACTIONS, MAX_BUDGET_RATE, MAX_BUDGET_TOTAL } from '../../../wire/constants.ts';
 import { firstIssue } from '../../../wire/issues.ts';
+import { given } from '../../../wire/json-text.ts';
 import { formatDuration, parseDuration, timestamp } from '../../../wire/time.ts';
 import { type Command, type Option, required, text, UsageError, type Values } from '../command.ts';
 import { timeCell } from '../local-time.ts';
-import { duration, given, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
+import { duration, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { updateFile } from '../private-file.ts';
 import { readText } from '../read-text.ts';
-import { rowsOf } from '../table.ts';
 
 /** What the key may do with categories. All but the first need that. */
 const ALLOW = {
@@ -76,17 +76,15 @@ export const keysList: Command = {
     }));
     present(terminal, values, { keys }, () => {
       const limited = keys.some(({ allow }) => allow !== undefined);
-      terminal.table(
-        ...rowsOf(keys, [
-          ['ID', ({ id }) => id],
-          ['CLIENT', ({ clientId }) => clientId],
-          ['SCOPES', ({ scopes }) => scopes.join(',')],
-          ['TENANT', ({ tenantId, tenants }) => tenantId ?? tenants?.join(',') ?? '-'],
-          ['EXPIRES', ({ expiresAt }) => (expiresAt === undefined ? 'never' : timeCell(terminal, expiresAt))],
-          ['STATE', ({ state }) => state],
-          limited && ['ALLOWED', ({ allow }) => (allow === undefined ? 'all' : allowText(allow))],
-        ]),
-      );
+      terminal.table(keys, [
+        ['ID', ({ id }) => id],
+        ['CLIENT', ({ clientId }) => clientId],
+        ['SCOPES', ({ scopes }) => scopes.join(',')],
+        ['TENANT', ({ tenantId, tenants }) => tenantId ?? tenants?.join(',') ?? '-'],
+        ['EXPIRES', ({ expiresAt }) => (expiresAt === undefined ? 'never' : timeCell(terminal, expiresAt))],
+        ['STATE', ({ state }) => state],
+        limited && ['ALLOWED', ({ allow }) => (allow === undefined ? 'all' : allowText(allow))],
+      ]);
     });
   },
 };
@@ -108,7 +106,6 @@ export const keysRevoke: Command = {
   },
 };
 
-/** Changes the records of a keys file, and creates the file if it does not exist. */
 function updateKeys(
   file: string,
   change: (records: readonly ApiKeyRecord[]) => readonly ApiKeyRecord[],
@@ -132,7 +129,6 @@ function makeKey(env: string | undefined): string {
   }
 }
 
-/** @param expiresAt milliseconds since the epoch */
 function recordOf(key: string, values: Values, expiresAt: number | undefined): ApiKeyRecord {
   const hash = hashApiKey(key);
   const clientId = identifier(values, 'client') ?? required(values, 'client', 'ID');

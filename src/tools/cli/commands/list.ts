@@ -11,9 +11,8 @@ import { assertKnown, isSelected, parseSelection, type Selection } from '../name
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
 import { noteReach } from '../reach.ts';
-import { type Cell, type Column, rowsOf, state } from '../table.ts';
+import { type Column, state } from '../table.ts';
 
-/** How long --measure takes. */
 const MEASURED_FOR = '2s';
 /** Lines of a terminal beside the categories: the header, the note and the prompt. */
 const OTHER_ROWS = 3;
@@ -46,17 +45,11 @@ export const list: Command = ofServices({
     const fleet = await fleetOf(terminal, client, discovered);
     present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
       const listed = listedOf(answer.categories, isWhole);
-      const first: Row[] = [];
-      const more = onFirst(listed).map((category): Cell[][] => {
-        const [shown, ...others] = statesOf(category, terminal.now());
-        first.push({ ...category, shown });
-        return others.map((each) => [category.name, state(each.state), each.whom]);
-      });
-      const [header, rows] = rowsOf(first, columns(listed, { wide, measured }));
-      // A row for the category, and one for each further state that it has.
-      const groups = rows.map((row, at) => [row, ...(more[at] ?? [])]);
+      const groups = onFirst(listed).map((category) =>
+        statesOf(category, terminal.now()).map((shown, at): Row => ({ ...category, shown, isFirst: at === 0 })),
+      );
       const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
-      terminal.table(header, fitting.flat(), { cutsLast: !wide, fleet });
+      terminal.table(fitting.flat(), columns(listed, { wide, measured }), { cutsLast: !wide, fleet });
       const folded = answer.categories.length - listed.length;
       const hidden = groups.length - fitting.length;
       if (hidden > 0) terminal.note(`${hidden} more: rdcp list --all`);
@@ -71,7 +64,6 @@ export const list: Command = ofServices({
   },
 });
 
-/** @throws where a selected category does not exist */
 function narrowed(answer: DiscoveryResponse, selection: Selection, on: boolean): DiscoveryResponse {
   const { categories } = answer;
   const names = categories.map(({ name }) => name);
@@ -104,13 +96,12 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
   return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
 }
 
-/** Rows that a terminal has for categories. */
 function roomOf({ screen }: Terminal): number {
   return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
 }
 
 /** As many categories as have room with all their rows, and at least one. */
-function startOf(groups: readonly Cell[][][], room: number): readonly Cell[][][] {
+function startOf(groups: readonly Row[][], room: number): readonly Row[][] {
   let taken = 0;
   const end = groups.findIndex((rows) => {
     taken += rows.length;
@@ -131,7 +122,8 @@ interface Shown {
   readonly measured: ForecastResponse | undefined;
 }
 
-type Row = DiscoveredCategory & { readonly shown: CategoryState };
+/** For each of its states; the first one has the figures. */
+type Row = DiscoveredCategory & { readonly shown: CategoryState; readonly isFirst: boolean };
 
 function columns(categories: readonly DiscoveredCategory[], { wide, measured }: Shown): Column<Row>[] {
   const has = (name: keyof DiscoveredCategory) => categories.some((category) => category[name] !== undefined);
@@ -139,10 +131,7 @@ function columns(categories: readonly DiscoveredCategory[], { wide, measured }: 
   const isLimited = ({ otelrdcp_budget: budget, otelrdcp_dropped: dropped = 0 }: DiscoveredCategory) =>
     dropped > 0 || (budget !== false && (budget?.callsLeft ?? budget?.bytesLeft) !== undefined);
   const limited = wide || categories.some(isLimited);
-  return [
-    ['CATEGORY', ({ name }) => name],
-    ['STATE', ({ shown }) => state(shown.state)],
-    ['FOR', ({ shown }) => shown.whom],
+  const figures: Column<Row>[] = [
     ['CALLS', calls],
     ['CALLS/S', (category) => rate(category, measured)],
     has('otelrdcp_instances') && [
@@ -156,6 +145,12 @@ function columns(categories: readonly DiscoveredCategory[], { wide, measured }: 
     wide && ['DEFAULT', ({ otelrdcp_default: enabled }) => (enabled === undefined ? '-' : stateOf({ enabled }))],
     wide && has('otelrdcp_source') && ['SOURCE', source],
     ['DESCRIPTION', ({ description }) => description],
+  ];
+  return [
+    ['CATEGORY', ({ name }) => name],
+    ['STATE', ({ shown }) => state(shown.state)],
+    ['FOR', ({ shown }) => shown.whom],
+    ...figures.map((column): Column<Row> => column && [column[0], (row) => (row.isFirst ? column[1](row) : '')]),
   ];
 }
 
@@ -172,7 +167,6 @@ function rate(category: DiscoveredCategory, measured: ForecastResponse | undefin
   return isCounted(category) ? category.metrics.callsPerSecond.toFixed(1) : '-';
 }
 
-/** Allowed calls per second, and what is left of the totals. */
 function budget(
   { otelrdcp_budget: inForce, otelrdcp_configuredBudget: configured }: DiscoveredCategory,
   wide: boolean,

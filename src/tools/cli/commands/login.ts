@@ -2,11 +2,12 @@ import { resolve } from 'node:path';
 import { inspectApiKey } from '../../../access/api-key.ts';
 import { allowText } from '../../../wire/allow-text.ts';
 import { isRdcpError } from '../../../wire/errors.ts';
+import { given } from '../../../wire/json-text.ts';
 import type { SessionResponse } from '../../../wire/messages.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { type Command, type Option, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { clientOf, DEFAULT_URL, oneWord, PROFILE_OPTION, setting, tlsFilesOf } from '../connection.ts';
-import { given, identifier } from '../option-values.ts';
+import { identifier } from '../option-values.ts';
 import { type Profile, profileName, updateProfiles } from '../profiles.ts';
 import { readText } from '../read-text.ts';
 

@@ -50,7 +50,6 @@ async function loaded() {
   }
 }
 
-/** The service of a command, for agents. */
 export function serviceOf({ sources }: Pick<Terminal, 'sources'>, { url, credential, tenantId, tls }: Access): Service {
   return {
     client: (agent, tenant = tenantId) => {

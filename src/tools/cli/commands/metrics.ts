@@ -3,7 +3,6 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { localTime } from '../local-time.ts';
 import { present } from '../output.ts';
-import { rowsOf } from '../table.ts';
 
 export const metrics: Command = {
   summary: 'show measurements of the process and the calls of each category',
@@ -12,23 +11,19 @@ export const metrics: Command = {
   run: async (terminal, values) => {
     const answer = await (await connectToRead(terminal, values)).metrics();
     present(terminal, values, answer, (wide) => {
-      terminal.table(
-        ...rowsOf(Object.entries(answer.metrics), [
-          ['METRIC', ([name]) => name],
-          ['VALUE', ([, metric]) => formatted(metric)],
-          wide && ['MEASURED AT', ([, metric]) => localTime(metric.timestamp)],
-        ]),
-      );
+      terminal.table(Object.entries(answer.metrics), [
+        ['METRIC', ([name]) => name],
+        ['VALUE', ([, metric]) => formatted(metric)],
+        wide && ['MEASURED AT', ([, metric]) => localTime(metric.timestamp)],
+      ]);
       const categories = Object.entries(answer.categories);
       if (categories.length === 0) return;
       terminal.out('');
-      terminal.table(
-        ...rowsOf(categories, [
-          ['CATEGORY', ([name]) => name],
-          ['CALLS', ([, { callsTotal }]) => String(callsTotal?.value ?? '-')],
-          ['CALLS/S', ([, { callsPerSecond }]) => callsPerSecond?.value.toFixed(1) ?? '-'],
-        ]),
-      );
+      terminal.table(categories, [
+        ['CATEGORY', ([name]) => name],
+        ['CALLS', ([, { callsTotal }]) => String(callsTotal?.value ?? '-')],
+        ['CALLS/S', ([, { callsPerSecond }]) => callsPerSecond?.value.toFixed(1) ?? '-'],
+      ]);
     });
   },
 };

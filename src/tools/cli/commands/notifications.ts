@@ -3,7 +3,6 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { localClock, timeCell } from '../local-time.ts';
 import { present } from '../output.ts';
-import { rowsOf } from '../table.ts';
 
 export const notifications: Command = {
   summary: 'show where notifications go, and the last deliveries of the process that answers',
@@ -16,16 +15,14 @@ export const notifications: Command = {
       for (const receiver of answer.receivers) {
         terminal.say(lineOf(receiver, terminal.now()));
         if (receiver.deliveries.length === 0) continue;
-        terminal.table(
-          ...rowsOf(receiver.deliveries, [
-            ['LAST ATTEMPT', ({ timestamp }) => timeCell(terminal, timestamp)],
-            ['EVENT', ({ event }) => event],
-            ['OUTCOME', ({ outcome }) => outcome],
-            ['ATTEMPTS', ({ attempts }) => String(attempts)],
-            ['ANSWER', ({ problem, status }) => problem ?? String(status ?? '-')],
-            wide && ['ID', ({ id }) => id],
-          ]),
-        );
+        terminal.table(receiver.deliveries, [
+          ['LAST ATTEMPT', ({ timestamp }) => timeCell(terminal, timestamp)],
+          ['EVENT', ({ event }) => event],
+          ['OUTCOME', ({ outcome }) => outcome],
+          ['ATTEMPTS', ({ attempts }) => String(attempts)],
+          ['ANSWER', ({ problem, status }) => problem ?? String(status ?? '-')],
+          wide && ['ID', ({ id }) => id],
+        ]);
       }
     });
   },

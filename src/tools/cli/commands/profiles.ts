@@ -1,6 +1,6 @@
+import { given } from '../../../wire/json-text.ts';
 import type { Command } from '../command.ts';
 import { PROFILE_OPTION } from '../connection.ts';
-import { given } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { type Profile, profileName, readProfiles, readProfilesFile, updateProfiles } from '../profiles.ts';
 
@@ -20,13 +20,20 @@ export const profiles: Command = {
     const answer = { profiles: shown, ...(groups.size > 0 && { groups: Object.fromEntries(groups) }) };
     present(terminal, values, answer, () => {
       if (shown.length === 0) return terminal.note("There is no profile yet: 'rdcp login' adds one.");
-      const rows = shown.map(({ name, url, tenant, credential }) => [name, url, tenant ?? '-', credential.join(', ')]);
-      terminal.table(['PROFILE', 'ADDRESS', 'TENANT', 'CREDENTIAL'], rows);
+      terminal.table(shown, [
+        ['PROFILE', ({ name }) => name],
+        ['ADDRESS', ({ url }) => url],
+        ['TENANT', ({ tenant }) => tenant ?? '-'],
+        ['CREDENTIAL', ({ credential }) => credential.join(', ')],
+      ]);
       if (groups.size === 0) return;
       terminal.out('');
       terminal.table(
-        ['GROUP', 'SERVICES'],
-        [...groups].map(([name, members]) => [`@${name}`, members.join(', ')]),
+        [...groups],
+        [
+          ['GROUP', ([name]) => `@${name}`],
+          ['SERVICES', ([, members]) => members.join(', ')],
+        ],
       );
     });
   },

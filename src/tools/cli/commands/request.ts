@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { TICKET_ATTRIBUTE } from '../../../wire/constants.ts';
+import { given } from '../../../wire/json-text.ts';
 import type { ControlResponse, RequestTicket } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -10,7 +11,7 @@ import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
 import { localClock } from '../local-time.ts';
 import { categoryNames, parseSelection, resolve, type Selection, selected, suggesting } from '../names.ts';
-import { duration, given } from '../option-values.ts';
+import { duration } from '../option-values.ts';
 import { OUTPUT_OPTIONS, present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import { readLines, type Source, type StartTail } from '../read-lines.ts';
@@ -112,7 +113,6 @@ function carriedIn({ baggage }: RequestTicket): string {
   return baggage.slice(baggage.indexOf('=') + 1);
 }
 
-/** Ends the ticket of a reader that was interrupted, or notes until when it stays valid and how to end it. */
 async function endTicket(
   terminal: Terminal,
   client: RdcpClient,
@@ -130,7 +130,6 @@ async function endTicket(
   }
 }
 
-/** The services whose lines are read; the first one makes the ticket. */
 interface Reading {
   readonly first: Source;
   readonly tails: (start: StartTail, interrupted: AbortSignal) => Promise<number>;

@@ -6,7 +6,7 @@ import { ofServices } from '../each-service.ts';
 import { present } from '../output.ts';
 import { fleetOf } from '../process-names.ts';
 import { noteReach } from '../reach.ts';
-import { state } from '../table.ts';
+import { type Column, state } from '../table.ts';
 
 export const status: Command = ofServices({
   summary: 'show which categories are on',
@@ -18,10 +18,15 @@ export const status: Command = ofServices({
     const fleet = await fleetOf(terminal, client, answer);
     present(terminal, values, answer, () => {
       const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
-      const rows = categoriesOf(answer).flatMap((category) =>
-        statesOf(category, terminal.now()).map((each) => [category.name, state(each.state), each.whom]),
+      const states = categoriesOf(answer).flatMap((category) =>
+        statesOf(category, terminal.now()).map((each) => ({ ...each, name: category.name })),
       );
-      terminal.table(['CATEGORY', 'STATE', ...(settings || activations || levels ? ['FOR'] : [])], rows, { fleet });
+      const columns: Column<(typeof states)[number]>[] = [
+        ['CATEGORY', ({ name }) => name],
+        ['STATE', (each) => state(each.state)],
+        (settings ?? activations ?? levels) !== undefined && ['FOR', ({ whom }) => whom],
+      ];
+      terminal.table(states, columns, { fleet });
       const { totalCalls, callsPerSecond } = answer.performance;
       const part = partOfFleet(answer.otelrdcp_instances);
       const whose = part === undefined ? '' : ` ${part}`;

@@ -5,6 +5,7 @@ import {
   LETTING_LEVELS,
   QUIET_LEVELS,
 } from '../../../wire/control-options.ts';
+import { given } from '../../../wire/json-text.ts';
 import type { ControlResponse, DiscoveredCategory } from '../../../wire/messages.ts';
 import { escapeUnprintable, nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
@@ -30,7 +31,7 @@ import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, given, oneOf } from '../option-values.ts';
+import { duration, oneOf } from '../option-values.ts';
 import { present } from '../output.ts';
 import { processNames } from '../process-names.ts';
 import {
@@ -272,7 +273,6 @@ function budgetOf(values: Values): ControlOptions['otelrdcp_budget'] {
 
 interface Intent {
   readonly verb: Verb;
-  /** `undefined` for every category. */
   readonly selection: Selection | undefined;
   readonly settings: ControlOptions;
 }
@@ -321,9 +321,7 @@ async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promis
 }
 
 interface NamedProcesses {
-  /** Those that have not applied the change. */
   readonly pending: readonly string[];
-  /** Those that a number or a share of them has chosen. */
   readonly chosen: readonly string[];
 }
 
@@ -354,7 +352,6 @@ function show(
 /** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
 
-/** The categories, where the credential may see them. */
 async function knownTo(client: RdcpClient): Promise<readonly DiscoveredCategory[]> {
   const answer = await client.discovery().catch(() => undefined);
   return answer?.categories ?? [];

@@ -1,11 +1,12 @@
 import { MAX_TAIL_LINES, MAX_TAIL_RATE } from '../../../wire/constants.ts';
+import { given } from '../../../wire/json-text.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { type Command, EXIT, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { type Ask, askEach, conclude } from '../each-service.ts';
 import { noteOf } from '../merged-output.ts';
 import { namesOf, parseSelection, selected } from '../names.ts';
-import { duration, given, wholeNumber } from '../option-values.ts';
+import { duration, wholeNumber } from '../option-values.ts';
 import { formatOf } from '../output.ts';
 import { type LinesRequest, readLines } from '../read-lines.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
@@ -73,7 +74,6 @@ export const tail: Command = {
   },
 };
 
-/** @throws {UsageError} */
 export function linesRequestOf(values: Values): LinesRequest {
   const since = duration(values, 'since');
   const past = values.past === true;

@@ -2,7 +2,6 @@ import type { Command } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { timeCell } from '../local-time.ts';
 import { present } from '../output.ts';
-import { rowsOf } from '../table.ts';
 
 export const tenants: Command = {
   summary: 'list the tenants, and which categories are on for each',
@@ -12,27 +11,22 @@ export const tenants: Command = {
     const answer = await (await connectToRead(terminal, values)).tenants();
     present(terminal, values, answer, (wide) => {
       const differs = answer.tenants.some(({ otelrdcp_off: off }) => off !== undefined);
-      terminal.table(
-        ...rowsOf(answer.tenants, [
-          ['TENANT', ({ id }) => id],
-          ['NAME', ({ name }) => name ?? '-'],
-          [
-            'ON',
-            ({ categories }) =>
-              Object.keys(categories)
-                .filter((name) => categories[name])
-                .join(',') || '-',
-          ],
-          differs && ['OFF', ({ otelrdcp_off: off }) => off?.join(',') ?? '-'],
-          ['TEMPORARY', ({ temporaryControls }) => String(temporaryControls)],
-          [
-            'LAST CHANGE',
-            ({ lastChangedAt }) => (lastChangedAt === undefined ? '-' : timeCell(terminal, lastChangedAt)),
-          ],
-          wide && ['ISOLATION', ({ isolationLevel }) => isolationLevel],
-          wide && ['SCOPE', ({ scope }) => scope],
-        ]),
-      );
+      terminal.table(answer.tenants, [
+        ['TENANT', ({ id }) => id],
+        ['NAME', ({ name }) => name ?? '-'],
+        [
+          'ON',
+          ({ categories }) =>
+            Object.keys(categories)
+              .filter((name) => categories[name])
+              .join(',') || '-',
+        ],
+        differs && ['OFF', ({ otelrdcp_off: off }) => off?.join(',') ?? '-'],
+        ['TEMPORARY', ({ temporaryControls }) => String(temporaryControls)],
+        ['LAST CHANGE', ({ lastChangedAt }) => (lastChangedAt === undefined ? '-' : timeCell(terminal, lastChangedAt))],
+        wide && ['ISOLATION', ({ isolationLevel }) => isolationLevel],
+        wide && ['SCOPE', ({ scope }) => scope],
+      ]);
       const { otelrdcp_total: total } = answer;
       if (total !== undefined)
         terminal.note(`${answer.tenants.length} of ${total} tenants; --tenant ID shows another one`);

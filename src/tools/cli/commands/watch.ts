@@ -92,15 +92,12 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
 }
 
 interface Seen extends Pick<CategoryStates, 'unmeasured'> {
-  /** Who switched each category. */
   readonly who: ReadonlyMap<string, string>;
-  /** Whose calls the rates are, if not all are counted. */
   readonly counted: string | undefined;
 }
 
 interface View {
   show(categories: readonly DiscoveredCategory[], seen: Seen): void;
-  /** Called while the service does not answer. */
   lost(error: RdcpError): void;
 }
 
@@ -116,7 +113,6 @@ function mark({ name, enabled, temporary, ...category }: DiscoveredCategory): st
   return JSON.stringify([name, enabled, temporary, ...others]);
 }
 
-/** Shows what is on at first, then what changes. */
 function lines(terminal: Terminal, print: (change: Change) => void): View {
   let lost = false;
   let partly: string | undefined;

@@ -9,21 +9,15 @@ const START_SCRIPTS = ['start', 'start:prod'];
 const DOCKERFILE = 'Dockerfile';
 const ECOSYSTEM = ['ecosystem.config.js', 'ecosystem.config.cjs', 'ecosystem.config.json'];
 
-/** Changes that put a project under control. */
 export interface Plan {
-  /** The project in a few words. */
   readonly found: string;
-  /** The command that installs what is missing. */
   readonly install: string | undefined;
   /** Scripts of package.json to change, before and after. */
   readonly scripts: readonly { readonly name: string; readonly before: string; readonly after: string }[];
-  /** The text of package.json with these scripts. */
   readonly manifest: string;
   /** Manual steps, and commands to run. */
   readonly steps: readonly string[];
-  /** Whether there is nothing to do. */
   readonly done: boolean;
-  /** Whether the folder has a service that can be started then. */
   readonly service: boolean;
 }
 

@@ -1,12 +1,11 @@
+import { isObject, parsedJson } from '../../../wire/json-text.ts';
 import { UsageError } from '../command.ts';
 import { preloadedBy } from './scripts.ts';
 
 /** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
 export type ReadText = (path: string) => string | undefined;
 
-/** Facts about a project folder. */
 export interface Project {
-  /** The text of package.json. */
   readonly manifest: string;
   readonly scripts: Readonly<Record<string, string>>;
   readonly main: string | undefined;
@@ -14,7 +13,6 @@ export interface Project {
   readonly workspaces: boolean;
   readonly packages: ReadonlySet<string>;
   readonly manager: 'npm' | 'pnpm' | 'yarn';
-  /** The file that starts an OpenTelemetry SDK. */
   readonly sdkFile: string | undefined;
   readonly frameworks: readonly string[];
   readonly loggers: readonly string[];
@@ -28,17 +26,16 @@ const FOLDERS = ['', 'src/', 'lib/'];
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs', 'cjs', 'cts'];
 const STARTS_SDK = /\bnew\s+(?:NodeSDK|NodeTracerProvider)\b|\bstartNodeS(?:dk|DK)\s*\(/;
 
-/** @throws {UsageError} if the folder has no package.json that can be read */
 export function inspectProject(read: ReadText): Project {
   const manifest = read('package.json');
   if (manifest === undefined)
     throw new UsageError('there is no package.json: run rdcp init in the folder of a service');
   const parsed = parse(manifest);
   const packages = new Set(
-    ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(record(parsed[group]))),
+    ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) => Object.keys(Object(parsed[group]))),
   );
   const scripts = Object.fromEntries(
-    Object.entries(record(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    Object.entries(Object(parsed.scripts)).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
   const usual = FOLDERS.flatMap((folder) =>
     SDK_NAMES.flatMap((name) => EXTENSIONS.map((extension) => `${folder}${name}.${extension}`)),
@@ -61,19 +58,9 @@ export function inspectProject(read: ReadText): Project {
 }
 
 function parse(manifest: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    // Editors of Windows put a byte order mark before it, which npm ignores.
-    parsed = JSON.parse(manifest.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new UsageError('package.json is not valid JSON');
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new UsageError('package.json must be an object');
-  }
-  return record(parsed);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  // Editors of Windows put a byte order mark before it, which npm ignores.
+  const parsed = parsedJson(manifest.replace(/^\uFEFF/, ''));
+  if (parsed === undefined) throw new UsageError('package.json is not valid JSON');
+  if (!isObject(parsed)) throw new UsageError('package.json must be an object');
+  return parsed;
 }
