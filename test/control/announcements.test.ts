@@ -198,9 +198,3 @@ test('a storm of changes is ten lines a second and one that counts the others', 
   await control(request('toggle', ['DATABASE']), alice);
   assert.equal(said().length, 1);
 });
-
-test('without announcements nothing is said', async () => {
-  const { control, said } = await announcing({ options: { reporter: undefined } });
-  await control(request('enable', ['DATABASE'], { duration: 60 }), alice);
-  assert.deepEqual(said(), []);
-});
