@@ -116,20 +116,6 @@ test('a process keeps its lock on the file, although it opens it again', { skip:
   await store.close();
 });
 
-test('state, overlays with their times and the trail outlive a restart', async () => {
-  const first = createSqliteStore(file);
-  const commit = change('acme', 0, { A: { permanent: true, temporary: { enabled: false, expiresAt: NOW + 60_000 } } });
-  await first.commit(commit);
-  await first.close();
-
-  const second = createSqliteStore(file);
-  const state = (await second.load()).get('acme');
-  assert.deepEqual([...(state?.settings ?? [])], [...(commit.state?.settings ?? [])]);
-  assert.equal(state?.revision, 1);
-  assert.deepEqual(await second.newestAudit(), commit.audit);
-  await second.close();
-});
-
 test('a file name that SQLite would read as something else is a file', async () => {
   const previous = process.cwd();
   process.chdir(folder);
@@ -246,7 +232,7 @@ test('while another program holds the lock a commit rejects soon and changes not
   await store.close();
 });
 
-test('a full disk rejects the commit, leaves nothing half written, and what was there stays readable', async () => {
+test('a full disk rejects the commit and the check, leaves nothing half written, and what was there stays readable', async () => {
   // A limit on the size of files is a disk that is full for this process, without mounting one.
   const script = `
     import { createSqliteStore } from ${JSON.stringify(join(import.meta.dirname, '../../src/store/sqlite/store.ts'))};
@@ -261,7 +247,10 @@ test('a full disk rejects the commit, leaves nothing half written, and what was 
     }
     const state = (await store.load()).get('acme');
     const entries = (await auditIds(store)).length;
-    console.log(JSON.stringify({ committed, failed, revision: state.revision, at: state.settings.get('A').temporary.expiresAt, entries }));
+    // There may be room for a page left, where there is none for a commit.
+    let problem;
+    for (let checks = 0; problem === undefined && checks < 8; checks += 1) problem = await store.check().catch(String);
+    console.log(JSON.stringify({ committed, failed, problem, revision: state.revision, at: state.settings.get('A').temporary.expiresAt, entries }));
   `;
   const limited = spawnSync(
     'sh',
@@ -276,7 +265,7 @@ test('a full disk rejects the commit, leaves nothing half written, and what was 
   );
   assert.equal(limited.status, 0, limited.stderr);
   const told = JSON.parse(limited.stdout);
-  assert.match(told.failed, /disk|full|I\/O/);
+  for (const problem of [told.failed, told.problem]) assert.match(problem, /disk|full|I\/O/);
   assert.ok(told.committed > 0 && told.committed < 10_000);
   assert.deepEqual(
     { revision: told.revision, at: told.at, entries: told.entries },

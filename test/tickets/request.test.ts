@@ -5,13 +5,12 @@ import { createHash } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { issueTicket } from '../../src/access/tickets/issue.ts';
 import { runWithTenant } from '../../src/api.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import type { ControlResponse, DiscoveryResponse, ErrorResponse } from '../../src/wire/messages.ts';
 import { RECORDS, send, type TestRequest } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 import { about, ISSUER, pairs, pemOf, signer } from './tickets.ts';
@@ -31,17 +30,12 @@ function otherSignature(ticket: string): string {
 /** A service with a category, and the application's own HTTP server, which calls it with the path. */
 async function start(t: TestContext, config: RdcpConfig = {}) {
   const lines: string[] = [];
-  const notices: string[] = [];
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    emit: { to: ({ message }: DebugRecord) => void lines.push(message) },
-    logger: { info: (line) => notices.push(line), warn: () => {}, error: () => {} },
+  const { rdcp, url, infos } = await startService(t, {
+    emit: { to: ({ message }) => void lines.push(message) },
     ...config,
     security: { apiKeys: RECORDS, ...config.security },
   });
-  t.after(() => rdcp.close());
   const category = rdcp.category('DATABASE');
-  const { url } = await rdcp.listen();
   const shop = await serve(t, async (request, response) => {
     await request.resume().toArray();
     const tenant = request.headers['x-tenant'];
@@ -53,7 +47,7 @@ async function start(t: TestContext, config: RdcpConfig = {}) {
   const ask = <Body>(path: string, options: TestRequest = {}) => send<Body>(url + path, { key: 'admin', ...options });
   return {
     lines,
-    notices,
+    notices: infos,
     category,
     ask,
     visit: (path: string, headers: Record<string, string> = {}) => fetch(shop + path, { headers }),
