@@ -13,15 +13,16 @@ import { startRedis, whyNoRedis } from './redis-server.ts';
 
 // A store that answers reads and refuses writes is not well: nothing can be switched.
 
-/** Overall status and that of the store, with its reason, of a service on that store. */
-async function serviceOn(t: TestContext, store: string, why = false): Promise<() => Promise<string>> {
-  const client = clientOf(await startService(t, { store }));
-  return async () => {
+/** A service on that store; `look` says its overall status and that of the store, with its reason. */
+async function serviceOn(t: TestContext, store: string, why = false) {
+  const client = clientOf(await startService(t, { store, categories: { DATABASE: {} } }));
+  const look = async () => {
     const { status, checks } = await client.health();
     const check = checks.find(({ name }) => name === 'store');
     const reason = why && check?.otelrdcp_reason !== undefined ? `: ${check.otelrdcp_reason}` : '';
     return `${status} ${check?.status}${reason}`;
   };
+  return { client, look };
 }
 
 const becomes = (wanted: string, look: () => Promise<string>) =>
@@ -54,7 +55,7 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
       async (t) => {
         const server = await startRedis();
         t.after(() => server.close());
-        const look = await serviceOn(t, server.url, true);
+        const { look } = await serviceOn(t, server.url, true);
         await becomes('healthy pass', look);
         server.command(...refuse);
         await becomes(`degraded warn: the store refuses writes (${code})`, look);
@@ -64,10 +65,24 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
     );
   }
 
+  test('that lost changes is degraded until something is changed; while it is away nothing is known of the fleet', async (t) => {
+    const server = await startRedis();
+    t.after(() => server.close());
+    const { client, look } = await serviceOn(t, server.url, true);
+    await client.enable('DATABASE', { duration: '1m' });
+    server.command('FLUSHALL');
+    await becomes('degraded warn: the store lost changes that it had acknowledged', look);
+    await until('a change', () => client.enable('DATABASE', { duration: '1m' }).catch(() => undefined));
+    await becomes('healthy pass', look);
+    await server.kill();
+    const fleet = async () => (await client.health()).checks.find(({ name }) => name === 'fleet')?.status;
+    await until('a warning', async () => (await fleet()) === 'warn');
+  });
+
   test('that cannot save is degraded', async (t) => {
     const server = await startRedis();
     t.after(() => server.close());
-    const look = await serviceOn(t, server.url);
+    const { look } = await serviceOn(t, server.url);
     await becomes('healthy pass', look);
     const directory = server.command('config', 'get', 'dir').split('\n').at(-1) ?? assert.fail();
     mkdirSync(join(directory, 'dump.rdb'));
@@ -79,7 +94,7 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
 
 test('health on a SQLite file that another program keeps locked is degraded until the lock is gone', async (t) => {
   const file = join(newFolder(t), 'state.sqlite');
-  const look = await serviceOn(t, `sqlite:${file}`);
+  const { look } = await serviceOn(t, `sqlite:${file}`);
   await becomes('healthy pass', look);
   const holder = new DatabaseSync(file);
   holder.exec('BEGIN IMMEDIATE');
