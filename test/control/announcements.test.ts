@@ -40,6 +40,8 @@ test('what each action makes of a category is said in words', async () => {
   for (const [action, options, line] of [
     ['enable', {}, 'DATABASE on by alice'],
     ['enable', { duration: 60 }, 'DATABASE on for 1m by alice'],
+    ['enable', { otelrdcp_level: 'info' }, 'DATABASE on from info up by alice'],
+    ['enable', { otelrdcp_level: 'warn', duration: 60 }, 'DATABASE quiet below warn for 1m by alice'],
     ['disable', { duration: 90, reason: 'noise' }, 'DATABASE off for 90s by alice: noise'],
     ['disable', {}, 'DATABASE off by alice'],
     ['toggle', {}, 'DATABASE on by alice'],

@@ -45,18 +45,15 @@ describe('the level of a control', () => {
     assert.deepEqual([stateOf().level, leastWritten(running), database.enabled], [undefined, 'silly', true]);
   });
 
-  it('is in the sentence of the answer, in the audit entry and in the announcement', async () => {
-    const lines: string[] = [];
-    const running = await startPlane({ options: { reporter: { info: (line) => void lines.push(line) } } });
-    const { control, trail } = running;
-    const { response } = await control(from('info'));
-    assert.equal(response.message, 'Enabled DATABASE from info up');
+  it('is in the sentence of the answer', async () => {
+    const { control, trail } = await startPlane();
+    assert.equal((await control(from('info'))).response.message, 'Enabled DATABASE from info up');
     const quiet = await control(from('warn', { duration: 60 }));
     assert.match(quiet.response.message, /^Enabled DATABASE quiet below warn until /);
-    const [last, first] = await trail();
-    assert.deepEqual([first?.otelrdcp_level, first?.changes[0]?.otelrdcp_level], ['info', 'info']);
-    assert.deepEqual([last?.otelrdcp_level, last?.changes[0]?.otelrdcp_level], ['warn', 'warn']);
-    assert.deepEqual(lines, ['DATABASE on from info up by ops', 'DATABASE quiet below warn for 1m by ops']);
+    assert.deepEqual(
+      (await trail()).map(({ changes }) => changes[0]?.otelrdcp_level),
+      ['warn', 'info'],
+    );
   });
 
   it('that quietens ends by itself, after the usual time where none is given, and what was before shows again', async () => {
