@@ -253,6 +253,21 @@ test('a flood from very many addresses is bounded: the rest becomes one entry wi
   assert.equal(elsewhere?.count, 4950);
 });
 
+test('frequent queries do not add entries to a flood from very many addresses', async () => {
+  const { trail, shared, time } = startTrail();
+  for (let index = 0; index < 500; index++) {
+    trail.refused(stranger(`2001:db8::${index.toString(16)}`));
+    await trail.query({ limit: 1 });
+  }
+  await time.pass(MINUTE);
+  const entries = await shared.entries();
+  assert.ok(entries.length <= 101, `${entries.length} entries`);
+  assert.equal(
+    entries.reduce((sum, { count = 1 }) => sum + count, 0),
+    500,
+  );
+});
+
 test('a known client that is refused again and again has ten entries at once, and one a minute with the rest', async () => {
   const { trail, shared, time } = startTrail();
   const refusal = { ...stranger('192.0.2.1'), identity: DRAFT.identity, error: 'RDCP_FORBIDDEN' };
