@@ -67,20 +67,7 @@ interface Change {
 const elsewhere = () => join(folder, 'elsewhere');
 const CHANGES: Readonly<Record<string, Change>> = {
   'its log was removed': { does: () => rmSync(`${file}-wal`), problem: /has lost its log/, left: 3 },
-  'its log and shared memory were removed': {
-    does() {
-      rmSync(`${file}-wal`);
-      rmSync(`${file}-shm`);
-    },
-    problem: /has lost its log/,
-    left: 3,
-  },
   'its shared memory was removed': { does: () => rmSync(`${file}-shm`), problem: /has lost its log/, left: 3 },
-  'its log was moved away': {
-    does: () => renameSync(`${file}-wal`, elsewhere()),
-    problem: /has lost its log/,
-    left: 3,
-  },
   'it was moved away, and came back': {
     does: () => renameSync(file, elsewhere()),
     problem: /was removed or replaced/,
