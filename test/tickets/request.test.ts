@@ -11,7 +11,6 @@ import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlResponse, DiscoveryResponse, ErrorResponse } from '../../src/wire/messages.ts';
 import { RECORDS, send, type TestRequest } from '../support/server.ts';
 import { startService } from '../support/service.ts';
-import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 import { about, ISSUER, pairs, pemOf, signer } from './tickets.ts';
 
@@ -170,13 +169,6 @@ describe('a service that accepts tickets of another', () => {
     ]);
   });
 
-  it('leaves categories that the ticket does not name, or that its owner does not allow', async (t) => {
-    const { visit, lines } = await start(t, accepting({ categories: ['CACHE'] }));
-    await visit('/1', { baggage: ticket() });
-    await visit('/2', { baggage: ticket({ categories: ['CACHE'] }) });
-    assert.deepEqual(lines, []);
-  });
-
   it('has a tenant of a ticket on for the work of that tenant alone', async (t) => {
     const { visit, lines } = await start(t, { ...accepting(), tenancy: { isolation: 'organization' } });
     const baggage = ticket({ tenantId: 'acme' });
@@ -184,17 +176,5 @@ describe('a service that accepts tickets of another', () => {
     await visit('/2', { baggage, 'x-tenant': 'other' });
     await visit('/3', { baggage });
     assert.deepEqual(lines, ['/1']);
-  });
-
-  it('has it off again at the end of the ticket', async (t) => {
-    const { visit, lines } = await start(t, accepting());
-    const baggage = ticket({ expiresAt: Date.now() + 2000 });
-    await visit('/1', { baggage });
-    await until('the ticket has ended', async () => {
-      const before = lines.length;
-      await visit('/later', { baggage });
-      return lines.length === before;
-    });
-    assert.equal(lines[0], '/1');
   });
 });
