@@ -45,15 +45,16 @@ describe('the level of a control', () => {
     assert.deepEqual([stateOf().level, leastWritten(running), database.enabled], [undefined, 'silly', true]);
   });
 
-  it('is in the sentence of the answer', async () => {
+  it('is in the sentence of the answer, and in the audit entry', async () => {
     const { control, trail } = await startPlane();
     assert.equal((await control(from('info'))).response.message, 'Enabled DATABASE from info up');
     const quiet = await control(from('warn', { duration: 60 }));
     assert.match(quiet.response.message, /^Enabled DATABASE quiet below warn until /);
-    assert.deepEqual(
-      (await trail()).map(({ changes }) => changes[0]?.otelrdcp_level),
-      ['warn', 'info'],
-    );
+    const told = (await trail()).map(({ otelrdcp_level, changes }) => [otelrdcp_level, changes[0]?.otelrdcp_level]);
+    assert.deepEqual(told, [
+      ['warn', 'warn'],
+      ['info', 'info'],
+    ]);
   });
 
   it('that quietens ends by itself, after the usual time where none is given, and what was before shows again', async () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { onRedis } from '../store/on-redis.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { until } from '../support/until.ts';
 import { configOf, type Member, startMember } from '../tail/fleet.ts';
+import { isOn, names } from './asking.ts';
 import type { PartialConfig } from './partial-member.ts';
 
 describe('processes of a fleet with different categories', { skip: whyNoRedis() }, () => {
@@ -161,21 +161,10 @@ describe('processes of a fleet with different categories', { skip: whyNoRedis() 
   });
 });
 
-async function names({ client }: Member): Promise<string[]> {
-  return (await client.discovery()).categories.map(({ name }) => name);
-}
-
 async function lists(member: Member, name: string): Promise<boolean> {
   return (await names(member)).includes(name);
 }
 
 async function instancesOf({ client }: Member, name: string) {
   return (await client.discovery()).categories.find((category) => category.name === name)?.otelrdcp_instances;
-}
-
-/** What its gate says; a category that it does not have is registered. */
-async function isOn({ child }: Member, name: string): Promise<boolean> {
-  child.send(name);
-  const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
-  return enabled;
 }
