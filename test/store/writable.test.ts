@@ -15,7 +15,8 @@ import { startRedis, whyNoRedis } from './redis-server.ts';
 
 /** A service on that store; `look` says its overall status and that of the store, with its reason. */
 async function serviceOn(t: TestContext, store: string, why = false) {
-  const client = clientOf(await startService(t, { store, categories: { DATABASE: {} } }));
+  const limits = { readPerMinute: 1_000_000 };
+  const client = clientOf(await startService(t, { store, limits, categories: { DATABASE: {} } }));
   const look = async () => {
     const { status, checks } = await client.health();
     const check = checks.find(({ name }) => name === 'store');
@@ -69,14 +70,18 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
     const server = await startRedis();
     t.after(() => server.close());
     const { client, look } = await serviceOn(t, server.url, true);
-    await client.enable('DATABASE', { duration: '1m' });
+    const change = () => client.enable('DATABASE', { duration: '1m' }).catch(() => undefined);
+    await change();
     server.command('FLUSHALL');
     await becomes('degraded warn: the store lost changes that it had acknowledged', look);
-    await until('a change', () => client.enable('DATABASE', { duration: '1m' }).catch(() => undefined));
+    await until('a change', change);
     await becomes('healthy pass', look);
+    server.save();
     await server.kill();
     const fleet = async () => (await client.health()).checks.find(({ name }) => name === 'fleet')?.status;
     await until('a warning', async () => (await fleet()) === 'warn');
+    await server.start();
+    await becomes('healthy pass', look);
   });
 
   test('that cannot save is degraded', async (t) => {
