@@ -124,34 +124,6 @@ test('a label that would be a prototype is refused, and changes nothing', async 
   assert.equal('polluted' in {}, false);
 });
 
-test('an alert that fires and is resolved a hundred times is on once, and two entries of the trail', async (t) => {
-  const { server, post, trail } = await startRuled(t);
-  for (let pair = 0; pair < 100; pair++) {
-    const firing = { startsAt: Date.now() };
-    assert.equal((await post(notification([firing]))).body.switched.length, pair === 0 ? 1 : 0);
-    await post(notification([{ ...firing, status: 'resolved' }]));
-  }
-  assert.equal(server.plane.temporaryControls(), 0);
-  assert.deepEqual(
-    (await trail()).map(({ action }) => action),
-    ['reset', 'enable'],
-  );
-});
-
-test('a thousand alerts that come again and again, some of them resolved, write nothing more', async (t) => {
-  const { server, post, trail } = await startRuled(t);
-  for (let times = 0; times < 5; times++) {
-    const alerts = Array.from({ length: 1000 }, (_, index) => ({
-      status: index % (times + 2) === 0 ? ('firing' as const) : ('resolved' as const),
-      startsAt: startsAt + index,
-    }));
-    const { status, body } = await post(notification(alerts));
-    assert.deepEqual([status, body.switched.length], [200, 1]);
-  }
-  assert.equal((await trail()).length, 1);
-  assert.equal(server.plane.temporaryControls(), 1);
-});
-
 test('as many groups as come take the places of alerts in a category, and none of an operator', async (t) => {
   const { server, post } = await startRuled(t, { config: { controls: { maxTemporaryPerTenant: 16 } } });
   let switched = 0;

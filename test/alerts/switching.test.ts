@@ -81,15 +81,6 @@ test('an alert that fires switches its categories on, and one that is resolved e
   );
 });
 
-test('an alert that is never resolved has its categories on for the time of the rule', async (t) => {
-  const { notify, activations, time } = await startRuled(t);
-  await notify([{ startsAt: time.clock.now() }]);
-  await time.pass(15 * MINUTE - 1);
-  assert.equal((await activations()).length, 1);
-  await time.pass(1);
-  assert.deepEqual(await activations(), []);
-});
-
 test('repeated notifications extend nothing, however long the alert fires', async (t) => {
   const { notify, activations, trail, time } = await startRuled(t);
   const startsAt = time.clock.now();

@@ -209,7 +209,10 @@ test('an alert of Grafana switches on when it fires, and ends that when it is re
   const time = virtualTime(Date.UTC(2026, 0, 1, 0, 1));
   const server = await startServer(t, { clock: time.clock, config: { alerts: [ON_FAILURES] } });
   const post = async (status: 'firing' | 'resolved') => {
-    const body = readFileSync(join(import.meta.dirname, `grafana-${status}.json`));
+    const firing = readFileSync(join(import.meta.dirname, 'grafana-firing.json'), 'utf8');
+    const resolved = firing.replaceAll('"status": "firing"', '"status": "resolved"');
+    const ended = resolved.replaceAll('0001-01-01T00:00:00Z', '2026-01-01T01:04:10+01:00');
+    const body = status === 'firing' ? firing : ended;
     // As Grafana sends the authorization of a contact point.
     const headers = { Authorization: `Bearer ${KEYS.alerts}` };
     const answer = await server.request<AlertsResponse>(PATHS.alerts, { method: 'POST', headers, body });

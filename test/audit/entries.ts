@@ -78,6 +78,12 @@ export function verify(entries: Iterable<AuditEntry>): ChainFault | undefined {
   return verifier.finish().first;
 }
 
+/** Each entry in a few words: its action, an outcome other than success, its reason. */
+export const inWords = (entries: readonly AuditEntry[]): string[] =>
+  entries.map(({ action, outcome, reason }) =>
+    [outcome === 'success' ? action : `${action} ${outcome}`, ...(reason ? [reason] : [])].join(': '),
+  );
+
 /** A part of a trail, in the order of writing: each entry is intact and follows the one before it of its process. */
 export function assertLinked(entries: Iterable<AuditEntry>): void {
   const last = new Map<string, ChainHead>();

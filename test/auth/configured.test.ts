@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { CredentialRequest } from '../../src/access/authenticator.ts';
 import { type CredentialSettings, openAuthentication } from '../../src/access/configured.ts';
 import { findDevKey } from '../../src/access/dev-key.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
@@ -26,33 +27,29 @@ test('without any credential the development key is the only one', async (t) => 
   assert.equal(principal?.clientId, 'dev');
 });
 
-test('with records, a keys file or tokens no development key is made', async (t) => {
+test('with any kind of credential no development key is made', async (t) => {
   const { key, record } = makeKey();
-  const fromRecords = open(t, { apiKeys: [record] });
-  assert.equal((await fromRecords.authenticator.authenticate(withKey(key)))?.clientId, 'ops');
-
-  const directory = newFolder(t);
-  const file = join(directory, 'keys.json');
+  const file = join(newFolder(t), 'keys.json');
   writeFileSync(file, JSON.stringify({ keys: [record] }));
-  const fromFile = open(t, { apiKeys: { file } }, directory);
-  assert.equal((await fromFile.authenticator.authenticate(withKey(key)))?.clientId, 'ops');
-
   const jwt = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['HS256'], secret: SECRET } as const;
-  const fromTokens = open(t, { jwt });
-  assert.deepEqual(fromTokens.authenticator.methods, ['bearer']);
-  const token = await sign(secretBytes(), { alg: 'HS256' }, claims());
-  const principal = await fromTokens.authenticator.authenticate(request({ authorization: `Bearer ${token}` }));
-  assert.equal(principal?.userId, 'ann');
-  await assert.rejects(
-    fromTokens.authenticator.authenticate(withKey(key)),
-    failsWith('RDCP_AUTH_FAILED', 'invalid_key'),
-  );
-
-  const both = open(t, { apiKeys: [record], jwt: [jwt] });
-  assert.deepEqual(both.authenticator.methods, ['api-key', 'bearer']);
-  for (const { cwd } of [fromRecords, fromFile, fromTokens, both]) {
-    assert.equal(readdirSync(cwd).includes('.rdcp'), false);
+  const identity = { userId: 'ops', scopes: ['status' as const], san: 'ops.example' };
+  const token = request({ authorization: `Bearer ${await sign(secretBytes(), { alg: 'HS256' }, claims())}` });
+  const kinds: [CredentialSettings, string[], CredentialRequest?, string?][] = [
+    [{ apiKeys: [record] }, ['api-key'], withKey(key), 'ops'],
+    [{ apiKeys: { file } }, ['api-key'], withKey(key), 'ops'],
+    [{ jwt }, ['bearer'], token, 'ann'],
+    [{ apiKeys: [record], jwt: [jwt] }, ['api-key', 'bearer'], token, 'ann'],
+    [{ introspection: { endpoint: 'https://id.example/introspect', clientId: 'rdcp' } }, ['bearer']],
+    [{ mtls: { identities: [identity] } }, ['mtls']],
+    [{ authenticate: () => undefined }, ['bearer']],
+  ];
+  for (const [settings, methods, credential, userId] of kinds) {
+    const { authenticator, tokens, cwd } = open(t, settings);
+    assert.deepEqual([authenticator.methods, tokens, readdirSync(cwd)], [methods, undefined, []]);
+    if (credential !== undefined) assert.equal((await authenticator.authenticate(credential))?.userId, userId);
   }
+  const withoutKeys = open(t, { jwt }).authenticator.authenticate(withKey(key));
+  await assert.rejects(withoutKeys, failsWith('RDCP_AUTH_FAILED', 'invalid_key'));
 });
 
 test('an empty list of keys admits no request', async (t) => {
@@ -71,23 +68,6 @@ test('the error of an unusable keys file names the field of the configuration', 
     message: 'configuration: security.apiKeys.file: keys file keys.json: the file cannot be read (ENOENT)',
     details: { field: 'security.apiKeys.file' },
   });
-});
-
-test('every other kind of credential does without a development key', async (t) => {
-  const identity = { userId: 'ops', scopes: ['status' as const], san: 'ops.example' };
-  const opened = [
-    open(t, { introspection: { endpoint: 'https://id.example/introspect', clientId: 'rdcp' } }),
-    open(t, { mtls: { identities: [identity] } }),
-    open(t, { authenticate: () => undefined }),
-  ];
-  for (const { cwd, tokens } of opened) {
-    assert.equal(tokens, undefined);
-    assert.equal(readdirSync(cwd).includes('.rdcp'), false);
-  }
-  assert.deepEqual(
-    opened.map(({ authenticator }) => authenticator.methods),
-    [['bearer'], ['mtls'], ['bearer']],
-  );
 });
 
 test('tokens need a store that keeps their records, and a signing key that can be read', (t) => {

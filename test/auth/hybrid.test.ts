@@ -54,23 +54,6 @@ test('a mapped certificate authenticates alone, at any level', async () => {
   }
 });
 
-test('no header stands for a certificate', async () => {
-  const headers = {
-    'x-rdcp-auth-method': 'mtls',
-    'x-client-cert': manyNames.certificate.toString().replaceAll('\n', ' '),
-    'x-forwarded-client-cert': `Hash=${thumbprint(manyNames)};URI=spiffe://acme/ops`,
-    'x-ssl-client-verify': 'SUCCESS',
-    'x-ssl-client-s-dn': manyNames.certificate.subject.replaceAll('\n', ','),
-    'x-rdcp-client-id': 'robot',
-  };
-  for (const level of ['standard', 'enterprise']) {
-    const latin1 = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]),
-    );
-    assert.equal(await authenticator({ level }).authenticate(request(latin1)), undefined);
-  }
-});
-
 test('certificate and token: user and tenant are the token’s, scopes those that both allow', async () => {
   const both = await tokenRequest({ scope: 'control admin', tenant_id: 'acme', client_id: 'console' }, manyNames);
   for (const level of ['standard', 'enterprise']) {
@@ -110,17 +93,6 @@ test('the pair has the tenants and the limits that both halves have', () => {
   assert.deepEqual([pair({ allow }, {}).allow, pair({}, { allow }).allow], [allow, allow]);
   assert.equal(pair({ allow, approval: true }, { allow }).approval, false);
   assert.throws(() => pair({ allow }, { allow: { categories: ['HTTP'] } }), refused);
-});
-
-test('a valid certificate without an identity restricts no token, and grants nothing alone', async () => {
-  const auth = authenticator({ level: 'enterprise' });
-  const principal = await auth.authenticate(await tokenRequest({ scope: 'admin' }, noSubject));
-  assert.deepEqual([principal?.method, principal?.userId, principal?.scopes], ['hybrid', 'ann', ['admin']]);
-  assert.equal(await auth.authenticate(withCertificate(noSubject)), undefined);
-  await assert.rejects(
-    auth.authenticate(withCertificate(noSubject, { 'x-rdcp-auth-method': 'mtls' })),
-    failsWith('RDCP_AUTH_FAILED', 'invalid_certificate'),
-  );
 });
 
 test('the pair never allows more than either half', () => {

@@ -26,17 +26,6 @@ function open(t: TestContext, records: readonly ApiKeyRecord[]): Opened {
   return { path, keys, lines, write };
 }
 
-test('a revoked key ends and a new one works', async (t) => {
-  const old = makeKey({ id: 'old' });
-  const next = makeKey({ id: 'next' });
-  const { keys, write } = open(t, [old.record]);
-  assert.ok(keys.value.byHash.get(old.record.hash));
-  write([next.record]);
-  const changed = () =>
-    keys.value.byHash.get(old.record.hash) === undefined && keys.value.byHash.get(next.record.hash) !== undefined;
-  await until('the change is in force', changed);
-});
-
 test('without tenancy, a new key of a tenant is reported and not used', async (t) => {
   const old = makeKey({ id: 'old' });
   const { path, lines: unused, write } = open(t, [old.record]);

@@ -11,7 +11,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { runWithAttributes, runWithTenant, setAttributes } from '../../src/api.ts';
+import { runWithAttributes, runWithTenant } from '../../src/api.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
@@ -71,28 +71,6 @@ describe('an enable with a target', () => {
     assert.equal(found.enabled, false);
     assert.equal(found.metrics.callsTotal, 1);
     assert.deepEqual(found.otelrdcp_activations, [body.otelrdcp_activation]);
-  });
-
-  it('follows attributes that are set in the middle of the work', async (t) => {
-    const { category, control, messages } = await start(t);
-    await control('enable', FOR_42);
-    runWithAttributes({}, () => {
-      category.debug('before');
-      setAttributes({ 'user.id': '42' });
-      category.debug('known');
-      setAttributes({ 'user.id': '43' });
-      category.debug('another');
-    });
-    assert.deepEqual(messages(), ['known']);
-  });
-
-  it('matches prefixes and several attributes, all of which must hold', async (t) => {
-    const { category, control, messages } = await start(t);
-    await control('enable', { otelrdcp_target: { match: { 'user.id': '4*', plan: 'gold' } } });
-    runWithAttributes({ 'user.id': '42', plan: 'gold' }, () => category.debug('both'));
-    runWithAttributes({ 'user.id': '42', plan: 'free' }, () => category.debug('one'));
-    runWithAttributes({ 'user.id': '52', plan: 'gold' }, () => category.debug('other'));
-    assert.deepEqual(messages(), ['both']);
   });
 
   it('traces the spans of that work', async (t) => {

@@ -40,6 +40,8 @@ test('what each action makes of a category is said in words', async () => {
   for (const [action, options, line] of [
     ['enable', {}, 'DATABASE on by alice'],
     ['enable', { duration: 60 }, 'DATABASE on for 1m by alice'],
+    ['enable', { otelrdcp_level: 'info' }, 'DATABASE on from info up by alice'],
+    ['enable', { otelrdcp_level: 'warn', duration: 60 }, 'DATABASE quiet below warn for 1m by alice'],
     ['disable', { duration: 90, reason: 'noise' }, 'DATABASE off for 90s by alice: noise'],
     ['disable', {}, 'DATABASE off by alice'],
     ['toggle', {}, 'DATABASE on by alice'],
@@ -197,10 +199,4 @@ test('a storm of changes is ten lines a second and one that counts the others', 
   await time.pass(2000);
   await control(request('toggle', ['DATABASE']), alice);
   assert.equal(said().length, 1);
-});
-
-test('without announcements nothing is said', async () => {
-  const { control, said } = await announcing({ options: { reporter: undefined } });
-  await control(request('enable', ['DATABASE'], { duration: 60 }), alice);
-  assert.deepEqual(said(), []);
 });

@@ -6,22 +6,23 @@ import fc from '../support/fast-check.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { breakableStore } from './breakable-store.ts';
-import { enable, GLOBAL, HOUR, startPlane, YEAR } from './running-plane.ts';
+import { enable, GLOBAL, HOUR, startPlane, startShared, YEAR } from './running-plane.ts';
 
 const MINUTE = 60_000;
 
-for (const [name, back] of [
-  ['an hour', HOUR],
-  ['a year', YEAR],
+for (const [when, moved] of [
+  ['after its end', HOUR],
+  ['into a clock that was set back an hour', -HOUR],
+  ['into a clock that was set back a year', -YEAR],
 ] as const) {
-  test(`a temporary control does not survive a restart into a clock that was set back ${name}`, async () => {
+  test(`a temporary control does not survive a restart ${when}, and the trail says so`, async () => {
     const { store } = breakableStore();
     const time = virtualTime();
     const first = await startPlane({ store, time });
     await first.control(enable(60));
     await first.plane.close();
     time.suspend(30_000);
-    time.setWall(time.clock.now() - back);
+    time.setWall(time.clock.now() + moved);
     const second = await startPlane({ store, time });
     assert.equal(second.database.enabled, false);
     assert.equal((await second.trail())[0]?.action, 'expire');
@@ -125,39 +126,25 @@ test('word from a process with another clock does not extend what this one has k
   assert.equal(here.database.enabled, false);
 });
 
-test('what another process set lasts no longer here because our clock is behind', async () => {
-  const shared = breakableStore();
-  const time = virtualTime();
-  const { database } = await startPlane({ store: shared.store, time });
-  const theirs = time.clock.now() + 2 * HOUR;
-  await shared.announce(GLOBAL_SCOPE, {
-    revision: 1,
-    settings: new Map([['DATABASE', { temporary: { enabled: true, expiresAt: theirs + 60_000 } }]]),
-    changedAt: theirs,
+for (const [what, ahead, lasts, ends] of [
+  ['what another process set lasts no longer here because our clock is behind', 2 * HOUR, MINUTE, MINUTE],
+  ['a stored end beyond the longest duration allowed is not believed', 0, YEAR, 24 * HOUR],
+] as const) {
+  test(what, async () => {
+    const { shared, database, time } = await startShared();
+    const changedAt = time.clock.now() + ahead;
+    const temporary = { enabled: true, expiresAt: changedAt + lasts };
+    const settings = new Map([['DATABASE', { temporary }]]);
+    await shared.announce(GLOBAL_SCOPE, { revision: 1, settings, changedAt });
+    assert.equal(database.enabled, true);
+    time.suspend(ends - 1000);
+    await time.pass(1000);
+    assert.equal(database.enabled, false);
   });
-  assert.equal(database.enabled, true);
-  await time.pass(60_000);
-  assert.equal(database.enabled, false);
-});
-
-test('a stored end beyond the longest duration allowed is not believed', async () => {
-  const shared = breakableStore();
-  const time = virtualTime();
-  const { database } = await startPlane({ store: shared.store, time });
-  const now = time.clock.now();
-  await shared.announce(GLOBAL_SCOPE, {
-    revision: 1,
-    settings: new Map([['DATABASE', { temporary: { enabled: true, expiresAt: now + YEAR } }]]),
-    changedAt: now,
-  });
-  time.suspend(24 * HOUR);
-  await time.pass(1000);
-  assert.equal(database.enabled, false);
-});
+}
 
 test('what has ended stays ended when the clock that ended it is put right', async () => {
-  const shared = breakableStore();
-  const { control, database, time, stateOf } = await startPlane({ store: shared.store });
+  const { shared, control, database, time, stateOf } = await startShared();
   await control(enable(600));
   shared.mode.down = true;
   time.setWall(time.clock.now() + HOUR);
@@ -181,8 +168,7 @@ const step = fc.oneof(
 test('whatever the clock, the store and the process do, no temporary control outlives its time', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
-      const shared = breakableStore();
-      const { control, database, time, stateOf, plane } = await startPlane({ store: shared.store });
+      const { shared, control, database, time, stateOf, plane } = await startShared();
       let end = 0;
       for (const next of steps) {
         if (next.kind === 'pass') await time.pass(next.ms);

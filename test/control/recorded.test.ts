@@ -8,7 +8,6 @@ import { encodeScope, StoredValues } from '../../src/store/stored-values.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse, StatusResponse } from '../../src/wire/messages.ts';
-import { newStore } from '../support/folder.ts';
 import type { TestRequest } from '../support/server.ts';
 import { startCollected } from './collected.ts';
 import { HOUR, startPlane } from './running-plane.ts';
@@ -105,15 +104,6 @@ describe('an enable that records', () => {
     const { status, body } = await control<ErrorResponse>('enable', FOREVER, { key: 'control' });
     assert.deepEqual([status, body.error.code], [403, 'RDCP_FORBIDDEN']);
     assert.equal(await recorded(), undefined);
-  });
-
-  it('without an end survives a restart of the service', async (t) => {
-    const store = newStore(t);
-    const before = await start(t, { store });
-    await before.control('enable', FOREVER);
-    await before.rdcp.close();
-    const after = await start(t, { store });
-    assert.equal(await after.recorded(), true);
   });
 });
 

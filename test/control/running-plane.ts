@@ -11,6 +11,7 @@ import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import { virtualTime } from '../support/virtual-time.ts';
+import { breakableStore } from './breakable-store.ts';
 
 export const GLOBAL: Scope = { key: GLOBAL_SCOPE };
 export const ACME: Scope = { key: 'acme', tenantId: 'acme' };
@@ -83,6 +84,12 @@ export async function startPlane({
     },
     trail: async (): Promise<readonly AuditEntry[]> => (await audit.query({ limit: 1000 })).entries,
   };
+}
+
+/** A plane on a store that can be made to fail, and to tell of changes. */
+export async function startShared(setup: Omit<Setup, 'store'> = {}) {
+  const shared = breakableStore();
+  return { shared, ...(await startPlane({ ...setup, store: shared.store })) };
 }
 
 export const enable = (seconds?: number): ControlRequest => ({

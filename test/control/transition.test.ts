@@ -39,31 +39,6 @@ function refusal(run: () => unknown): { code: string; details: unknown } {
   throw new assert.AssertionError({ message: 'nothing was refused' });
 }
 
-test('enable without a duration sets the permanent layer and drops a temporary control', () => {
-  const before = situation({ A: { permanent: false, temporary: { enabled: false, expiresAt: NOW + 5000 } } });
-  const { settings, changes } = transition(before, { action: 'enable', categories: ['A'] }, NOW);
-  assert.deepEqual(settingsOf(settings), { A: { permanent: true } });
-  assert.deepEqual(changes, [
-    {
-      category: 'A',
-      previousState: false,
-      newState: true,
-      temporary: false,
-      effectiveAt: '2026-01-01T00:00:00.000Z',
-    },
-  ]);
-});
-
-test('a temporary control leaves the permanent layer as it was', () => {
-  const request: ControlRequest = { action: 'enable', categories: ['A'], options: { temporary: true, duration: 60 } };
-  const { settings, changes } = transition(situation({ A: { permanent: false } }), request, NOW);
-  assert.deepEqual(settingsOf(settings), {
-    A: { permanent: false, temporary: { enabled: true, expiresAt: NOW + 60_000 } },
-  });
-  assert.equal(changes[0]?.expiresAt, '2026-01-01T00:01:00.000Z');
-  assert.equal(changes[0]?.temporary, true);
-});
-
 test('naming a duration means temporary; temporary without one lasts the default', () => {
   const named = transition(situation(), { action: 'disable', categories: ['B'], options: { duration: 7 } }, NOW);
   assert.equal(named.settings.get('B')?.temporary?.expiresAt, NOW + 7000);
@@ -86,56 +61,12 @@ test('the 64 newest permanent settings of a scope say who made them', () => {
   assert.ok([...settings.values()].every(({ permanent }) => permanent));
 });
 
-test('reset drops both layers, and all categories when none is named', () => {
-  const before = situation(
-    { A: { permanent: true } },
-    { A: { permanent: false }, B: { temporary: { enabled: false, expiresAt: NOW + 1000 } } },
-  );
-  const { settings, changes, categories } = transition(before, { action: 'reset' }, NOW);
-  assert.equal(settings.size, 0);
-  assert.deepEqual(categories, ['A', 'B', 'C', 'D']);
-  assert.deepEqual(
-    changes.map(({ previousState, newState }) => [previousState, newState]),
-    [
-      [false, true],
-      [false, true],
-      [false, false],
-      [false, false],
-    ],
-  );
-});
-
-test('status changes nothing and shows the end of a temporary control, also of an inherited one', () => {
-  const before = situation({ A: { temporary: { enabled: true, expiresAt: NOW + 1000 } } }, {});
-  const { settings, changes } = transition(before, { action: 'status', categories: ['A', 'C'] }, NOW);
-  assert.equal(settings, before.tenant);
-  assert.deepEqual(
-    changes.map(({ previousState, newState, temporary, expiresAt }) => [previousState, newState, temporary, expiresAt]),
-    [
-      [true, true, true, '2026-01-01T00:00:01.000Z'],
-      [false, false, false, undefined],
-    ],
-  );
-});
-
-test('an unknown name among known ones refuses all of them', () => {
-  const request: ControlRequest = { action: 'enable', categories: ['A', 'X', 'Y'] };
-  assert.deepEqual(
-    refusal(() => transition(situation(), request, NOW)),
-    { code: 'RDCP_CATEGORY_NOT_FOUND', details: { unknown: ['X', 'Y'] } },
-  );
-});
-
-test('an error lists the first twenty unknown names, and how many there are', () => {
+test('an unknown name among known ones refuses all, and the error lists twenty of many', () => {
+  const refused = (...categories: string[]) =>
+    refusal(() => transition(situation(), { action: 'enable', categories }, NOW));
+  assert.deepEqual(refused('A', 'X', 'Y'), { code: 'RDCP_CATEGORY_NOT_FOUND', details: { unknown: ['X', 'Y'] } });
   const names = Array.from({ length: 8000 }, (_, index) => `X${index}`);
-  const { code, details } = refusal(() => transition(situation(), { action: 'enable', categories: names }, NOW)) ?? {};
-  assert.deepEqual(
-    { code, details },
-    {
-      code: 'RDCP_CATEGORY_NOT_FOUND',
-      details: { unknown: names.slice(0, 20), unknownCount: 8000 },
-    },
-  );
+  assert.deepEqual(refused(...names).details, { unknown: names.slice(0, 20), unknownCount: 8000 });
 });
 
 test('too long a duration is refused, not shortened', () => {
@@ -201,12 +132,27 @@ const step = fc.record({
   elapsed: fc.integer({ min: 0, max: 15_000 }),
 });
 
-function says({ permanent, temporary }: Model, category: string, now: number): boolean | undefined {
+/** The state, and the end of a temporary one. */
+type Shown = readonly [enabled: boolean, until?: number];
+
+function says({ permanent, temporary }: Model, category: string, now: number): Shown | undefined {
   const overlay = temporary[category];
-  return overlay !== undefined && overlay.until > now ? overlay.enabled : permanent[category];
+  if (overlay !== undefined && overlay.until > now) return [overlay.enabled, overlay.until];
+  const enabled = permanent[category];
+  return enabled === undefined ? undefined : [enabled];
 }
 
-test('any sequence of commands and times agrees with a simple model', () => {
+function settingOf({ permanent, temporary }: Model, category: string, now: number): Setting | undefined {
+  const { [category]: enabled } = permanent;
+  const { [category]: overlay } = temporary;
+  const setting: Setting = {
+    ...(enabled !== undefined && { permanent: enabled }),
+    ...(overlay && overlay.until > now && { temporary: { enabled: overlay.enabled, expiresAt: overlay.until } }),
+  };
+  return Object.keys(setting).length === 0 ? undefined : setting;
+}
+
+test('any sequence of commands and times agrees with a simple model, in states, ends and both layers', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const models = {
@@ -215,10 +161,9 @@ test('any sequence of commands and times agrees with a simple model', () => {
       };
       const scopes = { global: new Map() as Settings, tenant: new Map() as Settings };
       let now = NOW;
-      const effective = (scope: 'global' | 'tenant', category: string): boolean =>
+      const effective = (scope: 'global' | 'tenant', category: string): Shown =>
         (scope === 'tenant' ? says(models.tenant, category, now) : undefined) ??
-        says(models.global, category, now) ??
-        DEFAULTS.get(category) === true;
+        says(models.global, category, now) ?? [DEFAULTS.get(category) === true];
 
       for (const { scope, action, categories, seconds, elapsed } of steps) {
         now += elapsed;
@@ -234,9 +179,11 @@ test('any sequence of commands and times agrees with a simple model', () => {
         if (swept !== undefined) scopes[scope] = swept.settings;
         const switches = action !== 'reset' && action !== 'status';
         const options = switches && seconds !== undefined ? { duration: seconds } : undefined;
-        const request: ControlRequest = { action, categories, ...(options !== undefined && { options }) };
+        // Where none is named, all are meant.
+        const named = !switches && categories.length === CATEGORIES.length ? {} : { categories };
+        const request: ControlRequest = { action, ...named, ...(options !== undefined && { options }) };
         const before = categories.map((category) => effective(scope, category));
-        const { settings, changes } = transition(
+        const { settings, ...outcome } = transition(
           { ...current, global: scopes.global, ...(scope === 'tenant' && { tenant: scopes.tenant }) },
           request,
           now,
@@ -246,16 +193,24 @@ test('any sequence of commands and times agrees with a simple model', () => {
         const model = models[scope];
         for (const [position, category] of categories.entries()) {
           if (action === 'status') continue;
-          const target = action === 'toggle' ? before[position] === false : action === 'enable';
+          const target = action === 'toggle' ? !before[position]?.[0] : action === 'enable';
           if (action === 'reset') model.permanent[category] = undefined;
           else if (seconds === undefined) model.permanent[category] = target;
           model.temporary[category] =
             action === 'reset' || seconds === undefined ? undefined : { enabled: target, until: now + seconds * 1000 };
         }
         const after = categories.map((category) => effective(scope, category));
+        assert.deepEqual(outcome.categories, categories);
+        for (const category of categories) assert.deepEqual(settings.get(category), settingOf(model, category, now));
         assert.deepEqual(
-          changes.map(({ previousState, newState }) => [previousState, newState]),
-          categories.map((_, position) => [before[position], after[position]]),
+          outcome.changes,
+          categories.map((category, position) => {
+            const [newState, until] = after[position]!;
+            const ends = until !== undefined && { expiresAt: new Date(until).toISOString() };
+            const effectiveAt = new Date(now).toISOString();
+            const previousState = before[position]![0];
+            return { category, previousState, newState, temporary: ends !== false, effectiveAt, ...ends };
+          }),
         );
       }
     }),

@@ -1,24 +1,21 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { onRedis } from '../store/on-redis.ts';
+import { whyNoRedis } from '../store/redis-server.ts';
 import { until } from '../support/until.ts';
 import { configOf, type Member, startMember } from '../tail/fleet.ts';
+import { isOn, names } from './asking.ts';
 import type { PartialConfig } from './partial-member.ts';
 
 describe('processes of a fleet with different categories', { skip: whyNoRedis() }, () => {
-  let redis: RedisServer;
-  before(async () => {
-    redis = await startRedis();
-  });
-  after(() => redis.close());
+  const place = onRedis();
 
   /** A fleet of a process that is asked, and one that has a category of its own. Starting it takes longer than asking it. */
   async function startPair(t: Parameters<typeof startMember>[0], more: RdcpConfig = {}) {
-    redis.command('FLUSHALL');
+    place.server.command('FLUSHALL');
     const start = (...has: string[]) => {
-      const config: PartialConfig = { ...configOf(redis.url, { tenancy: false, ...more }), has };
+      const config: PartialConfig = { ...configOf(place.server.url, { tenancy: false, ...more }), has };
       return startMember(t, config, '../fleet/partial-member.ts');
     };
     const asked = await start('BOTH', 'NET');
@@ -155,7 +152,7 @@ describe('processes of a fleet with different categories', { skip: whyNoRedis() 
   test('processes of another namespace keep their categories to themselves', async (t) => {
     const inNamespace = (namespace: string) => ({ tenancy: { isolation: 'namespace', namespace } as const });
     const { asked, start } = await startPair(t, inNamespace('east'));
-    const config: PartialConfig = { ...configOf(redis.url, inNamespace('west')), has: ['WEST'] };
+    const config: PartialConfig = { ...configOf(place.server.url, inNamespace('west')), has: ['WEST'] };
     const west = await startMember(t, config, '../fleet/partial-member.ts');
     await start('EAST');
     await until('the third process is known', () => lists(asked, 'EAST'));
@@ -164,21 +161,10 @@ describe('processes of a fleet with different categories', { skip: whyNoRedis() 
   });
 });
 
-async function names({ client }: Member): Promise<string[]> {
-  return (await client.discovery()).categories.map(({ name }) => name);
-}
-
 async function lists(member: Member, name: string): Promise<boolean> {
   return (await names(member)).includes(name);
 }
 
 async function instancesOf({ client }: Member, name: string) {
   return (await client.discovery()).categories.find((category) => category.name === name)?.otelrdcp_instances;
-}
-
-/** What its gate says; a category that it does not have is registered. */
-async function isOn({ child }: Member, name: string): Promise<boolean> {
-  child.send(name);
-  const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
-  return enabled;
 }

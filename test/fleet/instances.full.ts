@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
-import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { describe, test } from 'node:test';
+import { onRedis } from '../store/on-redis.ts';
+import { whyNoRedis } from '../store/redis-server.ts';
 import { atMost } from '../support/at-most.ts';
 import { until } from '../support/until.ts';
 import { type Member, startFleet } from '../tail/fleet.ts';
 
 describe('a category for some processes of a fleet of eight', { skip: whyNoRedis() }, () => {
-  let redis: RedisServer;
-  before(async () => {
-    redis = await startRedis();
-  });
-  after(() => redis.close());
+  const place = onRedis();
 
   test('is on in the chosen one alone; when that is killed, the next takes its place within five seconds', async (t) => {
-    const members = await startFleet(t, redis.url, 8, { tenancy: false });
+    const members = await startFleet(t, place.server.url, 8, { tenancy: false });
     const [asked] = members as [Member];
     const on = async (among: readonly Member[]) => {
       const states = await Promise.all(among.map((member) => member.enabled()));
@@ -64,7 +61,7 @@ describe('a category for some processes of a fleet of eight', { skip: whyNoRedis
   });
 
   test('is tailed and forecast in as many processes as were asked for', async (t) => {
-    const members = await startFleet(t, redis.url, 3, { tenancy: false });
+    const members = await startFleet(t, place.server.url, 3, { tenancy: false });
     const [asked] = members as [Member];
     const fleet = async () => (await asked.client.fleet()).instances.length;
     await until('those of the test before to be gone', async () => (await fleet()) === 3);

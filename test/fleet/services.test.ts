@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
 import { commandWith } from '../cli/many-services.ts';
 import { type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { until } from '../support/until.ts';
 import { configOf, KEY, type Member, startMember } from '../tail/fleet.ts';
+import { isOn, names } from './asking.ts';
 import type { PartialConfig } from './partial-member.ts';
 
 describe('two services on one Redis', { skip: whyNoRedis() }, () => {
@@ -136,17 +136,6 @@ describe('two services on one Redis', { skip: whyNoRedis() }, () => {
   }
 });
 
-async function names({ client }: Member): Promise<string[]> {
-  return (await client.discovery()).categories.map(({ name }) => name);
-}
-
 async function pids({ client }: Member): Promise<number[]> {
   return (await client.fleet()).instances.map(({ pid }) => pid).sort();
-}
-
-/** What its gate says of a category that it has. */
-async function isOn({ child }: Member, name: string): Promise<boolean> {
-  child.send(name);
-  const [{ enabled }] = (await once(child, 'message')) as [{ enabled: boolean }];
-  return enabled;
 }

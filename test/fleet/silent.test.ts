@@ -103,10 +103,10 @@ for (const [name, { skip, start }] of Object.entries(STORES)) {
       const id = await cut.id();
       const lost = async () => (await first.get<FleetResponse>('/rdcp/v1/fleet')).lost?.map((member) => member.id);
       const isSilent = async () => (await lost())?.join() === id;
-      const change = async (action: string) => {
-        const { body } = await first.control({ ...enable('DATABASE'), action });
+      const change = async (action: string, requestId?: string) => {
+        const { body, replayed } = await first.control({ ...enable('DATABASE'), action }, requestId);
         const { instances, applied, pending, lastSeen } = body.otelrdcp_fleet ?? {};
-        return { ...body, counts: [instances, applied, pending, Object.keys(lastSeen ?? {})] };
+        return { ...body, replayed, counts: [instances, applied, pending, Object.keys(lastSeen ?? {})] };
       };
 
       assert.deepEqual((await change('enable')).counts, [2, 2, [], []]);
@@ -115,7 +115,7 @@ for (const [name, { skip, start }] of Object.entries(STORES)) {
         setup.age(id);
         return isSilent();
       });
-      const { status, message, counts } = await change('disable');
+      const { status, message, counts } = await change('disable', 'once');
       assert.deepEqual([status, counts], ['partial', [2, 1, [id], [id]]]);
       assert.match(message, /; 1 of 2 processes has not been heard of since \d\d:\d\d:\d\d UTC$/);
       if (name !== 'SQLite') assert.equal(await cut.enabled(), true, 'it goes on');
@@ -123,6 +123,8 @@ for (const [name, { skip, start }] of Object.entries(STORES)) {
       setup.reconnect(cut);
       await together(first, 2);
       assert.deepEqual([await lost(), await cut.enabled()], [undefined, false]);
+      const repeated = await change('disable', 'once');
+      assert.deepEqual([repeated.replayed, repeated.status, repeated.counts], [true, 'success', [2, 2, [], []]]);
       assert.deepEqual((await change('enable')).counts, [2, 2, [], []]);
 
       await cut.end();

@@ -6,7 +6,7 @@ import { TICKET_TYPE } from '../../src/access/tickets/ticket.ts';
 import { documentControls } from '../../src/control/pull/controls.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import fc from '../support/fast-check.ts';
-import { about, forge, hmacSigned, pairs, pemOf, service, signer } from '../tickets/tickets.ts';
+import { about, pairs, pemOf, service, signer } from '../tickets/tickets.ts';
 import { claims, document, head, sign } from './documents.ts';
 
 const DAY = 24 * 3600;
@@ -57,7 +57,6 @@ test('controls that have ended, and categories that are not allowed here, are le
 });
 
 describe('a document is refused', () => {
-  const year = 365 * DAY;
   const changed: readonly (readonly [
     what: string,
     reason: string,
@@ -65,22 +64,14 @@ describe('a document is refused', () => {
     payload: object,
     control?: object,
   ])[] = [
-    ['for another audience', 'wrong_audience', {}, { aud: ['billing'] }],
-    ['of an unknown issuer', 'unknown_issuer', {}, { iss: 'https://else.example' }],
-    ['without an issuer', 'unknown_issuer', {}, { iss: undefined }],
+    // What is read as of a ticket has its table there: issuer, algorithm, header, times, audience.
     ['that is a ticket', 'wrong_type', { typ: TICKET_TYPE }, {}],
-    ['that is an access token', 'wrong_type', { typ: 'at+jwt' }, {}],
-    ['of another algorithm than the key', 'wrong_algorithm', { alg: 'RS256' }, {}],
-    ['that is not signed', 'wrong_algorithm', { alg: 'none' }, {}],
-    ['with its own key', 'malformed', { jwk: pairs.EdDSA.publicKey.export({ format: 'jwk' }) }, {}],
-    ['with the address of a key set', 'malformed', { jku: 'http://127.0.0.1:1/keys' }, {}],
+    ['after its end', 'expired', {}, { iat: 0, exp: 600 }],
     ['without an id', 'malformed', {}, { jti: undefined }],
     ['by a user with a line break', 'malformed', {}, { sub: 'ops\nroot' }],
     ['without controls', 'malformed', {}, { controls: [] }],
     ['whose controls are no list', 'malformed', {}, { controls: { 0: {} } }],
     ['with more controls than 16', 'malformed', {}, { controls: Array(17).fill({ categories: ['A'], exp: 1 }) }],
-    ['without an end', 'malformed', {}, { exp: undefined }],
-    ['without a beginning', 'malformed', {}, { iat: undefined }],
     ['with a control without an end', 'malformed', {}, {}, { exp: undefined }],
     ['with a control that ends after it', 'malformed', {}, {}, { exp: 4_000_000_000 }],
     ['with a control that says its own duration', 'malformed', {}, {}, { options: { duration: '1h' } }],
@@ -112,30 +103,10 @@ describe('a document is refused', () => {
     });
   }
 
-  for (const [what, reason, issued, ends] of [
-    ['at its end', 'expired', -600, 0],
-    ['replayed after its end', 'expired', -7200, -3600],
-    ['before its beginning', 'not_yet_valid', 61, 600],
-    ['of next year', 'not_yet_valid', year, year + 600],
-    ['that lasts until next year', 'too_lasting', 0, year],
-    ['that lasts a second longer than a day', 'too_lasting', 0, DAY + 1],
-  ] as const) {
-    it(what, () => {
-      const { read, now } = reader();
-      const at = Math.floor(now() / 1000);
-      const exp = at + ends;
-      assert.equal(read(sign(head, claims(now(), { iat: at + issued, exp }, { exp }))), reason);
-    });
-  }
-
-  it('by another key, by the public key as a secret, and by a key that is not there', () => {
-    const { read, now } = reader();
-    const other = forge({ ...head, alg: 'ES256' }, claims(now()), 'ES256', pairs.ES256.privateKey);
-    assert.equal(read(other), 'wrong_algorithm');
-    const secret = pemOf(pairs.EdDSA.publicKey);
-    assert.equal(read(hmacSigned({ ...head, alg: 'HS256' }, claims(now()), secret)), 'wrong_algorithm');
+  it('by a key that is not there', () => {
     const issuers = [{ issuer: signer().issuer, jwksUri: 'https://keys.example/' }];
-    assert.equal(reader({ issuers }).read(document(now())), 'unknown_key');
+    const { read, now } = reader({ issuers });
+    assert.equal(read(document(now())), 'unknown_key');
   });
 
   it('for none of the categories that are allowed here', () => {
@@ -148,13 +119,6 @@ describe('a document is refused', () => {
     assert.equal(read(issueTicket(about(now()), now(), signer()).value), 'wrong_type');
     assert.equal(tickets.read(document(now())), undefined);
     assert.notEqual(DOCUMENT_TYPE, TICKET_TYPE);
-  });
-
-  it('that is no JWS', () => {
-    const { read } = reader();
-    for (const text of ['', ' ', '{}', 'a.b', 'a.b.c', 'a.b.c.d', '<html></html>', '\0', 'e30.e30.']) {
-      assert.equal(read(text), 'malformed', JSON.stringify(text));
-    }
   });
 
   it('in which any character was changed', () => {

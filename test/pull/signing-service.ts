@@ -2,11 +2,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { ApiKeyRecord, RdcpConfig, TicketIssuerOptions } from '../../src/options/options.ts';
 import { makeKey } from '../auth/records.ts';
 import { newFolder } from '../support/folder.ts';
 import { send, type TestRequest } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { pemOf } from '../tickets/tickets.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -24,9 +24,7 @@ export async function signingService(t: TestContext, record: Partial<ApiKeyRecor
   const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['control', 'discovery'], ...record });
   const auditor = makeKey({ id: 'auditor', clientId: 'auditor', scopes: ['admin'] });
   const { security, ...rest } = config;
-  const rdcp = createRdcp({
-    server: { port: 0 },
-    announce: false,
+  const { url } = await startService(t, {
     categories: { OWN: {} },
     ...rest,
     security: {
@@ -35,8 +33,6 @@ export async function signingService(t: TestContext, record: Partial<ApiKeyRecor
       ...security,
     },
   });
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
   return {
     env: { RDCP_URL: url, RDCP_API_KEY: ops.key },
     ask: <T>(path: string, request: TestRequest = {}, key = ops.key) =>

@@ -12,6 +12,7 @@ import { fleetOf, tokensOf } from '../support/on-records.ts';
 import { startFleet } from '../tail/fleet.ts';
 import { auditEntry, change, NOW, replayRecord } from './contract/samples.ts';
 import { startRedis, whyNoRedis } from './redis-server.ts';
+import { tamper } from './tamper.ts';
 
 /** Parsed by JSON.parse, and too deep for JSON.stringify. */
 const DEEP = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
@@ -185,11 +186,10 @@ test('a control that ends at 1e400 is ignored: the service answers, and health s
   const store = createSqliteStore(file);
   await store.commit(change('*', 0, { NET: { permanent: true }, DATABASE: { permanent: true } }));
   await store.close();
-  const database = new DatabaseSync(file);
-  database.exec(
+  tamper(
+    file,
     `UPDATE scope SET settings = '{"settings":[["NET",{"permanent":true}],["DATABASE",{"temporary":{"enabled":true,"expiresAt":1e400}}]]}'`,
   );
-  database.close();
   const [member] = await startFleet(t, `sqlite:${file}`, 1);
   const health = await member!.client.health();
   assert.equal(health.status, 'degraded');

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import { openStore } from '../../src/store/open.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
-import { inFull } from '../support/tiers.ts';
 
 test('memory: is a memory store of its own each time', () => {
   assert.equal(openStore('memory:').name, 'memory');
@@ -53,28 +48,3 @@ for (const store of [
     );
   });
 }
-
-inFull('a redis URL without the package redis installed is refused, and says what to install', () => {
-  const root = join(import.meta.dirname, '../..');
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-no-redis-'));
-  try {
-    cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true });
-    mkdirSync(join(folder, 'node_modules'));
-    for (const installed of ['@opentelemetry', 'lru-cache', 'zod']) {
-      symlinkSync(join(root, 'node_modules', installed), join(folder, 'node_modules', installed));
-    }
-    const script = `
-      const { openStore } = await import(${JSON.stringify(join(folder, 'src/store/open.ts'))});
-      openStore('memory:');
-      try { openStore('redis://127.0.0.1'); } catch ({ code, message }) { console.log(code, message); }
-    `;
-    const args = ['--no-warnings', '--input-type=module', '-e', script];
-    const printed = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NODE_PATH: '' } });
-    assert.equal(
-      printed.trim(),
-      'RDCP_CONFIG_INVALID configuration: store: needs the package redis, version 5 or 6: run npm install redis',
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});

@@ -81,15 +81,6 @@ describe('the PostgreSQL store', { skip: whyNoPostgres() }, () => {
     });
   }
 
-  test('a session that was ended by an administrator is opened again', async () => {
-    const { store } = await open();
-    for (let revision = 0; revision < 3; revision += 1) {
-      server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'opentelemetry%'");
-      const result = await eventually(() => store.commit(change('acme', revision, {})));
-      assert.equal(result.outcome, 'committed');
-    }
-  });
-
   test('a commit that another session locks out is given up in time, and leaves nothing', async () => {
     const { store } = await open();
     await store.commit(change('acme', 0, {}));

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from 'redis';
 import { createClient as createVersion4 } from 'redis-4';
+import { openStore } from '../../src/store/open.ts';
 import { createRedisStore, type RedisClient } from '../../src/store/redis/store.ts';
 import { tokensOf } from '../support/on-records.ts';
 import { auditIds, change, committedRevision, NOW, replayRecord, until } from './contract/samples.ts';
@@ -187,19 +188,21 @@ for (const [kind, client] of Object.entries(unconnected())) {
   });
 }
 
-test('with version 4 installed, a URL is refused, and says what to install', () => {
-  const hooks = registerHooks({
-    resolve: (specifier, context, next) => next(specifier === 'redis' ? 'redis-4' : specifier, context),
-  });
-  try {
-    assert.throws(() => createRedisStore({ url: 'redis://127.0.0.1:1' }), {
-      code: 'RDCP_CONFIG_INVALID',
-      message: 'configuration: store: needs the package redis, version 5 or 6: run npm install redis',
+for (const installed of ['redis-4', 'redis-that-is-not-installed']) {
+  test(`with ${installed} in the place of the package, a URL is refused, and says what to install`, () => {
+    const hooks = registerHooks({
+      resolve: (specifier, context, next) => next(specifier === 'redis' ? installed : specifier, context),
     });
-  } finally {
-    hooks.deregister();
-  }
-});
+    try {
+      assert.throws(() => openStore('redis://127.0.0.1:1'), {
+        code: 'RDCP_CONFIG_INVALID',
+        message: 'configuration: store: needs the package redis, version 5 or 6: run npm install redis',
+      });
+    } finally {
+      hooks.deregister();
+    }
+  });
+}
 
 test('a prefix whose keys a cluster would spread over its nodes is refused', () => {
   const open = (prefix: string) => createRedisStore({ url: 'redis://127.0.0.1:1', prefix });

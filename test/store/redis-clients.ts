@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { createClient, RESP_TYPES } from 'redis';
 import { createRedisStore } from '../../src/store/redis/store.ts';
 import { stateStoreContract } from './contract/contract.ts';
 import { fixtureOf } from './contract/suite.ts';
 import { PATIENCE_MS } from './follower.ts';
-import { type RedisServer, startRedis, whyNoRedis } from './redis-server.ts';
+import { onRedis } from './on-redis.ts';
+import { whyNoRedis } from './redis-server.ts';
 
 /** Clients that an application has connected, by their kind. */
 export const CONNECTED = {
@@ -25,18 +26,14 @@ export const CONNECTED = {
 /** A store by that kind of client keeps the contract. */
 export function applicationClientContract(kind: keyof typeof CONNECTED): void {
   describe(`Redis by ${kind} of the application`, { skip: whyNoRedis() }, () => {
-    let server: RedisServer;
-    before(async () => {
-      server = await startRedis();
-    });
-    after(() => server.close());
+    const place = onRedis();
 
     stateStoreContract(`Redis by ${kind} of the application`, true, async () => {
       const prefix = `${randomUUID()}:`;
       const clients: { destroy(): unknown }[] = [];
       return fixtureOf(
         async () => {
-          const client = await CONNECTED[kind](server.url);
+          const client = await CONNECTED[kind](place.server.url);
           clients.push(client);
           return createRedisStore({ client, prefix, deadlineMs: PATIENCE_MS });
         },

@@ -92,16 +92,6 @@ describe('the Redis store', { skip: missing }, () => {
     assert.deepEqual([a.resets, b.resets], [[], []]);
   });
 
-  test('a Redis that became a replica rejects commits, and takes them again when it is the primary', async () => {
-    const { store } = await open();
-    await store.commit(change('acme', 0, {}));
-    place.server.command('REPLICAOF', '127.0.0.1', '1');
-    await rejectsSoon(store.commit(change('acme', 1, {})));
-    place.server.command('REPLICAOF', 'NO', 'ONE');
-    const result = await eventually(() => store.commit(change('acme', 1, {})));
-    assert.equal(result.outcome, 'committed');
-  });
-
   test('every key is in one slot of a cluster', async () => {
     const { store } = await open();
     await store.commit(change('acme', 0, { A: { permanent: true } }, { replay: replayRecord() }));

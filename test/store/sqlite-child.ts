@@ -1,5 +1,5 @@
 // A process of its own on a SQLite file: `append` commits until it is killed, `toggle` flips a category a number of
-// times against others, `listen` tells when it hears of changes. Every acknowledged step is a line on stdout.
+// times against others. Every acknowledged step is a line on stdout.
 import { createHash } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
@@ -74,13 +74,5 @@ async function toggle(times: number): Promise<void> {
   await store.close();
 }
 
-function listen(): void {
-  store.subscribe((_, { revision }) => acknowledge(`${revision} ${Date.now()}`));
-  acknowledge('ready');
-  // The subscription's timer does not keep the process alive; the parent ends it by closing stdin.
-  process.stdin.on('end', () => process.exit()).resume();
-}
-
 if (command === 'append') await append();
-else if (command === 'toggle') await toggle(Number(count));
-else listen();
+else await toggle(Number(count));

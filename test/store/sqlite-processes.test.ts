@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import { GLOBAL_SCOPE } from '../../src/store/state-store.ts';
-import { change, everyEntry, until } from './contract/samples.ts';
+import { everyEntry } from './contract/samples.ts';
 import { killedWriters, startChild } from './sqlite-children.ts';
 
 let folder: string;
@@ -42,18 +42,4 @@ test('two processes that toggle at once lose no change and double none', async (
     acknowledged,
   );
   await store.close();
-});
-
-test('a change shows in the other processes of the host', async () => {
-  const listeners = [startChild('listen', file), startChild('listen', file)];
-  await until(() => listeners.every(({ lines }) => lines.length > 0), 'both listeners', 20_000);
-  const store = createSqliteStore(file);
-  for (let revision = 1; revision <= 3; revision += 1) {
-    await store.commit(change('acme', revision - 1, { A: { permanent: true } }));
-    const heard = () => listeners.every(({ lines }) => lines[revision]?.startsWith(`${revision} `));
-    await until(heard, `change ${revision} everywhere`, 20_000);
-  }
-  await store.close();
-  for (const { child } of listeners) child.stdin?.end();
-  await Promise.all(listeners.map(({ ended }) => ended));
 });

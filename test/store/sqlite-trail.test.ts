@@ -11,13 +11,7 @@ import { chain } from '../audit/entries.ts';
 import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { appendAudit, auditEntry, NOW } from './contract/samples.ts';
-
-/** Changes a file as somebody does who may write it. */
-function tamper(file: string, sql: string): void {
-  const database = new DatabaseSync(file);
-  database.exec(sql);
-  database.close();
-}
+import { tamper } from './tamper.ts';
 
 inFull('filters that find nothing in a long trail leave the event loop to others, however many ask', async (t) => {
   const file = join(newFolder(t), 'state.db');

@@ -109,13 +109,6 @@ describe('the state of a process', () => {
     assert.equal(await store.findReplay(replay.key, NOW), undefined);
   });
 
-  test('of two changes at once, one finds the other done', async () => {
-    const store = createProcessStore(createMemoryStore());
-    const commits = [true, false].map((permanent) => store.commit(change('acme', 0, { DATABASE: { permanent } })));
-    const outcomes = (await Promise.all(commits)).map(({ outcome }) => outcome);
-    assert.deepEqual(outcomes, ['committed', 'conflict']);
-  });
-
   test('is not read while its trail cannot be', async () => {
     const shared = createMemoryStore();
     const store = createProcessStore(shared);

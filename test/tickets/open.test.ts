@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueTicket } from '../../src/access/tickets/issue.ts';
 import type { AcceptedTickets } from '../../src/access/tickets/open.ts';
-import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
-import type { AuditResponse } from '../../src/wire/audit-messages.ts';
-import { PATHS } from '../../src/wire/constants.ts';
 import { failsWith } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
-import { KEYS, RECORDS } from '../support/server.ts';
+import { clientOf, RECORDS } from '../support/server.ts';
+import { startService } from '../support/service.ts';
 import { about, ISSUER, pairs, pemOf, service, signer } from './tickets.ts';
 
 const publicKey = pemOf(pairs.EdDSA.publicKey);
@@ -54,25 +52,12 @@ for (const [what, options, field] of [
 test('refused tickets are counted by reason, and are one entry of the trail a minute', async (t) => {
   const { telemetry, scrape } = createMeasuredTelemetry();
   let tickets: AcceptedTickets | undefined;
-  const rdcp = createRdcp(
-    {
-      logger: { info() {}, warn() {}, error() {} },
-      server: { port: 0 },
-      security: { apiKeys: RECORDS, tickets: { issuers: [issuer] } },
-    },
-    {
-      telemetry,
-      ticketsOpened: (opened) => {
-        tickets = opened;
-      },
-    },
-  );
-  t.after(() => rdcp.close());
-  const { url } = await rdcp.listen();
-  const refusals = async () => {
-    const response = await fetch(`${url}${PATHS.audit}?outcome=denied`, { headers: { 'X-RDCP-API-Key': KEYS.admin } });
-    return ((await response.json()) as AuditResponse).entries;
+  const ticketsOpened = (opened: AcceptedTickets) => {
+    tickets = opened;
   };
+  const security = { apiKeys: RECORDS, tickets: { issuers: [issuer] } };
+  const client = clientOf(await startService(t, { security }, { telemetry, ticketsOpened }));
+  const refusals = async () => (await client.audit({ outcome: 'denied' })).entries;
   const now = Date.now();
   const { value } = issueTicket(about(now), now, signer());
   assert.ok(tickets?.reader.read(value));

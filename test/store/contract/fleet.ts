@@ -30,11 +30,6 @@ export function fleetStoreContract(add: AddCase): void {
       await run({ store, fleet: fleetOf(store), follow: async () => listen(await open()) });
     });
 
-  test('the fleet is empty before the first announcement', async ({ fleet }) => {
-    const { current, instances } = await fleet.look();
-    assert.deepEqual([current.revision, instances], [0, []]);
-  });
-
   test('an instance is seen by all as it announced itself, until it withdraws', async ({ fleet, follow }) => {
     const other = fleetOf(await follow());
     await fleet.announce(instance('a'), undefined);
@@ -133,19 +128,6 @@ export function fleetStoreContract(add: AddCase): void {
     for (let revision = 0; revision < 5; revision += 1) await other.commit(change('acme', revision, {}));
     await until(() => fleet.position()?.revision === 5, 'the last change');
     for (const [position, revision] of seen) assert.equal(revision, position);
-  });
-
-  test('the author of a change sees in the list of the fleet, at the latest, that another process has applied it', async ({
-    store,
-    fleet,
-    follow,
-  }) => {
-    const other = await follow();
-    await store.commit(change('acme', 0, {}));
-    await until(() => fleetOf(other).position()?.revision === 1, 'the change at the other handle');
-    await fleetOf(other).announce(instance('b'), fleetOf(other).position());
-    const [b] = (await fleet.look()).instances;
-    assert.deepEqual([b?.id, b?.applied?.revision], ['b', 1]);
   });
 
   test('the heartbeats say who is there and what each has applied', async ({ store, fleet, follow }) => {

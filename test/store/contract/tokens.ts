@@ -62,23 +62,6 @@ export function tokenRecordsContract(add: AddCase): void {
     assert.equal((await tokens.find('session-2', NOW))?.current, 'hash-1');
   });
 
-  test('of fifty uses of one token, through two handles, exactly one wins, and the session is revoked once', async ({
-    tokens,
-    open,
-  }) => {
-    const other = await open();
-    await tokens.begin(session(), NOW);
-    const outcomes = await Promise.all(
-      Array.from({ length: 50 }, (_, index) =>
-        (index % 2 === 0 ? tokens : other).rotate(rotation({ next: `next-${index}` })),
-      ),
-    );
-    const count = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
-    assert.deepEqual([count('rotated'), count('reused'), count('ended')], [1, 1, 48]);
-    assert.equal(await other.find('session-1', NOW), undefined);
-    assert.deepEqual(await revokedIds(other), ['session-1']);
-  });
-
   test('a session that has ended or never was is not rotated, and nothing is revoked', async ({ tokens }) => {
     await tokens.begin(session(), NOW);
     assert.equal(await tokens.rotate(rotation({ now: NOW + HOUR })), 'ended');
