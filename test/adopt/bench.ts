@@ -23,11 +23,11 @@ export function loadCopy<T>(name: string): { readonly exports: T; readonly versi
   return { exports: require(name), version: require(`${name}/package.json`).version };
 }
 
-type Level = keyof typeof LEVEL;
+export type Level = keyof typeof LEVEL;
 
 const rankOf = (level: Level | undefined) => level && LEVEL[level];
 
-interface BenchOptions {
+export interface BenchOptions {
   /** @default every source */
   readonly options?: AdoptOptions;
   /** The calls that a category may emit in a second. @default no budget */
@@ -165,6 +165,8 @@ export function adoptionBench(
     },
   };
 }
+
+export type AdoptionBench = ReturnType<typeof adoptionBench>;
 
 /** Own properties of objects, to compare before and after. */
 export function propertiesOf(...targets: readonly object[]): (readonly [PropertyKey, PropertyDescriptor])[][] {

@@ -90,30 +90,6 @@ describe('winston 3', () => {
     assert.deepEqual(say(), [ALL, ALL, INFO, INFO]);
   });
 
-  it('children follow the level of their category, and guards know it', (t) => {
-    const { winston, memory, turn, turnFor, gate } = setUp(t, 'winston');
-    const all = memory();
-    const root = winston.createLogger({ level: 'debug', transports: [all] });
-    const loggers = [root, root.child({ requestId: 1 }), root.child({ module: 'database' })];
-    const say = () =>
-      loggers.map((logger) => {
-        for (const level of ['debug', 'info', 'warn', 'error']) logger.log(level, level);
-        return all.written();
-      });
-    const own = 'debug debug, info info, warn warn, error error';
-    const quiet = 'warn warn, error error';
-    const enabled = () => ['debug', 'info', 'warn'].map((level) => loggers[1]!.isLevelEnabled(level));
-    turn('APP', true, 'warn');
-    assert.deepEqual(say(), [quiet, quiet, own]);
-    assert.deepEqual(enabled(), [false, false, true]);
-    turn('APP', true, 'info');
-    assert.deepEqual(enabled(), [false, true, true]);
-    turn('APP', true);
-    turnFor('acme', 'DATABASE', true, 'error');
-    assert.deepEqual(gate.runWithTenant('acme', say), [own, own, 'error error']);
-    assert.deepEqual(gate.runWithTenant('other', say), [own, own, own]);
-  });
-
   it('lines of a child carry what they carry without us', (t) => {
     const { winston, memory, turn } = setUp(t, 'winston');
     const all = memory();
@@ -122,36 +98,6 @@ describe('winston 3', () => {
     child.debug('d', { a: 1 });
     const { host, module, a } = all.lines[0] as unknown as Record<string, unknown>;
     assert.deepEqual({ host, module, a }, { host: 'h', module: 'database', a: 1 });
-  });
-
-  it('isDebugEnabled answers whether a line would be wanted', (t) => {
-    const { winston, memory, turn } = setUp(t, 'winston');
-    const root = winston.createLogger({ transports: [memory()] });
-    const child = root.child({ module: 'database' });
-    const enabled = () => [root, child].map((logger) => [logger.isDebugEnabled(), logger.isLevelEnabled('silly')]);
-    const [no, yes] = [
-      [false, false],
-      [true, true],
-    ];
-    assert.deepEqual(enabled(), [no, no]);
-    turn('DATABASE', true);
-    assert.deepEqual(enabled(), [no, yes]);
-    assert.equal(root.isInfoEnabled(), true);
-    root.level = 'debug';
-    assert.deepEqual(enabled(), [[true, false], yes]);
-  });
-
-  it('syslog levels: debug passes, and info that the level holds back', (t) => {
-    const { winston, memory, turn } = setUp(t, 'winston');
-    const all = memory();
-    const logger = winston.createLogger({ level: 'notice', levels: winston.config.syslog.levels, transports: [all] });
-    const say = () => {
-      for (const level of ['debug', 'info', 'notice']) logger.log(level, level[0]!);
-      return all.written();
-    };
-    assert.equal(say(), 'notice n');
-    turn('APP', true);
-    assert.equal(say(), 'debug d, info i, notice n');
   });
 
   it('a transport that buffers, and formats that copy the line', async (t) => {
