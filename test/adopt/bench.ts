@@ -10,7 +10,6 @@ import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 import { RECORDER, sinkOf } from '../support/sink.ts';
@@ -47,7 +46,6 @@ export function adoptionBench(
   const gate = new GateCore();
   const selection = { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random };
   const sink = sinkOf({
-    telemetry: createTelemetry(),
     selection,
     clock: systemClock,
     to: (record) => records.push(record),

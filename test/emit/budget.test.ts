@@ -5,7 +5,6 @@ import type { EmissionSink } from '../../src/calls/emit/sink.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord, RdcpConfig } from '../../src/index.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { sinkOf } from '../support/sink.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -18,7 +17,6 @@ function bench(budget: BudgetOption, names = ['A', 'B'], take?: (record: DebugRe
   const records: DebugRecord[] = [];
   const exhausted: string[] = [];
   const sink: EmissionSink = sinkOf({
-    telemetry: createTelemetry(),
     clock: time.clock,
     schedule: time.schedule,
     budget: budgetsOf(parseConfig({ controls: { budget } }).controls.budget),

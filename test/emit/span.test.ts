@@ -18,7 +18,7 @@ const THEN = 'then';
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
-const sink = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+const sink = sinkOf({ writeLine() {} });
 
 const ended = () => exporter.getFinishedSpans();
 
@@ -245,7 +245,7 @@ describe('a span of a category', () => {
     const tracer = trace.getTracer('real');
     const startSpan: Tracer['startSpan'] = (...args) => Object.assign(tracer.startSpan(...args), { end: broken });
     const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: { startSpan } });
-    const quiet = sinkOf({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    const quiet = sinkOf({ telemetry, writeLine() {} });
     assert.equal(
       quiet.span(PAYMENTS, 'charge', () => 'charged'),
       'charged',
@@ -262,7 +262,7 @@ describe('a span of a category', () => {
       },
     };
     const telemetry = Object.defineProperty(createTelemetry(), 'tracer', { value: broken });
-    const bare = sinkOf({ telemetry, clock: { now: () => 0 }, writeLine() {} });
+    const bare = sinkOf({ telemetry, writeLine() {} });
     let runs = 0;
     assert.equal(
       bare.span(PAYMENTS, 'charge', (span) => {
@@ -276,7 +276,7 @@ describe('a span of a category', () => {
 
   it('goes to a tracer provider that is registered later, by another copy of the API too', () => {
     trace.disable();
-    const late = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+    const late = sinkOf({ writeLine() {} });
     late.span(PAYMENTS, 'before', () => {});
     // Another copy of the API registers a stand-in of its own, which knows nothing of ours.
     const standIn = new ProxyTracerProvider();

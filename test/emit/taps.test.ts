@@ -4,7 +4,6 @@ import { budgetsOf } from '../../src/calls/emit/budgets.ts';
 import type { Call } from '../../src/calls/emit/record.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { sinkOf } from '../support/sink.ts';
 
@@ -17,8 +16,6 @@ interface TapOptions {
 function bench() {
   const lines: string[] = [];
   const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock: { now: () => 0 },
     writeLine: (line) => lines.push(line),
     to: 'stderr',
     budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 2, burst: 2 } } }).controls.budget),

@@ -6,7 +6,6 @@ import { GateCore } from '../../src/gate/core.ts';
 import { DROP, DROP_REASONS, type DropCode } from '../../src/gate/drops.ts';
 import type { Controller } from '../../src/gate/types.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import fc from '../support/fast-check.ts';
 import { sinkOf } from '../support/sink.ts';
 import { RecordingController } from './controllers.ts';
@@ -253,8 +252,6 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
 /** Two categories that are off, with a budget of two calls a second. */
 function tapped() {
   const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock: { now: () => 0 },
     writeLine: () => assert.fail('wrote a line of its own'),
     to: 'stderr',
     budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 2, burst: 2 } } }).controls.budget),
