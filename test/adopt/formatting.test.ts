@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import util, { inspect } from 'node:util';
 import { PINO } from '../../src/adopt/pino/pino.ts';
-import { adoptionBench, loadCopy } from './bench.ts';
+import { adoptionBench, type Level, loadCopy } from './bench.ts';
 import { adopted, LOGGERS, type Log, type LoggerKind, type LoggerName, type Pino } from './loggers.ts';
 
 /** Values whose own code throws while they are formatted. */
@@ -116,6 +116,30 @@ for (const [name, { adopt }] of Object.entries(KINDS)) {
     bench.tap(category);
     say();
     assert.equal(bench.counted(category), 2 * LINES);
+  });
+}
+
+for (const [name, { adopt }] of Object.entries<LoggerKind>(LOGGERS)) {
+  it(`${name}: a destination that throws does so in lines that the application has, and in no other`, async (t) => {
+    const broken = async (level: Level) => {
+      let works = true;
+      const adopted = await adopt(t, {
+        level,
+        onWrite: () => {
+          if (!works) throw new Error('disk full');
+        },
+      });
+      works = false;
+      return adopted;
+    };
+    const { bench, category, methods } = await broken('info');
+    bench.turn(category, true);
+    methods().debug?.('ours');
+    // Our own outputs are not broken. Failures of a logger of pino or winston that was handed over are not reported.
+    const isReported = bench.records.length === 0 && !/^(pino|winston), handed over$/.test(name);
+    if (isReported) assert.match(bench.warnings.join(), /disk full/);
+    const { methods: own } = await broken('info');
+    if (own().info) assert.throws(() => own().info?.('theirs'), /disk full/);
   });
 }
 

@@ -183,22 +183,6 @@ export function pinoCases(copy: string): void {
     assert.equal(say(root), ALL);
   });
 
-  it('a destination that throws does so in lines that the application has, and in no other', (t) => {
-    const { pino, turn, warnings } = setUp(t, copy);
-    const root = pino(
-      {},
-      {
-        write: () => {
-          throw new Error('disk full');
-        },
-      },
-    );
-    turn('APP', true);
-    root.debug('ours');
-    assert.throws(() => root.info('theirs'), /disk full/);
-    assert.match(warnings.join(), /disk full/);
-  });
-
   it('loggers behind a Proxy are the same loggers', (t) => {
     const { pino, out, say, turn } = setUp(t, copy);
     const proxy = new Proxy(pino({}, out), {});

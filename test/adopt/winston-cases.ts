@@ -187,22 +187,6 @@ export function winstonCases(copy: string): void {
     assert.equal(all.written(), '');
   });
 
-  it('a transport that throws does so in lines that the application has, and in no other', (t) => {
-    const { winston, memory, turn, warnings } = setUp(t, copy);
-    const withBroken = () => {
-      const broken = memory();
-      broken.log = () => {
-        throw new Error('disk full');
-      };
-      return winston.createLogger({ transports: [broken] });
-    };
-    withBroken();
-    turn('APP', true);
-    withBroken().debug('ours');
-    assert.match(warnings.join(), /disk full/);
-    assert.throws(() => withBroken().info('theirs'), /disk full/);
-  });
-
   it('everything is as it was when the adoption ends', (t) => {
     const { winston, memory, turn, leave, rejoin } = setUp(t, copy);
     leave();
