@@ -30,13 +30,15 @@ function write(cwd: string, files: Readonly<Record<string, string | object>>): v
   }
 }
 
-/** The same with packages of its own, by the arguments of `npm install`, and those of OpenTelemetry of this project where these bring none. */
-export async function installedFolder(
-  t: TestContext | undefined,
+/**
+ * Installs packages in a new folder, by the arguments of `npm install`. OpenTelemetry is that of this project where they bring
+ * none along.
+ */
+export async function installInto(
+  cwd: string,
   packages: readonly string[],
   files: Readonly<Record<string, string | object>> = {},
 ): Promise<string> {
-  const cwd = newFolder(t);
   write(cwd, { 'package.json': { private: true }, ...files });
   const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
   await promisify(execFile)('npm', ['install', ...flags, ...packages], { cwd });

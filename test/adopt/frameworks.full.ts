@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { SERVICE_ENV } from '../support/program-env.ts';
-import { installedFolder } from './application.ts';
+import { installInto } from './application.ts';
 
 /** Loggers that frameworks make with pino. Each writes a line of debug and one of info. */
 const APP = `
@@ -37,7 +38,7 @@ const APP = `
 const NAMES = ['GATEWAY', 'ORDERS', 'WEB', 'THREADED'];
 
 test("Fastify's own logger, that of pino-http and one with a transport are switched as any logger of pino", async (t) => {
-  const cwd = await installedFolder(t, ['pino-http@11', 'pino@10', 'fastify@5'], { 'app.mjs': APP });
+  const cwd = await installInto(newFolder(t), ['pino-http@11', 'pino@10', 'fastify@5'], { 'app.mjs': APP });
   const linesWith = async (enabled: boolean) => {
     const categories = Object.fromEntries(NAMES.map((name) => [name, { enabled }]));
     writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, categories }));

@@ -176,8 +176,9 @@ function winston(
         transports: [new library.transports.Stream({ stream })],
         ...options?.(library),
       });
+      derive(root);
       return {
-        ...{ bench, category: bench.names()[0]!, written },
+        ...{ bench, category: bench.names().at(-1)!, written },
         methods: () => methodsOf(derive(root), names),
         // winston 3.0 has no guards.
         ...('isLevelEnabled' in root && { isEnabled: (each) => derive(root).isLevelEnabled(names[each] as string) }),
@@ -327,15 +328,17 @@ const handedOver = (name: 'pino' | 'winston'): LoggerKind => ({
   },
 });
 
-const unnamed = (root: PinoLogger) => root.child({ request: 1 });
-const early = new WeakMap<PinoLogger, PinoLogger>();
-
 /** A child that stays, made before anything is switched. */
-function kept(root: PinoLogger): PinoLogger {
-  const child = early.get(root) ?? root.child({ request: 1 });
-  early.set(root, child);
-  return child;
+function kept<Logger extends object>(derive: (root: Logger, level: Level) => Logger) {
+  const children = new WeakMap<Logger, Logger>();
+  return (root: Logger, level: Level = 'error'): Logger => {
+    const child = children.get(root) ?? derive(root, level);
+    children.set(root, child);
+    return child;
+  };
 }
+
+const unnamed = (root: PinoLogger) => root.child({ request: 1 });
 
 export const LOGGERS = {
   'debug 2.6.9': debug('debug-2'),
@@ -353,11 +356,17 @@ export const LOGGERS = {
   'pino 10': pino('pino'),
   'a child of pino 8 that each line makes': pino('pino-8', unnamed),
   'a child of pino 10 that each line makes': pino('pino', unnamed),
-  'a child of pino 10 that was there before': pino('pino', kept),
-  'a child of pino 10 with a level of its own': pino('pino', (root, level) => kept(root).child({}, { level })),
+  'a child of pino 10 that was there before': pino('pino', kept(unnamed)),
+  'a child of pino 10 with a level of its own': pino(
+    'pino',
+    kept((root, level) => unnamed(root).child({}, { level })),
+  ),
   'winston 3.0': winston('winston-3.0'),
   'winston 3': winston('winston'),
   'a child of winston 3': winston('winston', { derive: (root) => root.child({ request: 1 }) }),
+  'a child of winston 3 with a name of its own': winston('winston', {
+    derive: kept((root) => root.child({ module: 'cats' })),
+  }),
   'winston 3 with levels of syslog': winston('winston', {
     names: { debug: 'debug', info: 'info', warn: 'warning', error: 'error' },
     options: ({ config }) => ({ levels: config.syslog.levels }),

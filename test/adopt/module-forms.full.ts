@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
-import { installedFolder, run } from './application.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, run } from './application.ts';
 
 const exec = promisify(execFile);
 
@@ -55,7 +56,7 @@ for (const [form, app] of Object.entries(FORMS)) {
 }
 
 test('what esbuild has bundled is adopted by adopt()', async (t) => {
-  const cwd = await installedFolder(t, ['esbuild']);
+  const cwd = await installInto(newFolder(t), ['esbuild']);
   const app = `
     const { adopt, createRdcp } = require('opentelemetry-instrumentation-rdcp');
     const [pino, winston, debug] = [require('pino'), require('winston'), require('debug')];

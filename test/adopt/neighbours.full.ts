@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { built } from '../support/built.ts';
-import { installedFolder, run } from './application.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, run } from './application.ts';
 
 /** Agents that change the loggers of a service, or the way in which it loads modules, by the arguments that start them. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
@@ -62,11 +63,11 @@ const OTHERS = `
   }`;
 
 describe('beside what else a service has', () => {
-  let cwd = '';
+  const cwd = newFolder();
 
   before(async () => {
     const agents = ['dd-trace@6', 'elastic-apm-node@4', 'newrelic@14'];
-    cwd = await installedFolder(undefined, ['--omit=optional', ...agents, 'bunyan@1', 'log4js@6', 'consola@3']);
+    await installInto(cwd, ['--omit=optional', ...agents, 'bunyan@1', 'log4js@6', 'consola@3']);
     writeFileSync(
       join(cwd, 'node_modules/elastic.mjs'),
       `import { register } from 'node:module'; register('elastic-apm-node/loader.mjs', import.meta.url);`,

@@ -1,7 +1,8 @@
 // Every night: installs each Nest with two loggers.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { installedFolder, serveApplication } from './application.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, serveApplication } from './application.ts';
 
 const PINO_9 = ['pino-http@10', 'pino@9'];
 const LINES = {
@@ -108,7 +109,7 @@ async function serve(t: TestContext, cwd: string, file: string, kind: string) {
 
 for (const [line, packages] of Object.entries(LINES)) {
   test(`a service of Nest ${line} under register: each context is switched, for everybody or one tenant, whatever logger is behind`, async (t) => {
-    const cwd = await installedFolder(t, [...packages, ...OTHERS], {
+    const cwd = await installInto(newFolder(t), [...packages, ...OTHERS], {
       'rdcp.json': { tenancy: { isolation: 'organization', baggageKey: 'tenant' } },
       'service.cjs': SERVICE,
       'service.mjs': IMPORTS + SERVICE,

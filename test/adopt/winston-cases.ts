@@ -41,7 +41,7 @@ export function speak(logger: Logger): void {
   logger.info('i');
 }
 
-export const DEBUG = 'debug d, debug log, debug object, debug write, info i';
+const DEBUG = 'debug d, debug log, debug object, debug write, info i';
 export const ALL = `silly s, ${DEBUG}`;
 export const INFO = 'info i';
 

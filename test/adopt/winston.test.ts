@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { ALL, DEBUG, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
+import { ALL, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
 
 describe('winston 3.0', () => winstonCases('winston-3.0'));
 
@@ -155,19 +155,5 @@ describe('winston 3', () => {
     await new Promise<void>((resolve) => {
       (logger as unknown as NodeJS.WritableStream).write({ level: 'debug', message: 'x' } as never, () => resolve());
     });
-  });
-
-  it('a child keeps its category when the adoption begins again', (t) => {
-    const { winston, memory, turn, leave, rejoin } = setUp(t, 'winston');
-    const all = memory();
-    const child = winston.createLogger({ level: 'debug', transports: [all] }).child({ module: 'database' });
-    leave();
-    rejoin();
-    turn('DATABASE', false);
-    speak(child);
-    assert.equal(all.written(), INFO);
-    leave();
-    speak(child);
-    assert.equal(all.written(), DEBUG);
   });
 });
