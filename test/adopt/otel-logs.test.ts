@@ -66,21 +66,23 @@ afterEach(() => {
 });
 after(() => context.disable());
 
-function sdk({ processors = 1, configured = false } = {}) {
+type Configurator = ReturnType<typeof loggerConfigurator>;
+
+function sdk({ processors = 1, configurator }: { processors?: number; configurator?: Configurator | false } = {}) {
   const exporters = Array.from({ length: processors }, () => new InMemoryLogRecordExporter());
   const provider = new LoggerProvider({
     processors: exporters.map((exporter) => gateLogs(new SimpleLogRecordProcessor({ exporter }))),
-    ...(configured && { loggerConfigurator: loggerConfigurator() }),
+    ...(configurator && { loggerConfigurator: configurator }),
   });
   const exported = () =>
     exporters.map((each) => each.getFinishedLogRecords().map(({ severityNumber }) => severityNumber));
-  return { provider, exported };
+  return { provider, exporters, exported };
 }
 
 for (const configured of [false, true]) {
   describe(`gated log records${configured ? ' with the logger configurator' : ''}`, () => {
     it('pass below INFO while the category of their scope is on, and those without a severity always', () => {
-      const { provider, exported } = sdk({ configured });
+      const { provider, exported } = sdk({ configurator: configured && loggerConfigurator() });
       const logger = provider.getLogger('orders-service');
       const emitAll = () => {
         for (const severity of [TRACE, DEBUG, INFO, ERROR, undefined]) logger.emit(of(severity));
@@ -106,9 +108,8 @@ for (const configured of [false, true]) {
 
 describe('a gate of log records', () => {
   it('masks secrets in records that are there because their category is on, for every processor', () => {
-    const exporters = [new InMemoryLogRecordExporter(), new InMemoryLogRecordExporter()];
-    const processors = exporters.map((exporter) => gateLogs(new SimpleLogRecordProcessor({ exporter })));
-    const logger = new LoggerProvider({ processors }).getLogger('masked');
+    const { provider, exporters } = sdk({ processors: 2 });
+    const logger = provider.getLogger('masked');
     const attributes = { password: 'hunter2', order: 7, request: { headers: { cookie: 'hunter2', host: 'shop' } } };
     logger.emit({ severityNumber: DEBUG, body: 'first' });
     set('OTEL_MASKED', true);
@@ -184,7 +185,7 @@ describe('a gate of log records', () => {
   });
 
   it('lets everything pass where there is no remote control', () => {
-    const { provider, exported } = sdk({ configured: true });
+    const { provider, exported } = sdk({ configurator: loggerConfigurator() });
     leave();
     const logger = provider.getLogger('alone');
     logger.emit({ severityNumber: DEBUG });
@@ -218,17 +219,14 @@ describe('a gate of log records', () => {
 
 describe('a logger configurator', () => {
   it('lets everything through while the category is on, info records below a higher severity of another one included', () => {
-    const configured = loggerConfigurator(() => ({ minimumSeverity: WARN }));
-    const exporter = new InMemoryLogRecordExporter();
-    const provider = new LoggerProvider({
-      processors: [gateLogs(new SimpleLogRecordProcessor({ exporter }))],
-      loggerConfigurator: configured,
+    const { provider, exporters, exported } = sdk({
+      configurator: loggerConfigurator(() => ({ minimumSeverity: WARN })),
     });
     const logger = provider.getLogger('quiet');
     const emitted = () => {
-      exporter.reset();
+      exporters[0]?.reset();
       for (const severity of [DEBUG, INFO, WARN]) logger.emit(of(severity));
-      return exporter.getFinishedLogRecords().map(({ severityNumber }) => severityNumber);
+      return exported()[0];
     };
     assert.deepEqual(emitted(), [WARN]);
     set('OTEL_QUIET', true);
@@ -242,17 +240,15 @@ describe('a logger configurator', () => {
   });
 
   it('lets records of traces that are not sampled through while the category is on, and those of this package', () => {
-    const exporter = new InMemoryLogRecordExporter();
-    const provider = new LoggerProvider({
-      processors: [gateLogs(new SimpleLogRecordProcessor({ exporter }))],
-      loggerConfigurator: loggerConfigurator(() => ({ traceBased: true, minimumSeverity: INFO })),
+    const { provider, exporters, exported } = sdk({
+      configurator: loggerConfigurator(() => ({ traceBased: true, minimumSeverity: INFO })),
     });
     const emitted = (traceFlags = TraceFlags.NONE, scope = 'traced') => {
-      exporter.reset();
+      exporters[0]?.reset();
       const span = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags };
       for (const severity of [DEBUG, INFO])
         provider.getLogger(scope).emit({ ...of(severity), context: trace.setSpanContext(ROOT_CONTEXT, span) });
-      return exporter.getFinishedLogRecords().map(({ severityNumber }) => severityNumber);
+      return exported()[0];
     };
     assert.deepEqual([emitted(), emitted(TraceFlags.SAMPLED)], [[], [INFO]]);
     set('OTEL_TRACED', true, 'acme');
