@@ -6,6 +6,7 @@ import loglevel from 'loglevel';
 import { DEBUG } from '../../src/adopt/debug/debug.ts';
 import { adopt } from '../../src/index.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
+import { type CreateDebug, destination, type Log, type Pino, SOURCES, type Winston } from './loggers.ts';
 
 type Debug = (name: string) => ((...args: unknown[]) => void) & { log?: unknown; enabled: boolean };
 
@@ -43,26 +44,65 @@ test('loggers of one name in two groups are switched apart', (t) => {
   assert.deepEqual(messages(), ['line 1']);
 });
 
-test('a single instance of debug is adopted, and writes where it wrote', (t) => {
-  const { adopter, turn, counted } = bench(t);
-  for (const name of ['debug-2', 'debug']) {
-    const instance = loadCopy<Debug>(name).exports('app');
-    const lines: unknown[] = [];
-    instance.log = (...args: unknown[]) => lines.push(args);
-    const before = propertiesOf(instance);
-    const undo = adopter.adopt(instance, {});
-    instance('off');
-    turn('APP', true);
-    instance('on');
-    turn('APP', false);
+type Handed = readonly [library: 'debug' | 'pino' | 'winston', copy: string];
+const HANDED: readonly Handed[] = [
+  ...(['debug-2', 'debug-3', 'debug'] as const).map((copy) => ['debug', copy] as const),
+  ...(['pino-8', 'pino-9', 'pino'] as const).map((copy) => ['pino', copy] as const),
+  ...(['winston-3.0', 'winston'] as const).map((copy) => ['winston', copy] as const),
+];
+
+/** Makes a logger. `say` writes a line of debug, and returns whether the logger itself has written it. */
+function making(library: Handed[0], exports: unknown) {
+  const { stream, write, written } = destination({});
+  const make = (): object & { debug?(text: string): void } => {
+    if (library === 'pino') return (exports as Pino)({}, stream);
+    if (library === 'debug') return Object.assign((exports as CreateDebug)('app'), { log: write });
+    const { createLogger, transports } = exports as Winston;
+    return createLogger({ transports: [new transports.Stream({ stream })] });
+  };
+  return () => {
+    const logger = make();
+    const say = () => {
+      if (typeof logger === 'function') (logger as Log)('d');
+      else logger.debug?.('d');
+      return written().length > 0;
+    };
+    return { logger, say };
+  };
+}
+
+/** What debug and streams keep of lines that were written. */
+const OF_LINES = /^(diff|prev|curr|_events|_eventsCount|_writableState|_readableState)$/;
+
+for (const [library, copy] of HANDED) {
+  test(`a logger of ${copy} is handed over alone, then the whole library, and each is as it was when that is undone`, (t) => {
+    const { exports } = loadCopy(copy);
+    const { adopter, names, turn, leave, rejoin } = adoptionBench(t, [SOURCES[library]], { options: {} });
+    const made = making(library, exports);
+    const [first, other] = [made(), made()];
+    const say = () => [first.say(), other.say()];
+    assert.deepEqual(say(), [false, false]);
+    const properties = () => propertiesOf(first.logger)[0]?.filter(([key]) => !OF_LINES.test(String(key)));
+    const before = properties();
+    const undo = adopter.adopt(first.logger, { category: 'FIRST' });
+    say();
+    assert.deepEqual(names(), ['FIRST']);
+    turn('FIRST', true);
+    assert.deepEqual(say(), [true, false]);
+    leave();
+    assert.deepEqual(say(), [false, false]);
+    rejoin();
+    assert.deepEqual(say(), [true, false]);
     undo();
-    assert.equal(lines.length, 1);
-    const changed = new Set<PropertyKey>(['diff', 'prev', 'curr']);
-    const [after] = propertiesOf(instance);
-    assert.deepEqual([after!.filter(([name]) => !changed.has(name))], before);
-  }
-  assert.equal(counted('APP'), 2);
-});
+    assert.deepEqual([say(), properties()], [[false, false], before]);
+    const undoAll = adopter.adopt(exports as object, {});
+    const late = made();
+    turn('APP', true);
+    assert.equal(late.say(), true);
+    undoAll();
+    assert.equal(late.say(), false);
+  });
+}
 
 test('a logger with getLevel and setLevel writes debug lines while its category is on, where the tenant has it on', (t) => {
   const { adopter, turn, turnFor, gate, counted } = bench(t);

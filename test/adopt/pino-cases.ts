@@ -234,32 +234,17 @@ export function pinoCases(copy: string): void {
     assert.equal(say(root), '30 i');
   });
 
-  it('adopt() takes a logger with its children, or the whole module, without the option', (t) => {
-    const { pino, out, say, turn, adopter, names, leave, rejoin } = setUp(t, copy, false);
+  it('adopt() takes a logger with its children, in its category or each in its own', (t) => {
+    const { pino, out, say, turn, adopter, names } = setUp(t, copy, false);
     const [first, second, other] = [pino({}, out), pino({}, out), pino({}, out)];
-    const before = propertiesOf(first, second);
-    const stopFirst = adopter.adopt(first, { category: 'FIRST' });
-    const stopSecond = adopter.adopt(second, {});
-    const child = first.child({ module: 'database' });
-    const named = second.child({ module: 'orders' });
+    const undo = adopter.adopt(first, { category: 'FIRST' });
+    adopter.adopt(second, {});
+    const loggers = [first.child({ module: 'database' }), second, second.child({ module: 'orders' }), other];
     assert.deepEqual(names(), ['FIRST', 'APP', 'ORDERS']);
-    turn('FIRST', true);
-    turn('ORDERS', true);
-    assert.deepEqual([first, child, second, named, other].map(say), [ALL, ALL, '30 i', ALL, '30 i']);
-    leave();
-    assert.deepEqual([first, child, second, named, other].map(say), Array(5).fill('30 i'));
-    rejoin();
-    assert.deepEqual([first, child, second, named, other].map(say), [ALL, ALL, '30 i', ALL, '30 i']);
-    stopFirst();
-    assert.deepEqual([first, child, second, named, other].map(say), ['30 i', '30 i', '30 i', ALL, '30 i']);
-    stopSecond();
-    assert.deepEqual(propertiesOf(first, second), before);
-    const stop = adopter.adopt(pino, {});
-    const late = pino({ name: 'late' }, out);
-    turn('LATE', true);
-    assert.equal(say(late), ALL);
-    stop();
-    assert.equal(say(late), '30 i');
+    for (const name of ['FIRST', 'ORDERS']) turn(name, true);
+    assert.deepEqual(loggers.map(say), [ALL, '30 i', ALL, '30 i']);
+    undo();
+    assert.deepEqual(loggers.map(say), ['30 i', '30 i', ALL, '30 i']);
   });
 }
 

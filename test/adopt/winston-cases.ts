@@ -11,8 +11,8 @@ interface Info {
 }
 
 /** A fresh copy of winston that is adopted, and transports whose lines are kept. */
-export function setUp(t: TestContext, copy: string, adopts = true) {
-  const { exports: winston, ...bench } = adopted(t, 'winston', { copy, options: { winston: adopts } });
+export function setUp(t: TestContext, copy: string) {
+  const { exports: winston, ...bench } = adopted(t, 'winston', { copy });
 
   class Memory extends ((winston as never as { Transport: unknown }).Transport as new (options?: object) => Transport) {
     readonly lines: Info[] = [];
@@ -206,33 +206,5 @@ export function winstonCases(copy: string): void {
     assert.equal(all.written(), [INFO, INFO, ALL].join(', '));
     leave();
     assert.deepEqual(properties(), before);
-  });
-
-  it('adopt() takes a logger with its children, or the whole module, without the option', (t) => {
-    const { winston, memory, turn, adopter, names, leave, rejoin } = setUp(t, copy, false);
-    const [all, none] = [memory(), memory()];
-    const logger = winston.createLogger({ transports: [all] });
-    const other = winston.createLogger({ transports: [none] });
-    const say = () => {
-      speak(logger);
-      speak(other);
-      return [all.written(), none.written()];
-    };
-    const stop = adopter.adopt(logger, { category: 'MINE' });
-    assert.deepEqual(names(), ['MINE']);
-    turn('MINE', true);
-    assert.deepEqual(say(), [ALL, INFO]);
-    leave();
-    assert.deepEqual(say(), [INFO, INFO]);
-    rejoin();
-    assert.deepEqual(say(), [ALL, INFO]);
-    stop();
-    assert.deepEqual(say(), [INFO, INFO]);
-    const stopAll = adopter.adopt(winston, {});
-    say();
-    turn('APP', true);
-    assert.deepEqual(say(), [ALL, ALL]);
-    stopAll();
-    assert.deepEqual(say(), [INFO, INFO]);
   });
 }
