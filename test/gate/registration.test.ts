@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import * as categories from '../../src/gate/categories.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { isCategoryName } from '../../src/wire/names.ts';
+import * as names from '../../src/wire/names.ts';
 import fc from '../support/fast-check.ts';
 import { RecordingController } from './controllers.ts';
 
@@ -90,12 +91,17 @@ describe('registering categories', () => {
     assert.equal(gate.categories().length, 0);
   });
 
+  test('the patterns are those of the protocol', () => {
+    assert.deepEqual(categories.CATEGORY_NAME, names.CATEGORY_NAME);
+    assert.deepEqual(categories.CUSTOM_CATEGORY_NAME, names.CUSTOM_CATEGORY_NAME);
+  });
+
   test('the gate takes a name exactly when the protocol does', () => {
     const almost = fc.stringMatching(/^(X-)?[A-Za-z][A-Za-z0-9_-]{0,66}$/);
     fc.assert(
       fc.property(fc.oneof(almost, fc.string()), (name) => {
         const gate = new GateCore();
-        if (isCategoryName(name)) assert.equal(gate.category(name).name, name);
+        if (names.isCategoryName(name)) assert.equal(gate.category(name).name, name);
         else assert.throws(() => gate.category(name), TypeError);
       }),
     );
