@@ -6,6 +6,7 @@ import loglevel from 'loglevel';
 import { DEBUG } from '../../src/adopt/debug/debug.ts';
 import { adopt } from '../../src/index.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
+import { type CreateDebug, destination, type Log, type Pino, SOURCES, type Winston } from './loggers.ts';
 
 type Debug = (name: string) => ((...args: unknown[]) => void) & { log?: unknown; enabled: boolean };
 
@@ -43,26 +44,65 @@ test('loggers of one name in two groups are switched apart', (t) => {
   assert.deepEqual(messages(), ['line 1']);
 });
 
-test('a single instance of debug is adopted, and writes where it wrote', (t) => {
-  const { adopter, turn, counted } = bench(t);
-  for (const name of ['debug-2', 'debug']) {
-    const instance = loadCopy<Debug>(name).exports('app');
-    const lines: unknown[] = [];
-    instance.log = (...args: unknown[]) => lines.push(args);
-    const before = propertiesOf(instance);
-    const undo = adopter.adopt(instance, {});
-    instance('off');
-    turn('APP', true);
-    instance('on');
-    turn('APP', false);
+type Handed = readonly [library: 'debug' | 'pino' | 'winston', copy: string];
+const HANDED: readonly Handed[] = [
+  ...(['debug-2', 'debug-3', 'debug'] as const).map((copy) => ['debug', copy] as const),
+  ...(['pino-8', 'pino-9', 'pino'] as const).map((copy) => ['pino', copy] as const),
+  ...(['winston-3.0', 'winston'] as const).map((copy) => ['winston', copy] as const),
+];
+
+/** Makes a logger. `say` writes a line of debug, and returns whether the logger itself has written it. */
+function making(library: Handed[0], exports: unknown) {
+  const { stream, write, written } = destination({});
+  const make = (): object & { debug?(text: string): void } => {
+    if (library === 'pino') return (exports as Pino)({}, stream);
+    if (library === 'debug') return Object.assign((exports as CreateDebug)('app'), { log: write });
+    const { createLogger, transports } = exports as Winston;
+    return createLogger({ transports: [new transports.Stream({ stream })] });
+  };
+  return () => {
+    const logger = make();
+    const say = () => {
+      if (typeof logger === 'function') (logger as Log)('d');
+      else logger.debug?.('d');
+      return written().length > 0;
+    };
+    return { logger, say };
+  };
+}
+
+/** What debug and streams keep of lines that were written. */
+const OF_LINES = /^(diff|prev|curr|_events|_eventsCount|_writableState|_readableState)$/;
+
+for (const [library, copy] of HANDED) {
+  test(`a logger of ${copy} is handed over alone, then the whole library, and each is as it was when that is undone`, (t) => {
+    const { exports } = loadCopy(copy);
+    const { adopter, names, turn, leave, rejoin } = adoptionBench(t, [SOURCES[library]], { options: {} });
+    const made = making(library, exports);
+    const [first, other] = [made(), made()];
+    const say = () => [first.say(), other.say()];
+    assert.deepEqual(say(), [false, false]);
+    const properties = () => propertiesOf(first.logger)[0]?.filter(([key]) => !OF_LINES.test(String(key)));
+    const before = properties();
+    const undo = adopter.adopt(first.logger, { category: 'FIRST' });
+    say();
+    assert.deepEqual(names(), ['FIRST']);
+    turn('FIRST', true);
+    assert.deepEqual(say(), [true, false]);
+    leave();
+    assert.deepEqual(say(), [false, false]);
+    rejoin();
+    assert.deepEqual(say(), [true, false]);
     undo();
-    assert.equal(lines.length, 1);
-    const changed = new Set<PropertyKey>(['diff', 'prev', 'curr']);
-    const [after] = propertiesOf(instance);
-    assert.deepEqual([after!.filter(([name]) => !changed.has(name))], before);
-  }
-  assert.equal(counted('APP'), 2);
-});
+    assert.deepEqual([say(), properties()], [[false, false], before]);
+    const undoAll = adopter.adopt(exports as object, {});
+    const late = made();
+    turn('APP', true);
+    assert.equal(late.say(), true);
+    undoAll();
+    assert.equal(late.say(), false);
+  });
+}
 
 test('a logger with getLevel and setLevel writes debug lines while its category is on, where the tenant has it on', (t) => {
   const { adopter, turn, turnFor, gate, counted } = bench(t);
@@ -96,130 +136,43 @@ test('a logger with getLevel and setLevel writes debug lines while its category 
   assert.deepEqual(lines.slice(4), ['warn undone']);
 });
 
-test("a line above debug that the logger's own level holds back comes out only where the tenant has the category on", (t) => {
-  const { adopter, turn, turnFor, gate, counted } = bench(t);
+test('a logger that is at debug by itself is raised further or held back by a level, and is as it was afterwards', (t) => {
+  const { adopter, turn, reset } = bench(t);
+  const words = ['silly', 'trace', 'debug', 'info', 'warn', 'error'];
   const lines: string[] = [];
-  const say = (method: string) => (text: string) => void lines.push(`${method} ${text}`);
-  const methods = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
-  /** A number for a level, as bunyan's; or the other way round, as consola's. */
-  const numbered = (levels: Record<string, number>, own: string) => {
-    let level = levels[own]!;
-    const set = (given: string | number) => {
-      if (typeof given === 'string' && !(given in levels)) throw new Error('no level');
-      level = typeof given === 'number' ? given : levels[given]!;
-    };
-    return { ...methods, getLevel: () => level, setLevel: set };
-  };
-  const loggers = {
-    WORDS: { ...methods, level: 'error' },
-    RISING: numbered({ debug: 20, info: 30, warn: 40, error: 50 }, 'error'),
-    FALLING: numbered({ debug: 4, info: 3, warn: 1, error: 0 }, 'error'),
-  };
-  for (const [category, logger] of Object.entries(loggers)) {
-    lines.length = 0;
-    adopter.adopt(logger, { category });
-    turnFor('acme', category, true);
-    for (const tenant of ['acme', 'beta'])
-      gate.runWithTenant(tenant, () => {
-        for (const method of ['debug', 'info', 'warn', 'error'] as const) logger[method](tenant);
-      });
-    assert.deepEqual(lines, ['debug acme', 'info acme', 'warn acme', 'error acme', 'error beta'], category);
-    assert.equal(counted(category), 3);
-    turnFor('acme', category, false);
-    turn(category, false);
-    assert.equal(logger.info, methods.info, 'as it was');
+  const logger: Record<string, unknown> = { level: 'debug' };
+  for (const word of words) {
+    logger[word] = () => words.indexOf(word) >= words.indexOf(String(logger.level)) && lines.push(word);
   }
-  assert.equal(loggers.WORDS.level, 'error');
-  assert.deepEqual([loggers.RISING.getLevel(), loggers.FALLING.getLevel()], [50, 0]);
-});
-
-test('a level raises a logger further, lets out less, or takes away less urgent lines; errors always come out', (t) => {
-  const { adopter, turn, turnFor, reset, gate, counted } = bench(t);
-  const lines: string[] = [];
-  const methods = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'error'] as const;
-  /** As winston's and loglevel's: the level decides in the methods. */
-  const words = ['silly', 'trace', 'debug', 'verbose', 'info', 'warn', 'error'];
-  const made = (level: string, known: readonly (typeof methods)[number][] = methods) => {
-    const logger = { level } as Record<(typeof methods)[number] | 'level', unknown>;
-    for (const method of known) {
-      logger[method] = () => {
-        if (words.indexOf(method) >= words.indexOf(String(logger.level))) lines.push(method);
-      };
-    }
-    return logger;
-  };
-  const say = (logger: ReturnType<typeof made>) => {
-    for (const method of methods) (logger[method] as undefined | (() => void))?.();
-    return lines.splice(0).join();
-  };
-  const usual = made('info');
-  const terse = made('error');
-  const verbose = made('debug');
-  const plain = made('info', ['trace', 'debug', 'info', 'warn', 'error']);
-  const loggers = [usual, terse, verbose, plain];
-  for (const logger of loggers) adopter.adopt(logger, { category: 'SQL' });
-  const own = ['info,warn,error', 'error', 'debug,verbose,info,warn,error', 'info,warn,error'];
-  assert.deepEqual(loggers.map(say), own);
-  turn('SQL', true, 'silly');
-  assert.deepEqual(
-    loggers.map(({ level }) => level),
-    ['silly', 'silly', 'silly', 'trace'],
-  );
-  const [all, few] = [methods.join(), 'trace,debug,info,warn,error'];
-  assert.deepEqual(loggers.map(say), [all, all, all, few]);
-  turn('SQL', true, 'trace');
-  const traces = methods.slice(1).join();
-  assert.deepEqual(loggers.map(say), [traces, traces, traces, few]);
-  turn('SQL', true, 'debug');
-  const debugs = methods.slice(2).join();
-  assert.deepEqual(loggers.map(say), [debugs, debugs, debugs, 'debug,info,warn,error']);
-  turn('SQL', true, 'info');
-  assert.deepEqual(loggers.map(say), Array(4).fill('info,warn,error'));
-  const before = counted('SQL');
-  turn('SQL', true, 'warn');
-  assert.deepEqual(loggers.map(say), ['warn,error', 'error', 'warn,error', 'warn,error']);
-  turn('SQL', true, 'error');
-  assert.deepEqual(loggers.map(say), Array(4).fill('error'));
-  assert.equal(counted('SQL'), before);
-  turn('SQL', true);
-  turnFor('acme', 'SQL', true, 'trace');
-  turnFor('beta', 'SQL', true, 'warn');
-  const of = (tenant: string) => gate.runWithTenant(tenant, () => say(usual));
-  assert.deepEqual([of('acme'), of('beta')], [traces, 'warn,error']);
-  turnFor('acme', 'SQL', undefined);
-  turnFor('beta', 'SQL', undefined);
-  reset('SQL');
-  assert.deepEqual(loggers.map(say), own);
-  assert.deepEqual(
-    loggers.map(({ level }) => level),
-    ['info', 'error', 'debug', 'info'],
-  );
-});
-
-test("a line that the logger's own level admits is not decided by its category", (t) => {
-  const { adopter, turnFor, gate, counted } = bench(t);
-  const lines: string[] = [];
-  const logger = { level: 'info', info: (text: string) => void lines.push(text), debug: () => {} };
   adopter.adopt(logger, { category: 'SQL' });
-  turnFor('acme', 'SQL', true);
-  gate.runWithTenant('beta', () => logger.info('beta'));
-  assert.deepEqual([lines, counted('SQL')], [['beta'], 0]);
+  const say = () => {
+    for (const word of words) (logger[word] as () => void)();
+    return lines.splice(0);
+  };
+  for (const [at, level] of (['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const).entries()) {
+    turn('SQL', true, level);
+    assert.deepEqual(say(), words.slice(at), level);
+  }
+  reset('SQL');
+  assert.deepEqual([say(), logger.level], [words.slice(2), 'debug']);
 });
 
 test('a level that the application sets meanwhile stays, and one that it had already is its own', (t) => {
   const { adopter, turn } = bench(t);
   const [verbose, changed] = ['debug', 'info'].map((level) => ({ level, debug: () => level }));
   const { debug } = verbose!;
+  const { debug: whole } = changed!;
   adopter.adopt(verbose!, { category: 'VERBOSE' });
   adopter.adopt(changed!, { category: 'CHANGED', level: 'trace' });
   turn('VERBOSE', true);
   turn('CHANGED', true);
   assert.equal(verbose!.debug, debug);
   assert.equal(changed!.level, 'trace');
+  assert.notEqual(changed!.debug, whole);
   changed!.level = 'error';
   turn('CHANGED', false);
   turn('VERBOSE', false);
-  assert.deepEqual([verbose!.level, changed!.level], ['debug', 'error']);
+  assert.deepEqual([verbose!.level, changed!.level, changed!.debug], ['debug', 'error', whole]);
 });
 
 test('a logger whose setter throws is left alone, with one warning', (t) => {
@@ -237,7 +190,7 @@ test('a logger whose setter throws is left alone, with one warning', (t) => {
 });
 
 test('anything else is refused, and so is a category that is none', () => {
-  for (const wrong of [{}, () => {}, [], null, undefined, 'debug', 7]) {
+  for (const wrong of [{}, { level: () => 'a method' }, () => {}, [], null, undefined, 'debug', 7]) {
     assert.throws(() => adopt(wrong as object), {
       name: 'TypeError',
       message: /^adopt: must be a known logging library/,

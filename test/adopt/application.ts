@@ -1,15 +1,50 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { createRdcpClient } from '../../src/client.ts';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { SERVICE_ENV } from '../support/program-env.ts';
+import { until } from '../support/until.ts';
 
 interface Run {
   readonly config?: object;
   readonly preload?: readonly string[];
   readonly env?: Record<string, string>;
+}
+
+/** A folder of an application, with files by their names, and the packages of this project. */
+export function folderOf(t: TestContext, files: Readonly<Record<string, string | object>>): string {
+  const cwd = newFolder(t);
+  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
+  write(cwd, files);
+  return cwd;
+}
+
+function write(cwd: string, files: Readonly<Record<string, string | object>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+}
+
+/**
+ * Installs packages in a new folder, by the arguments of `npm install`. OpenTelemetry is that of this project where they bring
+ * none along.
+ */
+export async function installInto(
+  cwd: string,
+  packages: readonly string[],
+  files: Readonly<Record<string, string | object>> = {},
+): Promise<string> {
+  write(cwd, { 'package.json': { private: true }, ...files });
+  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
+  await promisify(execFile)('npm', ['install', ...flags, ...packages], { cwd });
+  const api = join(cwd, 'node_modules/@opentelemetry');
+  if (!existsSync(api)) symlinkSync(resolve('node_modules/@opentelemetry'), api);
+  return cwd;
 }
 
 /** Runs an application under `register` in a folder of its own, with the packages of this project. */
@@ -18,15 +53,11 @@ export async function run(
   app: string,
   { config = {}, preload = [built('register.js')], env = {} }: Run = {},
 ) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-adopt-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
-  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
-  writeFileSync(join(cwd, 'app.mjs'), app);
-  writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, ...config }));
-  writeFileSync(
-    join(cwd, 'otel-hook.mjs'),
-    `import { register } from 'node:module'; register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);`,
-  );
+  const cwd = folderOf(t, {
+    'app.mjs': app,
+    'rdcp.json': { announce: false, ...config },
+    'otel-hook.mjs': `import { register } from 'node:module'; register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);`,
+  });
   const args = preload.flatMap((file) => ['--import', file]);
   return new Promise<{ stdout: string; stderr: string[] }>((done, failed) => {
     execFile(
@@ -47,4 +78,48 @@ export async function run(
       },
     );
   });
+}
+
+/** A service under `register` that says on which port it serves: what it writes, and operators of it. */
+export async function serveApplication(
+  t: TestContext,
+  {
+    cwd,
+    file = 'app.mjs',
+    args = [],
+    env = {},
+  }: { cwd: string; file?: string; args?: readonly string[]; env?: Record<string, string> },
+) {
+  const child = spawn(process.execPath, ['--import', built('register.js'), file, ...args], {
+    cwd,
+    env: { ...SERVICE_ENV, ...env },
+  });
+  const closed = once(child, 'close');
+  t.after(() => {
+    child.kill('SIGKILL');
+    return closed;
+  });
+  const output = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output.text += text;
+    });
+  }
+  const found = (pattern: RegExp): Promise<string> =>
+    until(`${pattern} is written`, () => {
+      const match = pattern.exec(output.text);
+      if (match === null && child.exitCode !== null) throw new Error(output.text);
+      return match?.[1] ?? match?.[0];
+    });
+  const port = await found(/serves (\d+)/);
+  const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
+  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
+  const operatorOf = (tenantId?: string) =>
+    createRdcpClient({ baseUrl, apiKey, ...(tenantId !== undefined && { tenantId }) });
+  /** The text of an answer. @param tenant whose request it is */
+  const request = async (path: string, tenant?: string) =>
+    (
+      await fetch(`http://127.0.0.1:${port}/${path}`, { headers: tenant === undefined ? {} : { 'x-tenant': tenant } })
+    ).text();
+  return { output, found, operatorOf, request };
 }

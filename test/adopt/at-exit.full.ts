@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { PROGRAM_ENV, SERVICE_ENV } from '../support/program-env.ts';
+import { folderOf } from './application.ts';
 
 const LINES = 500;
 
@@ -32,12 +33,11 @@ const CATEGORIES = ['SYNC', 'LATER', 'MAIL', 'CATS', 'SQL'];
 
 /** Runs the program with its output in a file, which takes every line at once. Returns how many lines each logger wrote. */
 function lines(t: TestContext, env: Record<string, string>, preload: readonly string[] = []): Record<string, number> {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-exit-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const categories = Object.fromEntries(CATEGORIES.map((name) => [name, { enabled: true }]));
-  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
-  writeFileSync(join(cwd, 'app.cjs'), APP);
-  writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, controls: { budget: false }, categories }));
+  const cwd = folderOf(t, {
+    'app.cjs': APP,
+    'rdcp.json': { announce: false, controls: { budget: false }, categories },
+  });
   const output = openSync(join(cwd, 'output'), 'w');
   const { status } = spawnSync(process.execPath, [...preload, 'app.cjs'], {
     cwd,
@@ -82,21 +82,19 @@ const GONE = `
   console.log(JSON.stringify({ status, stdout: String(stdout), stderr: String(stderr) }));`;
 
 test('a service whose working directory was deleted runs, with one line about the endpoint', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-gone-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  const app = join(folder, 'app.cjs');
-  writeFileSync(
-    app,
-    `const orders = require('pino')({ name: 'orders', base: {} }); orders.debug('debug'); orders.info('info'); setTimeout(() => {}, 1000);`,
-  );
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-gone-'));
-  const { stdout } = spawnSync(process.execPath, ['-e', GONE, '--', '--import', built('register.js'), app], {
-    cwd,
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: { ...PROGRAM_ENV, RDCP_SERVER_API_KEY: 'a'.repeat(43), RDCP_PORT: '0', OTEL_METRICS_EXPORTER: 'none' },
+  const folder = folderOf(t, {
+    'app.cjs': `const orders = require('pino')({ name: 'orders', base: {} }); orders.debug('debug'); orders.info('info'); setTimeout(() => {}, 1000);`,
   });
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['-e', GONE, '--', '--import', built('register.js'), join(folder, 'app.cjs')],
+    {
+      cwd: newFolder(t),
+      encoding: 'utf8',
+      timeout: 60_000,
+      env: { ...PROGRAM_ENV, RDCP_SERVER_API_KEY: 'a'.repeat(43), RDCP_PORT: '0', OTEL_METRICS_EXPORTER: 'none' },
+    },
+  );
   const ended = JSON.parse(stdout);
   assert.equal(ended.status, 0, stdout);
   assert.match(ended.stdout, /^\{.*"msg":"info"\}\n$/);

@@ -4,17 +4,9 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import type { Debugger } from 'debug';
-import type { Logger as PinoLogger } from 'pino';
-import { DEBUG } from '../../src/adopt/debug/debug.ts';
-import { NEST } from '../../src/adopt/nest/nest.ts';
-import { PINO } from '../../src/adopt/pino/pino.ts';
-import { WINSTON } from '../../src/adopt/winston/winston.ts';
 import { CATEGORY_NAME } from '../../src/gate/categories.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
-
-type Pino = typeof import('pino').default;
-type Winston = typeof import('winston');
-type CreateDebug = typeof import('debug');
+import { adopted, type CreateDebug, destination, type Libraries, type Pino, SOURCES, type Winston } from './loggers.ts';
 
 /** Names that no person would give. */
 const ODD_NAMES = [
@@ -29,19 +21,16 @@ const ODD_NAMES = [
   'a\u0000b',
 ];
 
-function setUp<T>(t: TestContext, name: 'debug' | 'pino' | 'winston') {
-  const { exports, version } = loadCopy<T>(name);
-  const bench = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
-  bench.load(name, version, exports);
+function setUp<Name extends keyof Libraries>(t: TestContext, name: Name) {
   const lines: Record<string, unknown>[] = [];
   const out = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const messages = () => lines.splice(0).map(({ msg, message }) => msg ?? message);
-  return { ...bench, exports, lines, out, written: messages, version };
+  const written = () => lines.splice(0).map(({ msg, message }) => msg ?? message);
+  return { ...adopted(t, name), lines, out, written };
 }
 
 describe('pino', () => {
   it('a frozen logger is switched, and writes as ever afterwards', (t) => {
-    const { exports: pino, out, written, turn, names, warnings, leave } = setUp<Pino>(t, 'pino');
+    const { exports: pino, out, written, turn, names, warnings, leave } = setUp(t, 'pino');
     // pino itself makes no child of a frozen logger.
     const root = pino({}, out);
     const loggers = [Object.freeze(pino({ name: 'frozen' }, out)), Object.freeze(root.child({ module: 'part' }))];
@@ -58,7 +47,7 @@ describe('pino', () => {
   });
 
   it('names that no person would give', (t) => {
-    const { exports: pino, out, written, turn, names, warnings } = setUp<Pino>(t, 'pino');
+    const { exports: pino, out, written, turn, names, warnings } = setUp(t, 'pino');
     const loggers = ODD_NAMES.map((name) => pino({ name }, out));
     assert.equal(new Set(names()).size, ODD_NAMES.length);
     for (const name of names()) {
@@ -70,7 +59,7 @@ describe('pino', () => {
   });
 
   it('bindings, mixins and functions for names that throw', (t) => {
-    const { exports: pino, out, written, turn, names } = setUp<Pino>(t, 'pino');
+    const { exports: pino, out, written, turn, names } = setUp(t, 'pino');
     const root = pino(
       {
         name: 'odd',
@@ -94,7 +83,7 @@ describe('pino', () => {
   });
 
   it('streams of a multistream with a level of trace get what is let through, others what they took', (t) => {
-    const { exports: pino, written, out, turn } = setUp<Pino>(t, 'pino');
+    const { exports: pino, written, out, turn } = setUp(t, 'pino');
     const errors: unknown[] = [];
     const streams = [
       { level: 'trace' as const, stream: out },
@@ -108,7 +97,7 @@ describe('pino', () => {
   });
 
   it('objects, errors and numbers as messages reach taps as pino writes them', (t) => {
-    const { exports: pino, out, lines, turn, tap, counted, warnings } = setUp<Pino>(t, 'pino');
+    const { exports: pino, out, lines, turn, tap, counted, warnings } = setUp(t, 'pino');
     const logger = pino({ name: 'odd' }, out);
     turn('ODD', true);
     const { calls } = tap('ODD');
@@ -123,65 +112,12 @@ describe('pino', () => {
     );
     assert.deepEqual([counted('ODD'), warnings], [4, []]);
   });
-
-  it('the end of the adoption while loggers with and without a level of their own are kept', (t) => {
-    const { exports: pino, out, written, turn, reset, leave, rejoin } = setUp<Pino>(t, 'pino');
-    const root = pino({ name: 'root' }, out);
-    const children = [root.child({}), root.child({ module: 'part' }), root.child({}, { level: 'debug' })];
-    const kept = children.map((each) => each.debug.bind(each));
-    for (const name of ['ROOT', 'PART']) turn(name, true);
-    for (const debug of kept) debug('d');
-    assert.deepEqual(written(), ['d', 'd', 'd']);
-    leave();
-    for (const debug of kept) debug('d');
-    assert.deepEqual(written(), ['d'], "the application's own level");
-    assert.equal(children[0]!.isLevelEnabled('debug'), false);
-    root.setBindings({ module: 'later' });
-    root.child({ module: 'later' }).info('i');
-    assert.deepEqual(written(), ['i']);
-    rejoin();
-    reset('ROOT');
-    children[0]!.debug('never');
-    root.level = 'silent';
-    children[0]!.level = 'silent';
-    turn('ROOT', true);
-    children[0]!.debug('never');
-    assert.equal(children[0]!.isLevelEnabled('debug'), false);
-    assert.deepEqual(written(), []);
-  });
-
-  it('the end of the adoption in the middle of a line', (t) => {
-    const { exports: pino, turn, leave, warnings } = setUp<Pino>(t, 'pino');
-    const lines: string[] = [];
-    const before: PinoLogger[] = [];
-    const stream = {
-      write: (line: string) => {
-        lines.push(JSON.parse(line).msg);
-        if (lines.length === 1) {
-          leave();
-          before[0]?.debug('after');
-          before[0]?.info('i');
-        }
-      },
-    };
-    const logger = pino({ name: 'middle' }, stream);
-    before.push(logger);
-    turn('MIDDLE', true);
-    logger.debug('d');
-    assert.deepEqual([lines, warnings], [['d', 'i'], []]);
-  });
 });
 
 describe('winston', () => {
   it('a format that throws or drops the line does so as ever', (t) => {
-    const { exports: winston, turn, warnings, version: _version } = setUp<Winston>(t, 'winston');
-    const lines: string[] = [];
-    const stream = new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(JSON.parse(String(chunk)).message);
-        done();
-      },
-    });
+    const { exports: winston, turn, warnings } = setUp(t, 'winston');
+    const { stream, written } = destination({});
     const choosy = winston.format((info) => {
       if (info.message === 'drop') return false;
       if (info.message === 'throw') throw new Error('its own');
@@ -199,56 +135,16 @@ describe('winston', () => {
     assert.doesNotThrow(() => logger.debug('throw'));
     logger.debug('after');
     logger.info('i');
-    assert.deepEqual(lines, ['d', 'after', 'i'], String(warnings));
+    const messages = written().map((line) => (line as { message: unknown }).message);
+    assert.deepEqual(messages, ['d', 'after', 'i'], String(warnings));
   });
-
-  it('the end of the adoption in the middle of a line, and its properties afterwards', async (t) => {
-    const { exports: winston, turn, leave, warnings } = setUp<Winston>(t, 'winston');
-    const lines: string[] = [];
-    const transport = new winston.transports.Stream({
-      stream: new Writable({
-        write(chunk, _encoding, done) {
-          lines.push(JSON.parse(String(chunk)).message);
-          if (lines.length === 1) {
-            leave();
-            logger.debug('after');
-            logger.info('i');
-          }
-          setImmediate(done);
-        },
-      }),
-    });
-    const before = propertiesOf(transport)[0]!.map(([key]) => key);
-    const logger = winston.createLogger({ defaultMeta: { service: 'middle' }, transports: [transport] });
-    turn('MIDDLE', true);
-    logger.debug('d');
-    logger.debug('dropped');
-    // The callbacks of nested writes take several turns.
-    while (lines.length < 2) await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    assert.deepEqual([lines, warnings], [['d', 'i'], []]);
-    const added = propertiesOf(transport)[0]!
-      .map(([key]) => key)
-      .filter((key) => !before.includes(key));
-    assert.deepEqual(added.sort(), ['__winstonerror', '__winstonwarn', 'levels', 'parent'], "winston's own");
-  });
-});
-
-describe('winston, of other kinds', () => {
-  const kept = (lines: unknown[]) =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        lines.push(JSON.parse(String(chunk)).message);
-        done();
-      },
-    });
 
   it('messages that are no text, and lines that are no objects', (t) => {
-    const { exports: winston, turn, counted, tap, warnings } = setUp<Winston>(t, 'winston');
-    const lines: unknown[] = [];
+    const { exports: winston, turn, counted, tap, warnings } = setUp(t, 'winston');
+    const { stream, written } = destination({});
     const logger = winston.createLogger({
       defaultMeta: { service: 'odd' },
-      transports: [new winston.transports.Stream({ stream: kept(lines) })],
+      transports: [new winston.transports.Stream({ stream })],
     });
     turn('ODD', true);
     const { calls } = tap('ODD');
@@ -264,43 +160,17 @@ describe('winston, of other kinds', () => {
       }
       assert.ok(own === undefined || own instanceof Error, 'as winston answers by itself');
     }
-    assert.deepEqual(lines.slice(0, 3).map(String), ['7', '[object Object]', 'text']);
+    const messages = written().map((line) => String((line as { message: unknown }).message));
+    assert.deepEqual(messages.slice(0, 3), ['7', '[object Object]', 'text']);
     assert.equal(counted('ODD'), 3);
     assert.deepEqual([calls.length, calls.at(-1)?.message], [3, 'text']);
     assert.deepEqual(warnings, []);
   });
-
-  it('the end of the adoption while a logger, a child with a name and a container are kept', (t) => {
-    const { exports: winston, turn, leave, rejoin, counted } = setUp<Winston>(t, 'winston');
-    const lines: unknown[] = [];
-    const container = new winston.Container();
-    const transports = () => [new winston.transports.Stream({ stream: kept(lines) })];
-    const logger = container.add('shop', { transports: transports() });
-    const child = logger.child({ service: 'cart' });
-    const unnamed = container.add('', { transports: transports() });
-    for (const name of ['SHOP', 'CART', 'APP']) turn(name, true);
-    const speak = () => {
-      for (const [at, each] of [logger, child, unnamed].entries()) each.debug(`d${at}`);
-    };
-    speak();
-    assert.deepEqual(lines.splice(0), ['d0', 'd1', 'd2']);
-    leave();
-    speak();
-    child.info('i');
-    assert.deepEqual(lines.splice(0), ['i']);
-    assert.equal(logger.isLevelEnabled('debug'), false);
-    rejoin();
-    assert.equal(counted('SHOP'), 1);
-  });
 });
-
-type Nest = typeof import('@nestjs/common');
 
 describe('Nest', () => {
   function nest(t: TestContext) {
-    const { exports, version } = loadCopy<Nest>('@nestjs/common');
-    const bench = adoptionBench(t, [NEST]);
-    bench.load('@nestjs/common', version, exports);
+    const { exports, ...bench } = adopted(t, '@nestjs/common');
     const lines: unknown[][] = [];
     const own = {
       log: (...args: unknown[]) => void lines.push(['log', ...args]),
@@ -405,7 +275,7 @@ describe('Nest', () => {
 
 describe('debug', () => {
   it('a frozen instance writes as ever', (t) => {
-    const { exports: createDebug, turn, messages, leave, warnings } = setUp<CreateDebug>(t, 'debug');
+    const { exports: createDebug, turn, messages, leave, warnings } = setUp(t, 'debug');
     const log = Object.freeze(createDebug('frozen'));
     turn('FROZEN', true);
     log('ours');
@@ -415,7 +285,7 @@ describe('debug', () => {
   });
 
   it('custom formatters, extend() and destroy()', (t) => {
-    const { exports: createDebug, turn, messages, names } = setUp<CreateDebug>(t, 'debug');
+    const { exports: createDebug, turn, messages, names } = setUp(t, 'debug');
     createDebug.formatters.h = (value: Buffer) => value.toString('hex');
     createDebug.formatters.x = () => {
       throw new Error('its own');
@@ -434,16 +304,17 @@ describe('debug', () => {
   });
 
   it('a log function that the application replaces later, for all or for one, gets the lines', (t) => {
-    const { exports: createDebug, turn, messages, leave } = setUp<CreateDebug>(t, 'debug');
+    const { exports: createDebug, turn, messages, leave } = setUp(t, 'debug');
     const [own, all]: unknown[][] = [[], []];
     const log = createDebug('app');
     turn('APP', true);
     const native = createDebug.log;
     createDebug.log = (...args: unknown[]) => void all!.push(args[0]);
     log('to all');
-    log.log = (...args: unknown[]) => void own!.push(args[0]);
+    const ownLog = (...args: unknown[]) => void own!.push(args[0]);
+    log.log = ownLog;
     log('to its own');
-    assert.deepEqual([all!.length, own!.length, messages()], [1, 1, []]);
+    assert.deepEqual([all!.length, own!.length, messages(), log.log], [1, 1, [], ownLog]);
     const replaced = createDebug.log;
     leave();
     assert.equal(createDebug.log, replaced, 'what the application has assigned stays');
@@ -456,23 +327,8 @@ describe('debug', () => {
     );
   });
 
-  it('the end of the adoption in the middle of a line', (t) => {
-    const { exports: createDebug, turn, leave, messages } = setUp<CreateDebug>(t, 'debug');
-    const log = createDebug('middle');
-    const lines: unknown[] = [];
-    log.log = (...args: unknown[]) => {
-      lines.push(args[0]);
-      leave();
-      log('after');
-    };
-    turn('MIDDLE', true);
-    log('d');
-    log('dropped');
-    assert.deepEqual([lines.length, messages()], [1, []]);
-  });
-
   it('100,000 instances are one category', (t) => {
-    const { exports: createDebug, names, turn, messages } = setUp<CreateDebug>(t, 'debug');
+    const { exports: createDebug, names, turn, messages } = setUp(t, 'debug');
     let last = createDebug('many');
     for (let made = 0; made < 100_000; made++) last = createDebug('many');
     turn('MANY', true);
@@ -504,7 +360,7 @@ describe('what a library exports', () => {
     it(`is adopted, and put back, behind a Proxy: ${name}`, (t) => {
       const { exports, version } = loadCopy<object>(name);
       const before = propertiesOf(exports);
-      const { load, leave, turn, warnings } = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
+      const { load, leave, turn, warnings } = adoptionBench(t, [SOURCES[name]]);
       const proxy = new Proxy(exports, {});
       load(name, version, proxy);
       const lines: unknown[] = [];
@@ -517,7 +373,7 @@ describe('what a library exports', () => {
     });
 
     it(`is left alone, with one warning, where it is unknown: ${name}`, (t) => {
-      const { load, warnings } = adoptionBench(t, [{ debug: DEBUG, pino: PINO, winston: WINSTON }[name]]);
+      const { load, warnings } = adoptionBench(t, [SOURCES[name]]);
       for (const strange of [() => ({}), class {}, { createLogger: () => ({}) }, undefined])
         load(name, '10.9.9', strange);
       assert.equal(warnings.length, 1);

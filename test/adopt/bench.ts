@@ -10,7 +10,6 @@ import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { AdoptOptions } from '../../src/options/adopt.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 import { RECORDER, sinkOf } from '../support/sink.ts';
@@ -23,11 +22,11 @@ export function loadCopy<T>(name: string): { readonly exports: T; readonly versi
   return { exports: require(name), version: require(`${name}/package.json`).version };
 }
 
-type Level = keyof typeof LEVEL;
+export type Level = keyof typeof LEVEL;
 
 const rankOf = (level: Level | undefined) => level && LEVEL[level];
 
-interface BenchOptions {
+export interface BenchOptions {
   /** @default every source */
   readonly options?: AdoptOptions;
   /** The calls that a category may emit in a second. @default no budget */
@@ -47,7 +46,6 @@ export function adoptionBench(
   const gate = new GateCore();
   const selection = { clock: systemClock, instanceId: 'here', work: new WorkFollower(gate.work), random: Math.random };
   const sink = sinkOf({
-    telemetry: createTelemetry(),
     selection,
     clock: systemClock,
     to: (record) => records.push(record),
@@ -165,6 +163,8 @@ export function adoptionBench(
     },
   };
 }
+
+export type AdoptionBench = ReturnType<typeof adoptionBench>;
 
 /** Own properties of objects, to compare before and after. */
 export function propertiesOf(...targets: readonly object[]): (readonly [PropertyKey, PropertyDescriptor])[][] {

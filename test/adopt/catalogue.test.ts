@@ -96,13 +96,14 @@ describe('loggers and their categories', () => {
     assert.equal(adopter.sourceOf('SHOP')?.package, undefined);
   });
 
-  it('the limit is reported once, and holds', () => {
+  it('the limit is reported once, and holds; a child belongs to the category of its parent then', () => {
     const { catalogue, warnings } = bench({}, 2);
-    assert.ok(catalogue.category('pino', 'one'));
+    const parent = catalogue.category('pino', 'one')!;
     assert.ok(catalogue.category('pino', 'two'));
     assert.equal(catalogue.category('pino', 'three'), undefined);
+    for (const name of ['three', 'four']) assert.equal(catalogue.category('pino', name, { parent }), parent);
     assert.equal(catalogue.category('pino', 'four'), undefined);
-    assert.ok(catalogue.category('pino', 'one'), 'a known logger keeps its own');
+    assert.equal(catalogue.category('pino', 'one'), parent, 'a known logger keeps its own');
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /limit of 2 adopted categories/);
   });
@@ -181,14 +182,6 @@ describe('loggers and their categories', () => {
     assert.deepEqual([gate.categories().length, warnings], [1, []]);
   });
 
-  it('where no further category fits, a child belongs to the category of its parent', () => {
-    const { catalogue } = bench({}, 2);
-    const parent = catalogue.category('pino', 'one')!;
-    catalogue.category('pino', 'two');
-    assert.equal(catalogue.category('pino', 'three', { parent }), parent);
-    assert.equal(catalogue.category('pino', 'four', { parent }), parent);
-  });
-
   it('a name that is too long is cut, and two of them stay apart', () => {
     const { catalogue, descriptor } = bench();
     const long = ['a', 'b'].map((end) => catalogue.category('pino', '🐈'.repeat(2500) + end)!.name);
@@ -260,20 +253,6 @@ describe('loggers and their categories', () => {
     orders!.setDefault(false);
     assert.equal(byThemselves(), undefined);
   });
-
-  it('a logger with the better claim takes the name, and the first one keeps its state under another', () => {
-    const { catalogue, descriptor, turn } = bench();
-    const first = catalogue.category('debug', 'shop-cart', { enabledByDefault: true, version: '4.3.4' })!;
-    assert.equal(first.name, 'SHOP_CART');
-    const second = catalogue.category('pino', 'SHOP_CART')!;
-    assert.equal(second.name, 'SHOP_CART');
-    assert.notEqual(first.name, 'SHOP_CART');
-    assert.deepEqual([first.wanted, second.wanted], [true, false]);
-    assert.match(descriptor(first.name)!.description, /shop-cart \(debug 4\.3\.4\)/);
-    assert.deepEqual(catalogue.sourceOf('SHOP_CART'), { kind: 'pino', name: 'SHOP_CART', count: 1 });
-    turn(first.name, true);
-    assert.deepEqual([first.wanted, second.wanted], [true, false]);
-  });
 });
 
 describe('any logger with a level', () => {
@@ -319,37 +298,6 @@ describe('any logger with a level', () => {
     made.level = 'warn';
     stop();
     assert.deepEqual([made.trace, made.level, Object.hasOwn(made, 'debug')], [mine, 'warn', false]);
-  });
-
-  it('that is as verbose already keeps its lines as its own', () => {
-    const { catalogue, gate, turn } = bench();
-    const { made, lines } = logger();
-    made.level = 'debug';
-    const { debug } = made;
-    adoptLeveled(made, leveled(made)!, 'debug', catalogue.category('custom', 'any')!, failed);
-    turn('ANY', true);
-    assert.equal(made.debug, debug);
-    (debug as (text: string) => void)('text');
-    assert.deepEqual([lines, gate.callsTotal(0)], [['debug 1'], 0]);
-  });
-
-  it('whose level cannot be set is reported, and stays as it is', () => {
-    const { catalogue, turn } = bench();
-    const errors: unknown[] = [];
-    const broken = {
-      getLevel: () => 'info',
-      setLevel: () => {
-        throw new Error('its own');
-      },
-    };
-    const stop = adoptLeveled(broken, leveled(broken)!, 'debug', catalogue.category('custom', 'any')!, (error) =>
-      errors.push(error),
-    );
-    assert.doesNotThrow(() => turn('ANY', true));
-    assert.equal(errors.length, 1);
-    stop();
-    assert.equal(leveled({ level: () => 'a method' }), undefined);
-    assert.equal(leveled({}), undefined);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Server } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import express from 'express';
@@ -10,6 +10,7 @@ import * as mysql from 'mysql2';
 import { createClient } from 'redis';
 import { asOwnWork } from '../../src/otel/own-work.ts';
 import { PASSWORD, type RedisServer, startRedis, whyNoRedis } from '../store/redis-server.ts';
+import { listen, serve } from '../work/following.ts';
 import { followChannels, type Line } from './following.ts';
 
 const SECRET = 'hunter2';
@@ -56,11 +57,8 @@ function follow(t: TestContext, library: string, name: string) {
 }
 
 async function ask(t: TestContext, listener: RequestListener, ...paths: string[]): Promise<void> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  for (const path of paths) await (await fetch(`http://127.0.0.1:${port}${path}?token=${SECRET}`)).text();
+  const url = await serve(t, listener);
+  for (const path of paths) await (await fetch(`${url}${path}?token=${SECRET}`)).text();
 }
 
 it('EXPRESS shows the handlers of a request, by route and function', async (t) => {
@@ -169,10 +167,9 @@ it('FASTIFY shows the handlers of routes, with their status', async (t) => {
 
 it('MYSQL2 shows connections and queries by the operation, and no statement, value or user', async (t) => {
   const { lines } = follow(t, 'mysql2', 'MYSQL2');
-  const silent = createSocketServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
+  const silent = createSocketServer((socket) => socket.destroy());
   t.after(() => silent.close());
-  const { port } = silent.address() as AddressInfo;
+  const port = await listen(silent);
   const options = { host: '127.0.0.1', port, user: SECRET, password: SECRET, database: 'shop' };
   const connection = createConnection(options);
   const statement = `/* ${SECRET} */ (select * from users where name = '${SECRET}')`;

@@ -2,32 +2,22 @@ import assert from 'node:assert/strict';
 import { exec, spawn } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { Agent, createServer, get, type Server } from 'node:http';
+import { Agent, get, type RequestListener } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
-import { type AddressInfo, connect as connectSocket, createServer as createSocketServer, type Socket } from 'node:net';
+import { connect as connectSocket, createServer as createSocketServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { hasHttp2Channels } from '../../src/adopt/channels/channels.ts';
 import { asOwnWork } from '../../src/otel/own-work.ts';
 import { until } from '../support/until.ts';
+import { listen, serve } from '../work/following.ts';
 import { followChannels } from './following.ts';
 
 const SECRET = 'hunter2';
 const HAS_HTTP2 = hasHttp2Channels(process.versions.node);
 
-async function serve(t: TestContext, answer: Parameters<typeof createServer>[1] = (_req, res) => res.end('ok')) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  t.after(() => closed(server));
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { server, port, url: `http://127.0.0.1:${port}` };
-}
-
-function closed(server: Server): void {
-  server.closeAllConnections();
-  server.close();
-}
+const answer: RequestListener = (_req, res) => void res.end('ok');
 
 function ask(url: string, options = {}): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -106,8 +96,8 @@ describe('the categories of diagnostics channels', () => {
 
 describe('HTTP_SERVER and HTTP_CLIENT', () => {
   it('show method, path, status, peer and duration, and no query, header or body', async (t) => {
-    const { set, lines, calls } = followChannels(t);
-    const { port, url } = await serve(t, (_req, res) => {
+    const { set, lines, counted } = followChannels(t);
+    const url = await serve(t, (_req, res) => {
       res.setHeader('Set-Cookie', SECRET);
       res.statusCode = 404;
       res.end(SECRET);
@@ -141,13 +131,13 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
       ...started,
       'http.response.status_code': 404,
       'network.peer.address': '127.0.0.1',
-      'network.peer.port': port,
+      'network.peer.port': Number(new URL(url).port),
       duration_ms: client[1]?.duration_ms,
     });
-    assert.deepEqual([server.length, client.length, calls('HTTP_SERVER'), calls('HTTP_CLIENT')], [2, 2, 2, 2]);
+    assert.deepEqual([server.length, client.length, counted('HTTP_SERVER'), counted('HTTP_CLIENT')], [2, 2, 2, 2]);
     set('HTTP_SERVER', false);
     await ask(url);
-    assert.deepEqual([lines('HTTP_SERVER'), calls('HTTP_SERVER')], [[], 2]);
+    assert.deepEqual([lines('HTTP_SERVER'), counted('HTTP_SERVER')], [[], 2]);
   });
 
   it('show a request that failed by the code of its error', async (t) => {
@@ -165,9 +155,7 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
 
   it('show the requests of one tenant, where the response is sent in its context', async (t) => {
     const { gate, set, lines } = followChannels(t);
-    const { url } = await serve(t, (req, res) =>
-      gate.runWithTenant(req.url === '/a' ? 'acme' : 'other', () => res.end()),
-    );
+    const url = await serve(t, (req, res) => gate.runWithTenant(req.url === '/a' ? 'acme' : 'other', () => res.end()));
     set('HTTP_SERVER', true, 'acme');
     for (const path of ['/a', '/b']) await ask(url + path);
     await turn();
@@ -179,7 +167,7 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
 
   it('leave out what was under way when they were switched on', async (t) => {
     const { set, lines } = followChannels(t);
-    const { url } = await serve(t, (_req, res) => {
+    const url = await serve(t, (_req, res) => {
       set('HTTP_SERVER', true);
       res.end();
     });
@@ -190,14 +178,14 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
 
   it('leave out our own listener, and requests that we or an exporter make', async (t) => {
     const { set, lines } = followChannels(t);
-    const own = await asOwnWork(() => serve(t));
-    const { url } = await serve(t);
+    const own = await asOwnWork(() => serve(t, answer));
+    const url = await serve(t, answer);
     for (const name of ['HTTP_SERVER', 'HTTP_CLIENT', 'UNDICI', 'NET']) set(name, true);
-    await asOwnWork(() => ask(own.url));
-    await asOwnWork(async () => (await fetch(own.url)).text());
+    await asOwnWork(() => ask(own));
+    await asOwnWork(async () => (await fetch(own)).text());
     await turn();
     assert.deepEqual(['HTTP_SERVER', 'HTTP_CLIENT', 'UNDICI', 'NET'].flatMap(lines), []);
-    await ask(own.url);
+    await ask(own);
     await turn();
     assert.deepEqual([lines('HTTP_SERVER').length, lines('HTTP_CLIENT').length], [0, 2]);
     lines('NET');
@@ -210,7 +198,7 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
 describe('HTTP_CLIENT and UNDICI', () => {
   it('show an answer to the tenant that asked, on a connection that another one opened', async (t) => {
     const { gate, set, lines } = followChannels(t);
-    const { url } = await serve(t);
+    const url = await serve(t, answer);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
     const ways = {
@@ -235,7 +223,7 @@ describe('HTTP_CLIENT and UNDICI', () => {
 describe('UNDICI', () => {
   it('shows what fetch does, without query, headers and body', async (t) => {
     const { set, lines } = followChannels(t);
-    const { port, url } = await serve(t);
+    const url = await serve(t, answer);
     set('UNDICI', true);
     const init = { method: 'POST', body: SECRET, headers: { Authorization: SECRET } };
     await (await fetch(`${url}/orders?token=${SECRET}`, init)).text();
@@ -244,7 +232,7 @@ describe('UNDICI', () => {
     const request = {
       'http.request.method': 'POST',
       'server.address': '127.0.0.1',
-      'server.port': port,
+      'server.port': Number(new URL(url).port),
       'url.scheme': 'http',
       'url.path': '/orders',
     };
@@ -262,15 +250,14 @@ describe('UNDICI', () => {
 
 describe('NET', () => {
   it('shows connections from both sides, with their addresses and bytes', async (t) => {
-    const { set, lines, calls } = followChannels(t);
+    const { set, lines, counted } = followChannels(t);
     set('NET', true);
-    const server = createSocketServer((socket) => socket.end('hello')).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const server = createSocketServer((socket) => socket.end('hello'));
+    const port = await listen(server);
     const socket = connectSocket(port, '127.0.0.1');
     assert.equal(await text(socket), 'hello');
     server.close();
-    while (calls('NET') < 5) await turn();
+    while (counted('NET') < 5) await turn();
     const shown = lines('NET');
     assert.deepEqual(shown.map(({ message }) => message).sort(), [
       'connection accepted',
@@ -303,10 +290,9 @@ describe('NET', () => {
       ['connection failed'],
     );
     const accepted: Socket[] = [];
-    const server = createSocketServer((each) => accepted.push(each)).listen(0, '127.0.0.1');
+    const server = createSocketServer((each) => accepted.push(each));
     t.after(() => server.close());
-    await once(server, 'listening');
-    const client = connectSocket((server.address() as AddressInfo).port, '127.0.0.1');
+    const client = connectSocket(await listen(server), '127.0.0.1');
     await Promise.all([once(client, 'connect'), once(server, 'connection')]);
     const counts = () => [client, ...accepted].map((each) => each.listenerCount('close'));
     assert.deepEqual([during, ...counts()], [1, 1, 1]);
@@ -324,10 +310,9 @@ describe('HTTP2', { skip: !HAS_HTTP2 }, () => {
     const server = createHttp2Server((_req, res) => {
       res.statusCode = 201;
       res.end(SECRET);
-    }).listen(0, '127.0.0.1');
+    });
     t.after(() => server.close());
-    await once(server, 'listening');
-    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const session = connect(`http://127.0.0.1:${await listen(server as never)}`);
     const stream = session.request({ ':path': `/orders?token=${SECRET}`, authorization: SECRET });
     await text(stream);
     if (!stream.closed) await once(stream, 'close');

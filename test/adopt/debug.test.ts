@@ -106,29 +106,20 @@ for (const version of Object.keys(COPIES)) {
       assert.match(String(error), /^Error: broken\n {4}at /);
     });
 
-    it('DEBUG is the default state: debug writes as without us until the category is switched', (t) => {
-      const { debug, byDefault, turn, reset, messages, native, counted, tap } = setUp(t, version, { DEBUG: 'app:*' });
+    it('what DEBUG has on, debug writes as without us until the category is switched', (t) => {
+      const { debug, byDefault, turn, reset, messages, native } = setUp(t, version, { DEBUG: 'app:*' });
       const [app, other] = [debug('app:sql'), debug('other')];
       assert.deepEqual([byDefault('APP_SQL'), byDefault('OTHER')], [true, false]);
-      const { calls, stop } = tap('APP_SQL');
       app('one %d', 1);
-      stop();
       other('none');
-      assert.deepEqual([native.length, messages(), counted('APP_SQL')], [1, [], 1]);
-      assert.match(native.splice(0)[0]!, /app:sql.* one 1\b/s);
-      assert.deepEqual(
-        calls.map(({ message }) => message),
-        ['one 1'],
-      );
-      turn('APP_SQL', false);
-      app('silent');
+      const [line = '', ...others] = native.splice(0);
+      assert.match(line, /app:sql.* one 1\b/s);
+      assert.deepEqual(others, []);
       turn('APP_SQL', true);
       app('two');
-      assert.deepEqual([messages(), native], [['two'], []]);
       reset('APP_SQL');
       app('three');
-      assert.deepEqual([messages(), native.length, counted('APP_SQL')], [[], 1, 3]);
-      assert.equal(process.env.DEBUG, 'app:*');
+      assert.deepEqual([messages(), native.length, process.env.DEBUG], [['two'], 1, 'app:*']);
     });
 
     it('what the application enables and disables later is the default state, and never decides where an operator does', (t) => {
@@ -178,24 +169,6 @@ for (const version of Object.keys(COPIES)) {
       assert.deepEqual([messages(), native.length], [['ours'], 1]);
     });
 
-    it('a log function of the application gets its lines as it always did, while the category is on', (t) => {
-      const { debug, turn, turnFor, gate, messages, counted } = setUp(t, version);
-      const log = debug('a');
-      const lines: unknown[][] = [];
-      const own = (...args: unknown[]) => lines.push(args);
-      log.log = own;
-      log('off');
-      turn('A', true);
-      log('on');
-      turn('A', false);
-      turnFor('acme', 'A', true);
-      gate.runWithTenant('acme', () => log('acme'));
-      gate.runWithTenant('beta', () => log('beta'));
-      assert.deepEqual([lines.length, messages(), counted('A')], [2, [], 2]);
-      assert.match(String(lines[0]?.[0]), /a on|a.*on/);
-      assert.equal(log.log, own);
-    });
-
     it('instances made before adoption follow, where debug itself can reach them', (t) => {
       const { turn, names, messages, prepared } = setUp(t, version, { before: (debug) => debug('early') });
       const early = prepared as Instance;
@@ -233,26 +206,6 @@ for (const version of Object.keys(COPIES)) {
       turn('PLAIN', true);
       plain('four');
       assert.deepEqual([messages(), native.length], [[], 1]);
-    });
-
-    it('what was switched between two adoptions holds in the second one', (t) => {
-      const { debug, turn, messages, native, leave, rejoin } = setUp(t, version);
-      const log = debug('app');
-      turn('APP', true);
-      log('one');
-      leave();
-      turn('APP', false);
-      rejoin();
-      log('never');
-      assert.deepEqual([messages(), native, Boolean(log.enabled)], [['one'], [], false]);
-      leave();
-      turn('APP', true);
-      rejoin();
-      log('two');
-      assert.deepEqual([messages(), native], [['two'], []]);
-      leave();
-      log('native again');
-      assert.deepEqual([messages(), native, Boolean(log.enabled)], [[], [], false]);
     });
 
     it('goes on writing for an application that has wrapped our functions, and stops being ours', (t) => {

@@ -1,10 +1,7 @@
 import type { TestContext } from 'node:test';
 import { CHANNELS } from '../../src/adopt/channels/channels.ts';
-import type { Loaded } from '../../src/adopt/hook.ts';
-import { Adopter } from '../../src/adopt/process.ts';
-import { GateCore } from '../../src/gate/core.ts';
 import { markOwnWork } from '../../src/otel/own-work.ts';
-import { RecordingController } from '../gate/controllers.ts';
+import { adoptionBench } from './bench.ts';
 
 export interface Line {
   readonly message: string;
@@ -12,50 +9,23 @@ export interface Line {
 }
 
 /** A process that adopts the channels, and a way to switch their categories. */
-export function followChannels(t: Pick<TestContext, 'after'>) {
+export function followChannels(t: TestContext) {
   markOwnWork();
-  const gate = new GateCore();
-  const controller = new RecordingController();
-  const attachment = gate.attach(controller);
-  let handOver: ((loaded: Loaded) => void) | undefined;
-  const adopter = new Adopter({
-    gate,
-    sources: [CHANNELS],
-    watch: (_modules, { loaded }) => {
-      handOver = loaded;
-      return () => {};
-    },
-  });
-  const warnings: string[] = [];
-  const leave = adopter.join({ options: { channels: true }, warn: (message) => warnings.push(message) });
-  t.after(leave);
-  const names = () => gate.categories().map(({ name }) => name);
+  const bench = adoptionBench(t, [CHANNELS]);
+  const { records, turn, turnFor } = bench;
   return {
-    gate,
-    warnings,
-    leave,
-    names,
+    ...bench,
     /** Tells that a copy of a library was loaded. */
-    loaded: (name: string, version: string) => {
-      const module = CHANNELS.modules?.find((each) => each.name === name);
-      if (module === undefined) throw new Error(`${name} is no library with channels`);
-      handOver?.({
-        module,
-        exports: {},
-        copy: { name, version, url: `file:///${name}/${version}`, loadedBefore: false },
-      });
-    },
-    set: (name: string, on: boolean, tenant?: string) => {
-      const index = names().indexOf(name);
-      if (tenant === undefined) attachment.setBase(index, on);
-      else attachment.setTenant(tenant, index, on);
-    },
+    loaded: (name: string, version: string) => bench.load(name, version, {}),
+    set: (name: string, on: boolean, tenant?: string) =>
+      tenant === undefined ? turn(name, on) : turnFor(tenant, name, on),
     /** The lines of a category since it was asked last. */
     lines: (name: string): Line[] => {
-      const mine = controller.emitted.filter(({ category }) => category === name);
-      controller.emitted.splice(0, Infinity, ...controller.emitted.filter(({ category }) => category !== name));
-      return mine.map(({ message, attributes }) => ({ message, ...(attributes as object) }));
+      const [mine = [], others = []] = [true, false].map((own) =>
+        records.filter(({ category }) => (category === name) === own),
+      );
+      records.splice(0, Infinity, ...others);
+      return mine.map(({ message, attributes }) => ({ message, ...attributes }));
     },
-    calls: (name: string) => gate.callsTotal(names().indexOf(name)),
   };
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { SERVICE_ENV } from '../support/program-env.ts';
+import { installInto } from './application.ts';
 
 /** Loggers that frameworks make with pino. Each writes a line of debug and one of info. */
 const APP = `
@@ -37,20 +38,13 @@ const APP = `
 const NAMES = ['GATEWAY', 'ORDERS', 'WEB', 'THREADED'];
 
 test("Fastify's own logger, that of pino-http and one with a transport are switched as any logger of pino", async (t) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-frameworks-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
-  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
-  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-  await promisify(execFile)('npm', [...install, 'pino-http@11', 'pino@10', 'fastify@5'], { cwd });
-  symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
-  writeFileSync(join(cwd, 'app.mjs'), APP);
+  const cwd = await installInto(newFolder(t), ['pino-http@11', 'pino@10', 'fastify@5'], { 'app.mjs': APP });
   const linesWith = async (enabled: boolean) => {
     const categories = Object.fromEntries(NAMES.map((name) => [name, { enabled }]));
     writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify({ announce: false, categories }));
-    const env = { ...SERVICE_ENV };
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
       cwd,
-      env,
+      env: SERVICE_ENV,
     });
     // Each logger has a destination of its own, which writes when it likes.
     return stdout

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { built } from '../support/built.ts';
-import { run } from './application.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, run } from './application.ts';
 
 const exec = promisify(execFile);
 
@@ -56,11 +56,7 @@ for (const [form, app] of Object.entries(FORMS)) {
 }
 
 test('what esbuild has bundled is adopted by adopt()', async (t) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-bundle-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
-  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
-  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-  await exec('npm', ['install', ...flags, 'esbuild'], { cwd });
+  const cwd = await installInto(newFolder(t), ['esbuild']);
   const app = `
     const { adopt, createRdcp } = require('opentelemetry-instrumentation-rdcp');
     const [pino, winston, debug] = [require('pino'), require('winston'), require('debug')];
@@ -69,8 +65,8 @@ test('what esbuild has bundled is adopted by adopt()', async (t) => {
     ${USE}
     rdcp.close();`;
   writeFileSync(join(cwd, 'app.cjs'), app);
-  symlinkSync(resolve('node_modules/pino'), join(cwd, 'node_modules/pino'));
-  for (const name of ['winston', 'debug']) symlinkSync(resolve('node_modules', name), join(cwd, 'node_modules', name));
+  for (const name of ['pino', 'winston', 'debug'])
+    symlinkSync(resolve('node_modules', name), join(cwd, 'node_modules', name));
   const external = '--external:opentelemetry-instrumentation-rdcp';
   const bundle = ['node_modules/esbuild/bin/esbuild', 'app.cjs', '--bundle', '--platform=node', '--outfile=bundle.cjs'];
   await exec(process.execPath, [...bundle, external, '--log-level=error'], { cwd });

@@ -1,13 +1,11 @@
 // Every night: installs three agents of vendors, each of which takes a second to start.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { before, describe, test } from 'node:test';
 import { built } from '../support/built.ts';
-import { run } from './application.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, run } from './application.ts';
 
 /** Agents that change the loggers of a service, or the way in which it loads modules, by the arguments that start them. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
@@ -65,23 +63,16 @@ const OTHERS = `
   }`;
 
 describe('beside what else a service has', () => {
-  let cwd = '';
+  const cwd = newFolder();
 
   before(async () => {
-    cwd = mkdtempSync(join(tmpdir(), 'rdcp-neighbours-'));
-    writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
-    const flags = ['--prefer-offline', '--ignore-scripts', '--omit=optional', '--no-audit', '--no-fund'];
-    await promisify(execFile)(
-      'npm',
-      ['install', ...flags, 'dd-trace@6', 'elastic-apm-node@4', 'newrelic@14', 'bunyan@1', 'log4js@6', 'consola@3'],
-      { cwd },
-    );
+    const agents = ['dd-trace@6', 'elastic-apm-node@4', 'newrelic@14'];
+    await installInto(cwd, ['--omit=optional', ...agents, 'bunyan@1', 'log4js@6', 'consola@3']);
     writeFileSync(
       join(cwd, 'node_modules/elastic.mjs'),
       `import { register } from 'node:module'; register('elastic-apm-node/loader.mjs', import.meta.url);`,
     );
   });
-  after(() => rmSync(cwd, { recursive: true, force: true }));
 
   for (const [name, files] of Object.entries(NEIGHBOURS)) {
     test(`${name}: the output is its own while all is off, and each line that is on comes out once`, async (t) => {

@@ -1,5 +1,5 @@
 import { describe } from 'node:test';
-import { loadCopy } from './bench.ts';
+import { requireNest } from './loggers.ts';
 import { nestCases } from './nest-cases.ts';
 
-describe('Nest 10', () => nestCases(async () => loadCopy('nestjs-common-10')));
+describe('Nest 10', () => nestCases(requireNest('nestjs-common-10')));

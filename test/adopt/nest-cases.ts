@@ -6,13 +6,9 @@ import { NEST } from '../../src/adopt/nest/nest.ts';
 import { PINO as pinoSource } from '../../src/adopt/pino/pino.ts';
 import { WINSTON as winstonSource } from '../../src/adopt/winston/winston.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
-
-type Nest = typeof import('@nestjs/common');
+import type { LoadNest, Pino } from './loggers.ts';
 
 const LINE = /(LOG|WARN|DEBUG|VERBOSE) +(?:\[(\w+)\] )?(.*?)\s*$/;
-
-/** Loads a copy of `@nestjs/common` that no other test has. */
-export type LoadNest = () => Promise<{ readonly exports: Nest; readonly version: string }>;
 
 /** A fresh copy of Nest's loggers that are adopted, beside pino and winston. */
 export async function setUp(t: TestContext, loadNest: LoadNest) {
@@ -52,112 +48,24 @@ const info = (context: string) => [`LOG ${context} l`];
 
 /** What holds for every supported version. */
 export function nestCases(loadNest: LoadNest): void {
-  it('each context is a category, on by default where Nest writes debug lines', async (t) => {
-    const { Logger, say, turn, reset, names, byDefault, counted } = await setUp(t, loadNest);
-    const cats = new Logger('CatsService');
-    assert.equal(names().length, 1);
-    const [name = ''] = names();
-    assert.equal(byDefault(name), true);
-    assert.deepEqual(say(cats), all('CatsService'));
-    assert.equal(counted(name), 2);
-    turn(name, false);
-    assert.deepEqual(say(cats), info('CatsService'));
-    reset(name);
-    assert.deepEqual(say(cats), all('CatsService'));
-  });
-
-  it('lines below the configured levels come out while the category is on', async (t) => {
-    const { Logger, say, turn, byDefault, counted } = await setUp(t, loadNest);
+  it('contexts follow the levels that the application sets later, before and after them', async (t) => {
+    const { Logger, say, during, turn, byDefault } = await setUp(t, loadNest);
     const before = new Logger('Before');
     assert.equal(byDefault('BEFORE'), true);
-    Logger.overrideLogger(['log', 'warn', 'error']);
+    Logger.overrideLogger(['log', 'warn', 'error', 'fatal'] as never);
     const after = new Logger('After');
     assert.deepEqual([byDefault('BEFORE'), byDefault('AFTER')], [false, false]);
     assert.deepEqual([before, after].flatMap(say), [...info('Before'), ...info('After')]);
     turn('BEFORE', true);
     turn('AFTER', true);
     assert.deepEqual([before, after].flatMap(say), [...all('Before'), ...all('After')]);
-    assert.equal(counted('AFTER'), 2);
-  });
-
-  it('what levels above debug hold back comes out while the category is on, info lines included', async (t) => {
-    const { Logger, say, during, turn, counted } = await setUp(t, loadNest);
-    Logger.overrideLogger(['error']);
-    const logger = new Logger('Quiet');
-    assert.deepEqual(say(logger), []);
-    turn('QUIET', true);
-    assert.deepEqual(say(logger), all('Quiet'));
-    assert.deepEqual(
-      during(() => logger.warn('w')),
-      ['WARN Quiet w'],
-    );
-    assert.equal(counted('QUIET'), 4);
-    turn('QUIET', false);
-    assert.deepEqual(say(logger), []);
-    Logger.overrideLogger(['log']);
-    turn('QUIET', true);
-    assert.deepEqual(say(new Logger('Quiet')), all('Quiet'));
-    // Lines that the level admits are no debug calls.
-    assert.equal(counted('QUIET'), 6);
-  });
-
-  it('a level lets out less, or takes away less urgent lines; errors always come out', async (t) => {
-    const { Logger, during, turn, turnFor, gate, reset, counted } = await setUp(t, loadNest);
-    let logger = new Logger('Cats');
-    const say = () => {
-      const { write } = process.stderr;
-      const errors: string[] = [];
-      process.stderr.write = (chunk: unknown) => errors.push(String(chunk)) > 0;
-      try {
-        const lines = during(() => {
-          for (const level of ['verbose', 'debug', 'log', 'warn'] as const) logger[level](level[0]);
-          Logger.log('static', 'Cats');
-          logger.fatal('f');
-        });
-        return [...lines, ...errors].map((line) => /VERBOSE|DEBUG|LOG|WARN|FATAL/.exec(line)?.[0]);
-      } finally {
-        process.stderr.write = write;
-      }
-    };
-    const own = ['VERBOSE', 'DEBUG', 'LOG', 'WARN', 'LOG', 'FATAL'];
-    assert.deepEqual(say(), own);
-    for (const [level, from] of [
-      ['trace', 0],
-      ['debug', 1],
-      ['info', 2],
-    ] as const) {
-      turn('CATS', true, level);
-      assert.deepEqual(say(), own.slice(from), level);
-    }
-    const before = counted('CATS');
-    turn('CATS', true, 'warn');
-    assert.deepEqual(say(), ['WARN', 'FATAL']);
-    turn('CATS', true, 'error');
-    assert.deepEqual(say(), ['FATAL']);
-    assert.equal(counted('CATS'), before);
-    reset('CATS');
-    turnFor('acme', 'CATS', true, 'warn');
-    assert.deepEqual(gate.runWithTenant('acme', say), ['WARN', 'FATAL']);
-    assert.deepEqual(say(), own);
-    Logger.overrideLogger(['error', 'fatal'] as never);
-    logger = new Logger('Cats');
-    turn('CATS', true, 'info');
-    assert.deepEqual(say(), own.slice(2));
-    turn('CATS', true, 'warn');
-    assert.deepEqual(say(), ['FATAL'], 'nothing more than by its own levels');
-  });
-
-  it('guards of ConsoleLogger know the level of their context', async (t) => {
-    const { common, turn, reset } = await setUp(t, loadNest);
-    const logger = new common.ConsoleLogger('Cats');
-    const enabled = () => (['debug', 'log', 'warn', 'error'] as const).map((level) => logger.isLevelEnabled(level));
-    assert.deepEqual(enabled(), [true, true, true, true]);
-    turn('CATS', true, 'info');
-    assert.deepEqual(enabled(), [false, true, true, true]);
-    turn('CATS', true, 'error');
-    assert.deepEqual(enabled(), [false, false, false, true]);
-    reset('CATS');
-    assert.deepEqual(enabled(), [true, true, true, true]);
+    turn('AFTER', true, 'error');
+    const { write } = process.stderr;
+    const errors: string[] = [];
+    process.stderr.write = (chunk: unknown) => errors.push(String(chunk)) > 0;
+    const lines = during(() => after.fatal('f'));
+    process.stderr.write = write;
+    assert.match([...errors, ...lines].join(), /FATAL.*f/);
   });
 
   it('static calls name their context in the last argument', async (t) => {
@@ -173,6 +81,11 @@ export function nestCases(loadNest: LoadNest): void {
     assert.deepEqual(names(), ['DOGS', 'BIRDS', 'APP']);
     turn('DOGS', true);
     assert.deepEqual(speak(), ['DEBUG Dogs s']);
+    turn('DOGS', true, 'warn');
+    assert.deepEqual(
+      during(() => Logger.log('s', 'Dogs')),
+      [],
+    );
   });
 
   it('ConsoleLogger and its subclasses, by themselves and behind app.useLogger', async (t) => {
@@ -212,7 +125,7 @@ export function nestCases(loadNest: LoadNest): void {
 
   it('a line that goes on to pino is decided and counted by its context alone, or by pino where that is not switched', async (t) => {
     const { Logger, load, say, turn, reset, counted } = await setUp(t, loadNest);
-    const pino = loadCopy<typeof import('pino').default>('pino');
+    const pino = loadCopy<Pino>('pino');
     load('pino', pino.version, pino.exports);
     const lines: string[] = [];
     const behind = pino.exports({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
@@ -252,7 +165,7 @@ export function nestCases(loadNest: LoadNest): void {
 
   it('secrets in a line that Nest passes on are masked where the logger behind is switched on', async (t) => {
     const { Logger, load, turn } = await setUp(t, loadNest);
-    const { exports: pino, version } = loadCopy<typeof import('pino').default>('pino');
+    const { exports: pino, version } = loadCopy<Pino>('pino');
     load('pino', version, pino);
     const lines: string[] = [];
     const behind = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line).password) });

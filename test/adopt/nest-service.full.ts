@@ -1,15 +1,8 @@
 // Every night: installs each Nest with two loggers.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
-import { createRdcpClient } from '../../src/client.ts';
-import { built } from '../support/built.ts';
-import { SERVICE_ENV } from '../support/program-env.ts';
+import { newFolder } from '../support/folder.ts';
+import { installInto, serveApplication } from './application.ts';
 
 const PINO_9 = ['pino-http@10', 'pino@9'];
 const LINES = {
@@ -99,67 +92,28 @@ const modules = { '@opentelemetry/api': api, '@nestjs/common': common, '@nestjs/
 const require = (name) => modules[name];
 `;
 
-async function install(t: TestContext, packages: readonly string[]): Promise<string> {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-nest-'));
-  t.after(() => rmSync(cwd, { recursive: true, force: true }));
-  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
-  const flags = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--legacy-peer-deps'];
-  const others = ['reflect-metadata@0.2', 'rxjs@7', 'winston@3'];
-  await promisify(execFile)('npm', ['install', ...flags, ...packages, ...others], { cwd });
-  symlinkSync(resolve('node_modules/@opentelemetry'), join(cwd, 'node_modules/@opentelemetry'));
-  writeFileSync(join(cwd, 'rdcp.json'), '{ "tenancy": { "isolation": "organization", "baggageKey": "tenant" } }');
-  writeFileSync(join(cwd, 'service.cjs'), SERVICE);
-  writeFileSync(join(cwd, 'service.mjs'), IMPORTS + SERVICE);
-  return cwd;
-}
+const OTHERS = ['reflect-metadata@0.2', 'rxjs@7', 'winston@3'];
 
 async function serve(t: TestContext, cwd: string, file: string, kind: string) {
-  const child = spawn(process.execPath, ['--import', built('register.js'), file, kind], {
-    cwd,
-    env: {
-      ...SERVICE_ENV,
-      NO_COLOR: '1',
-    },
-  });
-  const closed = once(child, 'close');
-  t.after(() => {
-    child.kill('SIGKILL');
-    return closed;
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const found = async (pattern: RegExp): Promise<string> => {
-    for (const end = Date.now() + 60_000; Date.now() < end; ) {
-      const match = pattern.exec(output);
-      if (match !== null) return match[1] ?? match[0];
-      assert.equal(child.exitCode, null, output);
-      await new Promise((wait) => setTimeout(wait, 20));
-    }
-    return assert.fail(`${pattern} was not written: ${output}`);
-  };
-  const port = await found(/serves (\d+)/);
-  const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
-  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
-  const operatorOf = (tenantId?: string) =>
-    createRdcpClient({ baseUrl, apiKey, ...(tenantId !== undefined && { tenantId }) });
+  const service = await serveApplication(t, { cwd, file, args: [kind], env: { NO_COLOR: '1' } });
+  const { output, found } = service;
   /** Returns how many debug lines a request causes. @param tenant whose request it is */
   const request = async (tenant?: string) => {
-    output = '';
-    const headers: Record<string, string> = tenant === undefined ? {} : { 'x-tenant': tenant };
-    assert.deepEqual(await (await fetch(`http://127.0.0.1:${port}/cats`, { headers })).json(), ['cat']);
+    output.text = '';
+    assert.deepEqual(JSON.parse(await service.request('cats', tenant)), ['cat']);
     await found(/cats found/);
-    return output.match(/looking for cats/g)?.length ?? 0;
+    return output.text.match(/looking for cats/g)?.length ?? 0;
   };
-  return { operatorOf, request };
+  return { operatorOf: service.operatorOf, request };
 }
 
 for (const [line, packages] of Object.entries(LINES)) {
   test(`a service of Nest ${line} under register: each context is switched, for everybody or one tenant, whatever logger is behind`, async (t) => {
-    const cwd = await install(t, packages);
+    const cwd = await installInto(newFolder(t), [...packages, ...OTHERS], {
+      'rdcp.json': { tenancy: { isolation: 'organization', baggageKey: 'tenant' } },
+      'service.cjs': SERVICE,
+      'service.mjs': IMPORTS + SERVICE,
+    });
     for (const file of ['service.cjs', 'service.mjs']) {
       for (const kind of ['console', 'pino', 'pino itself', 'winston']) await switches(t, cwd, file, kind);
     }

@@ -1,61 +1,18 @@
 import assert from 'node:assert/strict';
-import { createRequire, registerHooks } from 'node:module';
-import { after, before, describe, it, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { watchModules } from '../../src/adopt/hook.ts';
-import { NEST } from '../../src/adopt/nest/nest.ts';
+import { describe, it, test } from 'node:test';
 import { built } from '../support/built.ts';
 import { inFull } from '../support/tiers.ts';
 import { run } from './application.ts';
-import { loadCopy } from './bench.ts';
-import { type LoadNest, nestCases, setUp } from './nest-cases.ts';
+import { importNest12, requireNest } from './loggers.ts';
+import { nestCases, setUp } from './nest-cases.ts';
 
-const require = createRequire(import.meta.url);
-
-/** Copies of an ECMAScript module differ by their query: so do the files that it imports. */
-const copyFiles = () =>
-  registerHooks({
-    resolve(specifier, context, next) {
-      const resolved = next(specifier, context);
-      const copy = specifier.startsWith('.') && /\?copy=\d+$/.exec(context.parentURL ?? '');
-      return copy ? { ...resolved, url: resolved.url + copy[0] } : resolved;
-    },
-  });
-
-let count = 0;
-
-async function importCopy(name: string): ReturnType<LoadNest> {
-  const { href } = pathToFileURL(require.resolve(name));
-  const exports = await import(`${href}?copy=${count++}`);
-  return { exports, version: require(`${name}/package.json`).version };
-}
-
-describe('Nest 11', () => nestCases(async () => loadCopy('@nestjs/common')));
+describe('Nest 11', () => nestCases(requireNest('@nestjs/common')));
 
 describe('Nest 12', () => {
-  const problems: unknown[] = [];
-  let stop: (() => void) | undefined;
-  before(() => {
-    const copies = copyFiles();
-    const unwatch = watchModules(NEST.modules ?? [], {
-      loaded: () => {},
-      unsupported: ({ name }, version) => problems.push(`${name} ${version}`),
-      onlyRequired: assert.fail,
-      failed: (error) => problems.push(error),
-    });
-    stop = () => {
-      unwatch();
-      copies.deregister();
-    };
-  });
-  after(() => {
-    stop?.();
-    assert.deepEqual(problems, []);
-  });
-  nestCases(() => importCopy('nestjs-common-12'));
+  nestCases(importNest12);
 
   it('NEST_LOG_LEVEL counts although it is set after a logger was made', async (t) => {
-    const { Logger, during, names } = await setUp(t, () => importCopy('nestjs-common-12'));
+    const { Logger, during, names } = await setUp(t, importNest12);
     new Logger('Early');
     assert.deepEqual(names(), ['EARLY']);
     process.env.NEST_LOG_LEVEL = 'log';

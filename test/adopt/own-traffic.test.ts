@@ -1,33 +1,23 @@
 // In a process of its own: it follows the diagnostics channels of the process.
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
+import { makeKey } from '../auth/records.ts';
 import { until } from '../support/until.ts';
-
-const KEY = 'a-secret-of-thirty-two-characters';
-const HASH = `sha256:${createHash('sha256').update(KEY).digest('hex')}`;
+import { serve } from '../work/following.ts';
 
 it('an output that makes requests, and a mounted endpoint, cause no lines of their own', async (t) => {
+  const status = makeKey();
   const received: string[] = [];
   /** Lines that are on their way to the collector. */
   let pending = 0;
-  const collector = createServer((_req, res) => res.end()).listen(0, '127.0.0.1');
-  t.after(() => {
-    collector.closeAllConnections();
-    collector.close();
-  });
-  await once(collector, 'listening');
-  const { port: collectorPort } = collector.address() as AddressInfo;
+  const collector = await serve(t, (_req, res) => void res.end());
   const on = ['HTTP_SERVER', 'HTTP_CLIENT', 'UNDICI', 'NET', 'PAYMENTS'];
   const rdcp = createRdcp({
     server: false,
     adopt: { channels: true },
-    security: { apiKeys: [{ id: 'k', clientId: 'k', hash: HASH, scopes: ['status'] }] },
+    security: { apiKeys: [status.record] },
     categories: Object.fromEntries(on.map((name) => [name, { enabled: true }])),
     emit: {
       to: async ({ category, message, attributes }) => {
@@ -36,26 +26,20 @@ it('an output that makes requests, and a mounted endpoint, cause no lines of the
         received.push(`${category} ${message}`);
         pending += 1;
         await new Promise(setImmediate);
-        await (await fetch(`http://127.0.0.1:${collectorPort}/collect`)).text();
+        await (await fetch(`${collector}/collect`)).text();
         pending -= 1;
       },
     },
   });
   t.after(() => rdcp.close());
   const handle = rdcp.callback();
-  const app = createServer((req, res) => handle(req, res, () => res.end('app'))).listen(0, '127.0.0.1');
-  t.after(() => {
-    app.closeAllConnections();
-    app.close();
-  });
-  await once(app, 'listening');
-  const url = `http://127.0.0.1:${(app.address() as AddressInfo).port}`;
+  const url = await serve(t, (req, res) => void handle(req, res, () => res.end('app')));
   received.length = 0;
   const shown = () => received.filter((line) => !line.startsWith('NET '));
   const collected = (lines: number) =>
     until(`${lines} lines are collected`, () => shown().length >= lines && pending === 0);
   const ask = async (path: string, expected: number) => {
-    const headers = { 'X-RDCP-API-Key': KEY };
+    const headers = { 'X-RDCP-API-Key': status.key };
     const response = await fetch(url + path, { headers });
     await response.text();
     await collected(expected);

@@ -3,20 +3,16 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import util from 'node:util';
-import { DEBUG } from '../../src/adopt/debug/debug.ts';
-import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
-import { NEST } from '../../src/adopt/nest/nest.ts';
-import { adoptionBench, loadCopy } from './bench.ts';
+import type { AdoptionBench } from './bench.ts';
+import { adopted, LOGGERS, type LoggerName } from './loggers.ts';
 import { setUp as setUpPino } from './pino-cases.ts';
 import { setUp as setUpWinston } from './winston-cases.ts';
 
-type Bench = Pick<ReturnType<typeof adoptionBench>, 'gate' | 'recordAll' | 'past' | 'tap' | 'errors' | 'sink'>;
 type Log = (value: object) => unknown;
-type CreateDebug = typeof import('debug');
 
 /** A logger whose own level holds the line back, and what a line of it says. */
 interface Case {
-  readonly bench: Bench;
+  readonly bench: Pick<AdoptionBench, 'gate' | 'recordAll' | 'past' | 'tap' | 'errors' | 'sink'>;
   readonly category: string;
   readonly log: Log;
   readonly says: RegExp;
@@ -27,10 +23,8 @@ interface Case {
 const debug =
   (copy: string, own = false) =>
   (t: TestContext): Case => {
-    const { exports: createDebug, version } = loadCopy<CreateDebug>(copy);
-    const bench = adoptionBench(t, [DEBUG]);
+    const { exports: createDebug, ...bench } = adopted(t, 'debug', { copy });
     const inspect = t.mock.method(createDebug.formatters, 'O');
-    bench.load('debug', version, createDebug);
     const log = createDebug('orders');
     if (own) log.log = () => assert.fail('wrote a line');
     return {
@@ -51,57 +45,40 @@ const pino =
     };
     const logger = create({ name: 'orders', serializers: { order } }, out);
     return {
-      ...{ bench: bench as unknown as Bench, category: 'ORDERS', says: /^\{"id":7,.*"a".*\}, placed \{"id":7,/ },
+      ...{ bench, category: 'ORDERS', says: /^\{"id":7,.*"a".*\}, placed \{"id":7,/ },
       log: (value) => logger.debug({ order: value }, 'placed %o', value),
       formatted: () => serialized,
     };
   };
 
-const CASES: Readonly<Record<string, (t: TestContext) => Case>> = {
+const kind =
+  (name: LoggerName, argsOf: (value: object) => readonly unknown[], says: RegExp) =>
+  async (t: TestContext): Promise<Case> => {
+    const { bench, category, methods, written } = await LOGGERS[name].adopt(t, { level: 'info' });
+    t.after(() => assert.deepEqual(written(), []));
+    return { bench, category, says, log: (value) => methods().debug?.(...argsOf(value)) };
+  };
+
+const OBJECT = /^\{"id":7,.*"a".*\}, placed$/;
+const FORMATTED = /placed \{ id: 7, .*'a'.*\}$/;
+
+const CASES: Readonly<Record<string, (t: TestContext) => Case | Promise<Case>>> = {
   'debug 2.6.9': debug('debug-2'),
   'debug 3.2.7': debug('debug-3'),
   'debug 4.4.3': debug('debug'),
   'debug 4.4.3 with a log of the application': debug('debug', true),
   'pino 8': pino('pino-8'),
   'pino 10': pino('pino'),
-  winston: (t) => {
-    const { winston, memory, ...bench } = setUpWinston(t, 'winston');
-    const logger = winston.createLogger({ defaultMeta: { service: 'orders' }, transports: [memory()] });
-    const says = /^\{"id":7,.*"a".*\}, placed$/;
-    return {
-      ...{ bench: bench as unknown as Bench, category: 'ORDERS', says },
-      log: (value) => logger.debug('placed', { order: value }),
-    };
-  },
-  Nest: (t) => {
-    const { exports: common, version } = loadCopy<typeof import('@nestjs/common')>('@nestjs/common');
-    const bench = adoptionBench(t, [NEST]);
-    bench.load('@nestjs/common', version, common);
-    const logger = new common.ConsoleLogger('Orders', { logLevels: ['log'] });
-    return {
-      ...{ bench, category: 'ORDERS', says: /^\{"id":7,.*"a".*\}, placed$/ },
-      log: (value) => logger.debug('placed', { order: value }, 'Orders'),
-    };
-  },
-  'util.debuglog': (t) => {
-    const bench = adoptionBench(t, [DEBUGLOG]);
-    const log = util.debuglog('orders');
-    const says = /placed \{ id: 7, .*'a'.*\}$/;
-    return { ...{ bench, category: 'ORDERS', says }, log: (value) => log('placed %O', value) };
-  },
-  'a level, handed over': (t) => {
-    const bench = adoptionBench(t, []);
-    const logger = { level: 'info', debug: (..._given: unknown[]) => assert.fail('wrote a line') };
-    bench.adopter.adopt(logger, { category: 'ORDERS' });
-    const says = /placed \{ id: 7, .*'a'.*\}$/;
-    return { ...{ bench, category: 'ORDERS', says }, log: (value) => logger.debug('placed %O', value) };
-  },
+  winston: kind('winston 3', (order) => ['placed', { order }], OBJECT),
+  Nest: kind('ConsoleLogger of Nest 11', (order) => ['placed', { order }, 'Cats'], OBJECT),
+  'util.debuglog': kind('util.debuglog', (order) => ['placed %O', order], FORMATTED),
+  'a level, handed over': kind('a level in words, handed over', (order) => ['placed %O', order], FORMATTED),
 };
 
 describe('a recorded line says what its logger was called with', () => {
   for (const [name, setUp] of Object.entries(CASES)) {
     it(name, async (t) => {
-      const { bench, category, log, says, formatted } = setUp(t);
+      const { bench, category, log, says, formatted } = await setUp(t);
       const make = () => ({ id: 7, items: [{ sku: 'a' }], password: 'hunter2' });
       const tap = bench.tap(category);
       log(make());
@@ -141,47 +118,46 @@ function textOf(line: { readonly message: string; readonly attributes: object } 
 let moment = 'then';
 const field = () => ({ moment });
 
-const OF_THE_MOMENT: Readonly<Record<string, (t: TestContext) => { bench: Bench; logs: readonly (() => unknown)[] }>> =
-  {
-    debug: (t) => {
-      const { exports: createDebug, version } = loadCopy<CreateDebug>('debug');
-      const bench = adoptionBench(t, [DEBUG]);
-      bench.load('debug', version, createDebug);
-      createDebug.formatters.m = () => moment;
-      const log = createDebug('orders');
-      return { bench, logs: [() => log('placed %m', 1)] };
-    },
-    pino: (t) => {
-      const { pino: create, out, ...bench } = setUpPino(t, 'pino');
-      const logMethod = function (this: unknown, [text]: readonly string[], method: () => void) {
-        Reflect.apply(method, this, [`${text} ${moment}`]);
-      };
-      const loggers = [
-        { mixin: field },
-        { formatters: { log: field } },
-        { timestamp: () => `,"moment":"${moment}"` },
-        { hooks: { logMethod } },
-      ].map((options) => create({ name: 'orders', ...(options as object) }, out));
-      const bound = create({ name: 'orders' }, out);
-      bound.setBindings({ moment });
-      const rebound = () => {
-        bound.debug('placed');
-        bound.setBindings({ moment: 'later' });
-      };
-      return {
-        bench: bench as unknown as Bench,
-        logs: [...loggers.map((each) => () => each.debug('placed')), rebound],
-      };
-    },
-    winston: (t) => {
-      const { winston, memory, ...bench } = setUpWinston(t, 'winston');
-      const format = winston.format((info) => ({ ...info, message: `${info.message} ${moment}` }))();
-      const loggers = [{ format, transports: [memory()] }, { transports: [memory({ format })] }].map((options) =>
-        winston.createLogger({ ...options, defaultMeta: { service: 'orders' } }),
-      );
-      return { bench: bench as unknown as Bench, logs: loggers.map((each) => () => each.debug('placed')) };
-    },
-  };
+const OF_THE_MOMENT: Readonly<
+  Record<string, (t: TestContext) => Pick<Case, 'bench'> & { readonly logs: readonly (() => unknown)[] }>
+> = {
+  debug: (t) => {
+    const { exports: createDebug, ...bench } = adopted(t, 'debug');
+    createDebug.formatters.m = () => moment;
+    const log = createDebug('orders');
+    return { bench, logs: [() => log('placed %m', 1)] };
+  },
+  pino: (t) => {
+    const { pino: create, out, ...bench } = setUpPino(t, 'pino');
+    const logMethod = function (this: unknown, [text]: readonly string[], method: () => void) {
+      Reflect.apply(method, this, [`${text} ${moment}`]);
+    };
+    const loggers = [
+      { mixin: field },
+      { formatters: { log: field } },
+      { timestamp: () => `,"moment":"${moment}"` },
+      { hooks: { logMethod } },
+    ].map((options) => create({ name: 'orders', ...(options as object) }, out));
+    const bound = create({ name: 'orders' }, out);
+    bound.setBindings({ moment });
+    const rebound = () => {
+      bound.debug('placed');
+      bound.setBindings({ moment: 'later' });
+    };
+    return {
+      bench,
+      logs: [...loggers.map((each) => () => each.debug('placed')), rebound],
+    };
+  },
+  winston: (t) => {
+    const { winston, memory, ...bench } = setUpWinston(t, 'winston');
+    const format = winston.format((info) => ({ ...info, message: `${info.message} ${moment}` }))();
+    const loggers = [{ format, transports: [memory()] }, { transports: [memory({ format })] }].map((options) =>
+      winston.createLogger({ ...options, defaultMeta: { service: 'orders' } }),
+    );
+    return { bench, logs: loggers.map((each) => () => each.debug('placed')) };
+  },
+};
 
 describe('what a function of the application adds to a recorded line is of the moment of the call', () => {
   for (const [name, setUp] of Object.entries(OF_THE_MOMENT)) {

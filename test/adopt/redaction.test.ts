@@ -2,148 +2,83 @@
 
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import util, { format, inspect } from 'node:util';
-import { DEBUG } from '../../src/adopt/debug/debug.ts';
-import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
-import { NEST } from '../../src/adopt/nest/nest.ts';
+import util, { inspect } from 'node:util';
 import fc from '../support/fast-check.ts';
-import { adoptionBench, loadCopy } from './bench.ts';
+import { adoptionBench, type Level } from './bench.ts';
+import { LOGGERS, type Log, type LoggerKind, type LoggerName } from './loggers.ts';
 import { setUp as setUpPino } from './pino-cases.ts';
 import { setUp as setUpWinston } from './winston-cases.ts';
 
 const SECRET = 'hunter2-hunter2';
 const JWT = `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(SECRET).toString('base64url')}.c2lnbmF0dXJl`;
 
-type Log = (...args: unknown[]) => void;
-type Debug = ((namespace: string) => Log & { log?: Log }) & { enable(namespaces: string): void };
-type Bench = ReturnType<typeof adoptionBench>;
-
-/** The logger's own level: with `debug`, it writes its lines whether its category is switched on or not. */
-type Level = 'info' | 'debug';
-
-/** A logger that is adopted, its category, and what came out of its own destination. */
 interface Case {
-  readonly bench: Bench;
-  readonly category: string;
-  readonly log: Log;
-  readonly written?: () => unknown[];
-  /** Whether secrets in arguments that `%O` stands for are known by their text alone. */
+  readonly kind: Pick<LoggerKind, 'adopt' | 'leavesAdmitted'>;
+  /** Whether its lines are formatted, so that a text may have its secret in an argument. @default true */
+  readonly formats?: false;
+  /** Whether secrets in arguments that `%O` stands for are known by their text alone. @default false */
   readonly textOnly?: true;
 }
 
-/** At its own level `debug`, a tail has no lines of it. */
-const LEVELED = 'any logger with a level';
-
-function loadDebug(t: TestContext, copy: string, level: Level) {
-  const { exports: debug, version } = loadCopy<Debug>(copy);
-  if (level === 'debug') debug.enable('app');
-  // It has set this for child processes, and for the copies that are loaded next.
-  delete process.env.DEBUG;
-  const lines: unknown[] = [];
-  t.mock.method(process.stderr, 'write', (text: unknown) => lines.push(text) > 0);
-  return { debug, version, written: () => lines.splice(0) };
-}
-
-const CASES: Readonly<Record<string, (t: TestContext, level: Level) => Case | Promise<Case>>> = {
-  ...Object.fromEntries(
-    ['debug-2', 'debug-3', 'debug'].flatMap((copy) => [
-      [
-        copy,
-        (t: TestContext, level: Level) => {
-          const { debug, version, written } = loadDebug(t, copy, level);
-          const bench = adoptionBench(t, [DEBUG]);
-          bench.load('debug', version, debug);
-          return { bench, category: 'APP', log: debug('app'), written };
-        },
-      ],
-      [
-        `${copy} with a log of the application`,
-        (t: TestContext, level: Level) => {
-          const { debug, version } = loadDebug(t, copy, level);
-          const bench = adoptionBench(t, [DEBUG]);
-          bench.load('debug', version, debug);
-          const log = debug('app');
-          const lines: unknown[] = [];
-          log.log = (...args) => void lines.push(format(...args), args);
-          return { bench, category: 'APP', log, written: () => lines.splice(0) };
-        },
-      ],
-      [
-        `an instance of ${copy}`,
-        (t: TestContext, level: Level) => {
-          const log = loadDebug(t, copy, level).debug('app');
-          const lines: unknown[] = [];
-          log.log = (...args) => void lines.push(format(...args), args);
-          const bench = adoptionBench(t, [DEBUG]);
-          bench.adopter.adopt(log, {});
-          return { bench, category: 'APP', log, written: () => lines.splice(0), textOnly: true };
-        },
-      ],
-    ]),
+const NAMES: readonly LoggerName[] = [
+  ...(['debug 2.6.9', 'debug 3.2.7', 'debug 4.4.3'] as const).flatMap(
+    (each) => [each, `${each} with a log of the application`] as const,
   ),
-  pino: (t, level) => {
-    const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
-    const log = pino({ level, name: 'app' }, out);
-    return { bench: bench as Bench, category: 'APP', log: log.debug.bind(log) as Log, written: () => lines.splice(0) };
+  ...(['pino 10', 'a level in words, handed over'] as const),
+];
+const INSTANCES: readonly LoggerName[] = [
+  'an instance of debug 2.6.9, handed over',
+  'an instance of debug 3.2.7, handed over',
+  'an instance of debug 4.4.3, handed over',
+];
+
+const CASES: Readonly<Record<string, Case>> = {
+  ...Object.fromEntries(NAMES.map((name) => [name, { kind: LOGGERS[name] }])),
+  ...Object.fromEntries(INSTANCES.map((name) => [name, { kind: LOGGERS[name], textOnly: true } satisfies Case])),
+  'Nest 11': { kind: LOGGERS['Nest 11'], formats: false },
+  'util.debuglog': {
+    kind: {
+      adopt(t, options = {}) {
+        // Node has read NODE_DEBUG already.
+        if (options.level === 'debug') {
+          t.mock.method(util, 'debuglog', () => Object.assign(() => {}, { enabled: true }));
+        }
+        return LOGGERS['util.debuglog'].adopt(t, options);
+      },
+    },
   },
-  'pino with serializers': (t, level) => {
-    const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
-    const serializers = { session: (value: unknown) => ({ password: SECRET, value }), a: (value: unknown) => value };
-    const log = pino({ level: level === 'info' ? 'warn' : level, name: 'app', serializers }, out).child({
-      name: 'child',
-    });
-    const call = log[level === 'info' ? 'info' : 'debug'] as Log;
-    const write: Log = (first, ...rest) => call.call(log, { session: first }, 'session %o', ...rest);
-    return { bench: bench as Bench, category: 'CHILD', log: write, written: () => lines.splice(0) };
+  'pino with serializers': {
+    kind: {
+      adopt(t, { level } = {}) {
+        const { pino, out, lines, ...bench } = setUpPino(t, 'pino');
+        const serializers = {
+          session: (value: unknown) => ({ password: SECRET, value }),
+          a: (value: unknown) => value,
+        };
+        const log = pino({ level: level === 'info' ? 'warn' : 'debug', name: 'app', serializers }, out).child({
+          name: 'child',
+        });
+        const call = log[level === 'info' ? 'info' : 'debug'] as Log;
+        const debug: Log = (first, ...rest) => call.call(log, { session: first }, 'session %o', ...rest);
+        return { bench, category: 'CHILD', methods: () => ({ debug }), written: () => lines.splice(0) };
+      },
+    },
+    formats: false,
   },
-  winston: (t, level) => {
-    const { winston, memory, ...bench } = setUpWinston(t, 'winston');
-    const transport = memory();
-    const { combine, splat, errors, json } = winston.format;
-    const logger = winston.createLogger({
-      level,
-      format: combine(errors({ stack: true }), splat(), json()),
-      defaultMeta: { service: 'app' },
-      transports: [transport],
-    });
-    const log = logger.child({ service: 'child' });
-    return {
-      bench: bench as unknown as Bench,
-      category: 'CHILD',
-      log: log.debug.bind(log) as Log,
-      written: () => transport.lines.splice(0),
-    };
-  },
-  nest: async (t) => {
-    const { exports: common, version } = loadCopy<typeof import('@nestjs/common')>('@nestjs/common');
-    const bench = adoptionBench(t, [NEST]);
-    bench.load('@nestjs/common', version, common);
-    const logger = new common.Logger('App');
-    const lines: unknown[] = [];
-    const log: Log = (...args) => {
-      const { write } = process.stdout;
-      process.stdout.write = (chunk: unknown) => lines.push(chunk) > 0;
-      try {
-        logger.debug(args[0], ...args.slice(1), 'App');
-      } finally {
-        process.stdout.write = write;
-      }
-    };
-    return { bench, category: 'APP', log, written: () => lines.splice(0) };
-  },
-  'util.debuglog': (t, level) => {
-    // Node has read NODE_DEBUG already.
-    if (level === 'debug') t.mock.method(util, 'debuglog', () => Object.assign(() => {}, { enabled: true }));
-    const bench = adoptionBench(t, [DEBUGLOG]);
-    return { bench, category: 'APP', log: util.debuglog('app') as Log };
-  },
-  [LEVELED]: (t, level) => {
-    const lines: unknown[] = [];
-    const debug: Log = (...args) => void (logger.level === 'debug' && lines.push(format(...args), args));
-    const logger = { level, debug };
-    const bench = adoptionBench(t, []);
-    bench.adopter.adopt(logger, { category: 'APP' });
-    return { bench, category: 'APP', log: (...args) => logger.debug(...args), written: () => lines.splice(0) };
+  'a child of winston whose formats splat': {
+    kind: {
+      adopt(t, { level = 'info' } = {}) {
+        const { winston, memory, ...bench } = setUpWinston(t, 'winston');
+        const transport = memory();
+        const { combine, splat, errors, json } = winston.format;
+        const format = combine(errors({ stack: true }), splat(), json());
+        const root = winston.createLogger({ level, format, defaultMeta: { service: 'app' }, transports: [transport] });
+        const log = root.child({ service: 'child' });
+        const debug = log.debug.bind(log) as Log;
+        const written = () => transport.lines.splice(0);
+        return { bench, category: 'CHILD', methods: () => ({ debug }), written };
+      },
+    },
   },
 };
 
@@ -204,23 +139,26 @@ const HOLDERS: readonly unknown[] = [
 /** Those whose secret is behind its name in what `%O` makes of them. */
 const IN_TEXT = HOLDERS.slice(0, 3).concat(`Bearer ${SECRET}`, `token ${JWT}`);
 
-for (const [name, setUp] of Object.entries(CASES)) {
-  const formats = !['nest', 'pino with serializers'].includes(name);
+for (const [name, { kind, formats = true, textOnly = false }] of Object.entries(CASES)) {
   describe(`${name}: a secret is in no output`, () => {
-    const holder = (textOnly?: true) => fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
+    const held = fc.constantFrom(...(textOnly ? IN_TEXT : HOLDERS));
     const message = fc.constantFrom('login', 'login %s', 'login %o', 'login %O', 'login %j', 'login %d %o', '%s %O');
-    const callOf = (held: fc.Arbitrary<unknown>) =>
-      fc.oneof(
-        fc.tuple(message, held),
-        fc.tuple(message, held, held),
-        fc.tuple(held),
-        fc.tuple(held, message, held),
-        fc.constant(['auth with Bearer %s', SECRET]),
-        fc.constant(['connecting to redis://app:%s@cache', SECRET]),
-        fc.constant(['header %s=%s', 'authorization', SECRET]),
-      );
+    const call = fc.oneof(
+      fc.tuple(message, held),
+      fc.tuple(message, held, held),
+      fc.tuple(held),
+      fc.tuple(held, message, held),
+      fc.constant(['auth with Bearer %s', SECRET]),
+      fc.constant(['connecting to redis://app:%s@cache', SECRET]),
+      fc.constant(['header %s=%s', 'authorization', SECRET]),
+    );
+    const setUp = async (t: TestContext, level: Level) => {
+      const { bench, category, methods, written } = await kind.adopt(t, { level });
+      const log: Log = (...args) => methods().debug?.(...args);
+      return { bench, category, log, written };
+    };
     const check = async (t: TestContext, level: Level) => {
-      const { bench, category, log, written = () => [], textOnly } = await setUp(t, level);
+      const { bench, category, log, written } = await setUp(t, level);
       const { calls } = bench.tap(category);
       // What the logger writes by itself is its own.
       const own = () => (level === 'info' ? written() : []);
@@ -229,10 +167,9 @@ for (const [name, setUp] of Object.entries(CASES)) {
       else assert.ok(bench.byDefault(category));
       let some = 0;
       fc.assert(
-        fc.property(callOf(holder(textOnly)), (args) => {
-          // Nest formats nothing.
+        fc.property(call, (args) => {
           if (!formats && args.includes(SECRET)) return;
-          log(...(args as unknown[]));
+          log(...args);
           const out = shown();
           if (out.includes('redacted') || out.includes('login')) some += 1;
           assert.ok(!out.includes(SECRET) && !out.includes(JWT), out);
@@ -244,11 +181,11 @@ for (const [name, setUp] of Object.entries(CASES)) {
     };
     it('of a category that is on, and of a reader of the tail, whatever formats the arguments', (t) =>
       check(t, 'info'));
-    for (const level of name === LEVELED ? (['info'] as const) : (['info', 'debug'] as const)) {
+    // At its own level debug, a logger of another library is left alone.
+    for (const level of kind.leavesAdmitted ? (['info'] as const) : (['info', 'debug'] as const)) {
       it(`of what is recorded, and the logger's own lines stay as they are, at its level ${level}`, async (t) => {
-        const { bench, log, written = () => [], textOnly } = await setUp(t, level);
+        const { bench, log, written } = await setUp(t, level);
         const own = () => inspect(written(), { depth: 20, showHidden: true }).replace(VARIES, '');
-        const call = callOf(holder(textOnly));
         const calls = fc.sample(call, 100).filter((args) => formats || !args.includes(SECRET));
         const say = (args: readonly unknown[]) => {
           bench.gate.work.runNamed('job', () => log(...args));
@@ -272,7 +209,7 @@ for (const [name, setUp] of Object.entries(CASES)) {
         assert.deepEqual([bench.errors, bench.records], [[], []]);
       });
     }
-    if (name === LEVELED) return;
+    if (kind.leavesAdmitted) return;
     it('of a reader of the tail, while only the logger itself has the category on', (t) => check(t, 'debug'));
   });
 }

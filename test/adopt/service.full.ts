@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createRdcpClient } from '../../src/client.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { built } from '../support/built.ts';
-import { SERVICE_ENV } from '../support/program-env.ts';
+import { folderOf, serveApplication } from './application.ts';
 
 /** A service of published packages without a line of ours. Each path of its server uses one of them. */
 const SERVICE = `
@@ -92,46 +85,14 @@ const CATEGORIES: Readonly<Record<string, readonly [path: string, line: RegExp]>
 async function serve(t: TestContext) {
   const redis = await startRedis();
   t.after(() => redis.close());
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-service-'));
-  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
-  writeFileSync(join(cwd, 'app.mjs'), SERVICE);
-  // Each line is to come out: the default budget is 100 a second.
-  writeFileSync(
-    join(cwd, 'rdcp.json'),
-    JSON.stringify({ controls: { budget: false }, tenancy: { isolation: 'organization', baggageKey: 'tenant' } }),
-  );
-  const child = spawn(process.execPath, ['--import', built('register.js'), 'app.mjs'], {
-    cwd,
-    env: {
-      ...SERVICE_ENV,
-      REDIS: redis.url,
-    },
+  const { output, operatorOf, request } = await serveApplication(t, {
+    cwd: folderOf(t, {
+      'app.mjs': SERVICE,
+      // Each line is to come out: the default budget is 100 a second.
+      'rdcp.json': { controls: { budget: false }, tenancy: { isolation: 'organization', baggageKey: 'tenant' } },
+    }),
+    env: { REDIS: redis.url },
   });
-  const closed = once(child, 'close');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await closed;
-    rmSync(cwd, { recursive: true, force: true });
-  });
-  const output = { text: '' };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output.text += text;
-    });
-  }
-  const found = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const match = pattern.exec(output.text);
-      if (match !== null) return match[1] ?? match[0];
-      assert.equal(child.exitCode, null, output.text);
-      await new Promise((wait) => setTimeout(wait, 10));
-    }
-  };
-  const port = await found(/serves (\d+)/);
-  const baseUrl = await found(/remote control on (\S+?)[\s,;]/);
-  const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
-  const operatorOf = (tenantId?: string) =>
-    createRdcpClient({ baseUrl, apiKey, ...(tenantId !== undefined && { tenantId }) });
   /** How many lines of a pattern were written from a position on. */
   const lines = (pattern: RegExp, from: number) =>
     output.text
@@ -141,14 +102,7 @@ async function serve(t: TestContext) {
   /** The lines of a pattern that requests for a path cause. */
   const use = async (path: string, pattern: RegExp, tenant?: string) => {
     const from = output.text.length;
-    for (let times = 0; times < 3; times++) {
-      assert.equal(
-        await (
-          await fetch(`http://127.0.0.1:${port}/${path}`, { headers: tenant ? { 'x-tenant': tenant } : {} })
-        ).text(),
-        'done',
-      );
-    }
+    for (let times = 0; times < 3; times++) assert.equal(await request(path, tenant), 'done');
     // The pipes of a child are read a moment later.
     await new Promise((wait) => setTimeout(wait, 150));
     return lines(pattern, from);

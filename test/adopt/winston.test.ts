@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { ALL, DEBUG, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
+import { ALL, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
 
 describe('winston 3.0', () => winstonCases('winston-3.0'));
 
@@ -90,30 +90,6 @@ describe('winston 3', () => {
     assert.deepEqual(say(), [ALL, ALL, INFO, INFO]);
   });
 
-  it('children follow the level of their category, and guards know it', (t) => {
-    const { winston, memory, turn, turnFor, gate } = setUp(t, 'winston');
-    const all = memory();
-    const root = winston.createLogger({ level: 'debug', transports: [all] });
-    const loggers = [root, root.child({ requestId: 1 }), root.child({ module: 'database' })];
-    const say = () =>
-      loggers.map((logger) => {
-        for (const level of ['debug', 'info', 'warn', 'error']) logger.log(level, level);
-        return all.written();
-      });
-    const own = 'debug debug, info info, warn warn, error error';
-    const quiet = 'warn warn, error error';
-    const enabled = () => ['debug', 'info', 'warn'].map((level) => loggers[1]!.isLevelEnabled(level));
-    turn('APP', true, 'warn');
-    assert.deepEqual(say(), [quiet, quiet, own]);
-    assert.deepEqual(enabled(), [false, false, true]);
-    turn('APP', true, 'info');
-    assert.deepEqual(enabled(), [false, true, true]);
-    turn('APP', true);
-    turnFor('acme', 'DATABASE', true, 'error');
-    assert.deepEqual(gate.runWithTenant('acme', say), [own, own, 'error error']);
-    assert.deepEqual(gate.runWithTenant('other', say), [own, own, own]);
-  });
-
   it('lines of a child carry what they carry without us', (t) => {
     const { winston, memory, turn } = setUp(t, 'winston');
     const all = memory();
@@ -122,36 +98,6 @@ describe('winston 3', () => {
     child.debug('d', { a: 1 });
     const { host, module, a } = all.lines[0] as unknown as Record<string, unknown>;
     assert.deepEqual({ host, module, a }, { host: 'h', module: 'database', a: 1 });
-  });
-
-  it('isDebugEnabled answers whether a line would be wanted', (t) => {
-    const { winston, memory, turn } = setUp(t, 'winston');
-    const root = winston.createLogger({ transports: [memory()] });
-    const child = root.child({ module: 'database' });
-    const enabled = () => [root, child].map((logger) => [logger.isDebugEnabled(), logger.isLevelEnabled('silly')]);
-    const [no, yes] = [
-      [false, false],
-      [true, true],
-    ];
-    assert.deepEqual(enabled(), [no, no]);
-    turn('DATABASE', true);
-    assert.deepEqual(enabled(), [no, yes]);
-    assert.equal(root.isInfoEnabled(), true);
-    root.level = 'debug';
-    assert.deepEqual(enabled(), [[true, false], yes]);
-  });
-
-  it('syslog levels: debug passes, and info that the level holds back', (t) => {
-    const { winston, memory, turn } = setUp(t, 'winston');
-    const all = memory();
-    const logger = winston.createLogger({ level: 'notice', levels: winston.config.syslog.levels, transports: [all] });
-    const say = () => {
-      for (const level of ['debug', 'info', 'notice']) logger.log(level, level[0]!);
-      return all.written();
-    };
-    assert.equal(say(), 'notice n');
-    turn('APP', true);
-    assert.equal(say(), 'debug d, info i, notice n');
   });
 
   it('a transport that buffers, and formats that copy the line', async (t) => {
@@ -209,19 +155,5 @@ describe('winston 3', () => {
     await new Promise<void>((resolve) => {
       (logger as unknown as NodeJS.WritableStream).write({ level: 'debug', message: 'x' } as never, () => resolve());
     });
-  });
-
-  it('a child keeps its category when the adoption begins again', (t) => {
-    const { winston, memory, turn, leave, rejoin } = setUp(t, 'winston');
-    const all = memory();
-    const child = winston.createLogger({ level: 'debug', transports: [all] }).child({ module: 'database' });
-    leave();
-    rejoin();
-    turn('DATABASE', false);
-    speak(child);
-    assert.equal(all.written(), INFO);
-    leave();
-    speak(child);
-    assert.equal(all.written(), DEBUG);
   });
 });

@@ -13,7 +13,6 @@ import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } f
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createConditions } from '../../src/otel/report/conditions.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
 import { sinkOf } from '../support/sink.ts';
 import { inFull } from '../support/tiers.ts';
@@ -34,7 +33,6 @@ function bench(options: Partial<Parameters<typeof sinkOf>[0]>) {
     credentialsChanged() {},
   });
   const sink = sinkOf({
-    telemetry: createTelemetry(),
     clock: time.clock,
     condition: conditions.watch('output'),
     delay: time.delay,

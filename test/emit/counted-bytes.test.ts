@@ -24,7 +24,6 @@ function counting({ to, budget }: Pick<SinkOptions, 'to'> & { readonly budget?: 
   const follower = new WorkFollower(gate.work);
   const sink = sinkOf({
     telemetry: Object.defineProperty(createTelemetry(), 'logger', { value: logger }),
-    clock: { now: () => 0 },
     to: to ?? ((record) => records.push(record)),
     instanceId: () => 'shop-1',
     writeLine: (line, done) => {

@@ -156,7 +156,6 @@ describe('a debug lane', () => {
     t.after(() => provider.shutdown());
     const sink = sinkOf({
       telemetry: { logger: provider.getLogger('rdcp') } as never,
-      clock: { now: () => 0 },
       to: 'otel',
     });
     const category = { name: 'PAYMENTS', index: 0, description: '', defaultEnabled: false };

@@ -2,7 +2,6 @@
 
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { sinkOf } from '../support/sink.ts';
@@ -11,7 +10,6 @@ const gate = new GateCore();
 const work = new WorkFollower(gate.work);
 const ticks: (() => void)[] = [];
 const sink = sinkOf({
-  telemetry: createTelemetry(),
   clock: systemClock,
   to: () => undefined,
   schedule: (_milliseconds, task) => {

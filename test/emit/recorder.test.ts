@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import { Agent, request } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -7,14 +6,8 @@ import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ActivePart } from '../../src/calls/emit/activations.ts';
 import type { RecorderLimits } from '../../src/calls/recorder/types.ts';
-import { HttpRequests } from '../../src/calls/work/http-requests.ts';
-import { WorkFollower } from '../../src/calls/work/match.ts';
-import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
-import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { DebugRecord } from '../../src/wire/debug-record.ts';
-import { RecordingController } from '../gate/controllers.ts';
-import { RECORDER, sinkOf } from '../support/sink.ts';
+import { followedProcess } from '../recorder/recording.ts';
 import { until } from '../support/until.ts';
 import { serve } from '../work/following.ts';
 
@@ -25,33 +18,11 @@ interface Given {
   readonly to?: (record: DebugRecord) => void;
 }
 
-/** A process whose category `DATABASE` can be recorded. Its clock stands still unless a test moves it. */
-function recording(t: TestContext, { limits, to }: Given = {}) {
-  const time = { now: 1000 };
-  const ticks: (() => void)[] = [];
-  const host = new EventEmitter();
-  const gate = new GateCore();
-  const clock = { now: () => time.now, monotonic: () => time.now };
+/** A process whose category `DATABASE` can be recorded. */
+function recording(t: TestContext, { limits = {}, to }: Given = {}) {
   const records: DebugRecord[] = [];
-  const follower = new WorkFollower(gate.work);
-  const outcomes = new WorkOutcomes(gate.work, new HttpRequests(gate.work), clock, host as NodeJS.Process);
-  const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock,
-    to: (record) => (to ?? ((each) => void records.push(each)))(record),
-    recorder: { ...RECORDER, ...limits },
-    schedule: (_milliseconds, task) => {
-      ticks.push(task);
-      return () => void ticks.splice(ticks.indexOf(task), 1);
-    },
-    selection: {
-      clock,
-      instanceId: 'here',
-      work: { matching: () => follower.matching(), outcomes },
-      random: () => 0.5,
-    },
-  });
-  gate.attach(new RecordingController(4096, sink));
+  const followed = followedProcess(limits, to ?? ((record) => void records.push(record)));
+  const { gate, sink } = followed;
   const database = gate.category('DATABASE');
   const descriptor = gate.categories()[0]!;
   const activate = (part: Partial<ActivePart> = {}) => {
@@ -65,17 +36,7 @@ function recording(t: TestContext, { limits, to }: Given = {}) {
       if (fail) gate.work.fail(new TypeError('secret'));
     });
   return {
-    time,
-    host,
-    gate,
-    sink,
-    records,
-    database,
-    activate,
-    job,
-    tick: () => {
-      for (const task of ticks) task();
-    },
+    ...{ ...followed, records, database, activate, job },
     messages: () => records.splice(0).map(({ message }) => message),
     counts: () => sink.recorder.countsOf(0),
   };
@@ -114,18 +75,8 @@ describe('calls of work that fails', () => {
   });
 
   it('are in the span that they were made in', (t) => {
-    const gate = new GateCore();
-    const follower = new WorkFollower(gate.work);
-    const sink = sinkOf({
-      telemetry: createTelemetry(),
-      clock: { now: () => 0 },
-      to: (record) => lines.push(record),
-      selection: { clock: { monotonic: () => 0 }, instanceId: 'here', work: follower, random: () => 0.5 },
-    });
-    const lines: DebugRecord[] = [];
-    gate.attach(new RecordingController(4096, sink));
-    const database = gate.category('DATABASE');
-    t.after(sink.activate(gate.categories()[0]!, { when: { failed: true }, exhausted: () => {} }));
+    const { activate, gate, database, records } = recording(t);
+    activate();
     const [traceId, spanId] = ['1'.repeat(32), '2'.repeat(16)];
     gate.work.runNamed('job', () => {
       const span = trace.wrapSpanContext({ traceId, spanId, traceFlags: 1 });
@@ -134,7 +85,7 @@ describe('calls of work that fails', () => {
       gate.work.fail(undefined);
     });
     assert.deepEqual(
-      lines.map(({ message, traceId, spanId }) => [message, traceId, spanId]),
+      records.map(({ message, traceId, spanId }) => [message, traceId, spanId]),
       [
         ['in the span', traceId, spanId],
         ['outside', undefined, undefined],

@@ -7,7 +7,6 @@ import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 import { sinkOf } from '../support/sink.ts';
@@ -26,8 +25,6 @@ function written(
   const texts: string[] = [];
   for (const to of ['both', 'json', (record: unknown) => void texts.push(JSON.stringify(record))] as const) {
     const sink = sinkOf({
-      telemetry: createTelemetry(),
-      clock: { now: () => 0 },
       writeLine: (line) => texts.push(line),
       to,
       redact,

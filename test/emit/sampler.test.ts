@@ -14,7 +14,6 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { gateSampler } from '../../src/calls/emit/sampler.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { sinkOf } from '../support/sink.ts';
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
@@ -23,7 +22,7 @@ const spanProcessors = [new SimpleSpanProcessor({ exporter })];
 const ended = () => exporter.getFinishedSpans().map(({ name }) => name);
 
 const gate = new GateCore();
-const sink = sinkOf({ telemetry: createTelemetry(), clock: { now: () => 0 }, writeLine() {} });
+const sink = sinkOf({ writeLine() {} });
 const attachment = gate.attach({ sink, maxCategories: 10, registered() {}, failed() {} });
 const payments = gate.category('PAYMENTS');
 const orders = gate.category('ORDERS');

@@ -1,48 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { budgetsOf } from '../../src/calls/emit/budgets.ts';
-import type { Call } from '../../src/calls/emit/record.ts';
-import { GateCore } from '../../src/gate/core.ts';
-import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
-import { RecordingController } from '../gate/controllers.ts';
-import { sinkOf } from '../support/sink.ts';
-
-interface TapOptions {
-  readonly tenant?: string;
-  readonly most?: number;
-}
-
-/** Two categories that are off, on real outputs; A may be tapped. */
-function bench() {
-  const lines: string[] = [];
-  const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock: { now: () => 0 },
-    writeLine: (line) => lines.push(line),
-    to: 'stderr',
-    budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 2, burst: 2 } } }).controls.budget),
-  });
-  const gate = new GateCore();
-  const [a, b] = ['A', 'B'].map((name) => gate.category(name));
-  const controller = new RecordingController(4096, sink);
-  const attachment = gate.attach(controller);
-  const [descriptor] = gate.categories();
-  function tap({ tenant, most = Number.POSITIVE_INFINITY }: TapOptions = {}) {
-    const taken: Call[] = [];
-    const remove = sink.addTap(descriptor!, {
-      matches: (tenantId) => tenant === undefined || tenantId === tenant,
-      admits: () => taken.length < most,
-      take: (_category, call) => taken.push(call),
-    });
-    return { taken, remove };
-  }
-  const counts = () => [gate.callsTotal(0), gate.droppedTotal(0), lines.length];
-  return { sink, gate, attachment, a: a!, b: b!, tap, counts, lines, controller, descriptor: descriptor! };
-}
+import { tappedProcess } from './tapped.ts';
 
 test('a tap gets the calls of a category that is off: built and redacted, without output and without being counted', () => {
-  const { a, b, tap, counts } = bench();
+  const { a, b, tap, counts } = tappedProcess();
   const { taken, remove } = tap();
   assert.deepEqual([a.enabled, b.enabled], [true, false]);
   a.debug('login', { user: 'alice', password: 'hunter2' });
@@ -60,7 +21,7 @@ test('a tap gets the calls of a category that is off: built and redacted, withou
 });
 
 test('a category that is on and tapped builds once, for the outputs and every tap', () => {
-  const { a, attachment, tap, counts, lines } = bench();
+  const { a, attachment, tap, counts, lines } = tappedProcess();
   attachment.setBase(0, true);
   const taps = [tap(), tap({ most: 1 })];
   let built = 0;
@@ -72,7 +33,7 @@ test('a category that is on and tapped builds once, for the outputs and every ta
 });
 
 test('a tap gets what the budget drops, at its own rate, and nothing is built in vain', () => {
-  const { a, attachment, tap, counts } = bench();
+  const { a, attachment, tap, counts } = tappedProcess();
   attachment.setBase(0, true);
   const { taken } = tap({ most: 5 });
   let built = 0;
@@ -82,7 +43,7 @@ test('a tap gets what the budget drops, at its own rate, and nothing is built in
 });
 
 test('a tap of one tenant gets the calls of that tenant alone, and enabled says so', () => {
-  const { a, gate, tap, counts } = bench();
+  const { a, gate, tap, counts } = tappedProcess();
   const { taken } = tap({ tenant: 'acme' });
   for (const tenant of ['acme', 'beta']) {
     gate.runWithTenant(tenant, () => {
@@ -99,7 +60,7 @@ test('a tap of one tenant gets the calls of that tenant alone, and enabled says 
 });
 
 test('a tap that throws, or debugs itself, harms neither the outputs nor other taps', () => {
-  const { a, sink, attachment, tap, descriptor, counts } = bench();
+  const { a, sink, attachment, tap, descriptor, counts } = tappedProcess();
   sink.addTap(descriptor, {
     matches: () => true,
     admits: () => true,
@@ -117,7 +78,7 @@ test('a tap that throws, or debugs itself, harms neither the outputs nor other t
 });
 
 test('a tap ends with its control plane, follows it when it is suspended, and is there for the next one', () => {
-  const { a, gate, attachment, tap, controller } = bench();
+  const { a, gate, attachment, tap, controller } = tappedProcess();
   tap();
   attachment.suspend(true);
   assert.equal(a.enabled, false);

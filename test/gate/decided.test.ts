@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { budgetsOf } from '../../src/calls/emit/budgets.ts';
-import type { Call } from '../../src/calls/emit/record.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { DROP, DROP_REASONS, type DropCode } from '../../src/gate/drops.ts';
 import type { Controller } from '../../src/gate/types.ts';
-import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
+import { tappedProcess } from '../emit/tapped.ts';
 import fc from '../support/fast-check.ts';
-import { sinkOf } from '../support/sink.ts';
 import { RecordingController } from './controllers.ts';
 
 /** A gate with one category, and what it says about lines that a logger admits by itself, or does not. */
@@ -250,37 +246,11 @@ test('a tap that cannot say which lines it wants, or fails with one, is reported
   }
 });
 
-/** Two categories that are off, with a budget of two calls a second. */
-function tapped() {
-  const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock: { now: () => 0 },
-    writeLine: () => assert.fail('wrote a line of its own'),
-    to: 'stderr',
-    budget: budgetsOf(parseConfig({ controls: { budget: { callsPerSecond: 2, burst: 2 } } }).controls.budget),
-  });
-  const gate = new GateCore();
-  const [a, b] = [gate.category('A'), gate.category('B')];
-  const controller = new RecordingController(4096, sink);
-  const attachment = gate.attach(controller);
-  function tap() {
-    const taken: Call[] = [];
-    const remove = sink.addTap(gate.categories()[0]!, {
-      matches: () => true,
-      admits: () => true,
-      take: (_category, call) => taken.push(call),
-    });
-    return { taken, remove };
-  }
-  const counts = () => [gate.callsTotal(0), gate.droppedTotal(0)];
-  return { gate, a, b, controller, attachment, tap, counts };
-}
-
 const describe = (message = 'described') => ({ message, attributes: { password: 'hunter2' } });
 const neverDescribed = () => assert.fail('was described');
 
 test('a watcher hears each change of the interest bit of its own category, and at once that it is set', () => {
-  const { gate, a, b, attachment } = tapped();
+  const { gate, a, b, attachment } = tappedProcess();
   const heard: string[] = [];
   const watch = (name: string, category = a) => category.onWanted((wanted) => heard.push(`${name} ${wanted}`));
   const stop = watch('a');
@@ -304,7 +274,7 @@ test('a watcher hears each change of the interest bit of its own category, and a
 });
 
 test('a watcher that throws is reported, and the others hear the change', () => {
-  const { a, attachment, controller } = tapped();
+  const { a, attachment, controller } = tappedProcess();
   let heard = 0;
   a.onWanted(() => {
     throw new Error('broken');
@@ -317,7 +287,7 @@ test('a watcher that throws is reported, and the others hear the change', () => 
 });
 
 test('a line passes while its category is on: counted, limited by the budget, and described for taps alone', () => {
-  const { a, attachment, tap, counts } = tapped();
+  const { a, attachment, tap, counts } = tappedProcess();
   assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), false);
   attachment.setBase(0, true);
   assert.equal(a.passes({ bytes: 1, describe: neverDescribed }), true);
@@ -325,7 +295,7 @@ test('a line passes while its category is on: counted, limited by the budget, an
   assert.equal(a.passes({ bytes: 1, describe: () => describe('one') }), true);
   assert.equal(a.passes({ bytes: 1, describe: () => describe('two') }), false, 'over the budget');
   remove();
-  assert.deepEqual(counts(), [3, 1]);
+  assert.deepEqual(counts(), [3, 1, 0]);
   assert.deepEqual(
     taken.map(({ message, attributes }) => [message, attributes.password]),
     [
@@ -336,25 +306,25 @@ test('a line passes while its category is on: counted, limited by the budget, an
 });
 
 test('a line of a tapped category that is off goes to the taps, is not counted and does not pass', () => {
-  const { a, tap, counts } = tapped();
+  const { a, tap, counts } = tappedProcess();
   const { taken } = tap();
   assert.equal(a.passes({ bytes: 1, describe: () => describe() }), false);
-  assert.deepEqual([taken.length, ...counts()], [1, 0, 0]);
+  assert.deepEqual([taken.length, ...counts()], [1, 0, 0, 0]);
 });
 
 test('a line passes for the tenant that has it on, and for no other', () => {
-  const { gate, a, attachment, counts } = tapped();
+  const { gate, a, attachment, counts } = tappedProcess();
   attachment.setTenant('acme', 0, true);
   const passes = (tenant: string) => gate.runWithTenant(tenant, () => a.passes({ bytes: 1, describe: neverDescribed }));
   assert.deepEqual(
     [passes('acme'), passes('beta'), a.passes({ bytes: 1, describe: neverDescribed })],
     [true, false, false],
   );
-  assert.deepEqual(counts(), [1, 0]);
+  assert.deepEqual(counts(), [1, 0, 0]);
 });
 
 test('a line whose description throws passes all the same, and is reported', () => {
-  const { a, attachment, tap, controller } = tapped();
+  const { a, attachment, tap, controller } = tappedProcess();
   attachment.setBase(0, true);
   tap();
   const broken = () => {
@@ -365,7 +335,7 @@ test('a line whose description throws passes all the same, and is reported', () 
 });
 
 test('a line that is made while another one is emitted is dropped', () => {
-  const { a, b, attachment, tap, counts } = tapped();
+  const { a, b, attachment, tap, counts } = tappedProcess();
   attachment.setBase(0, true);
   attachment.setBase(1, true);
   tap();
@@ -377,11 +347,11 @@ test('a line that is made while another one is emitted is dropped', () => {
       return describe();
     },
   });
-  assert.deepEqual([inner, ...counts()], [[false], 1, 0]);
+  assert.deepEqual([inner, ...counts()], [[false], 1, 0, 0]);
 });
 
 test('a changed default applies to a category that was never switched', () => {
-  const { a, controller } = tapped();
+  const { a, controller } = tappedProcess();
   a.setDefault(true);
   a.setDefault(true);
   a.setDefault(false);

@@ -141,6 +141,13 @@ test('a thread follows what is switched in the main thread, and its calls come o
   });
   deliver();
   assert.deepEqual([main.callsTotal(1), main.droppedTotal(1, 'failed')], [4, 1]);
+  assert.deepEqual(
+    controller.failures.map(({ category, error }) => `${category}: ${(error as Error).message}`),
+    ['ORDERS: no attributes'],
+  );
+  thread.category('BY_DEFAULT', { enabled: true });
+  deliver();
+  assert.deepEqual(controller.announced.at(-1), 'BY_DEFAULT on');
   attachment.suspend(true);
   await Promise.resolve();
   deliver();

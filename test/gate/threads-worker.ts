@@ -1,47 +1,22 @@
 // A worker thread that does what the test asks for.
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { category, runWithAttributes, runWithTenant } from '../../src/api.ts';
-import { gate } from '../../src/gate/gate.ts';
+import { category, runWithAttributes } from '../../src/api.ts';
 
 const deeds = {
-  enabled: (name: string, tenant?: string) =>
-    tenant === undefined ? category(name).enabled : runWithTenant(tenant, () => category(name).enabled),
-  register: (name: string, enabled: boolean) => category(name, { description: 'of a thread', enabled }).enabled,
-  emit: (name: string, times: number, tenant?: string) => {
+  enabled: (name: string) => category(name).enabled,
+  emit: (name: string, times: number) => {
     const one = category(name);
-    const all = () => {
-      for (let i = 0; i < times; i++) one.debug('from a thread', { i });
-    };
-    if (tenant === undefined) all();
-    else runWithTenant(tenant, all);
+    for (let i = 0; i < times; i++) one.debug('from a thread', { i });
   },
   work: (name: string, user: string) =>
     runWithAttributes({ 'user.id': user }, () => category(name).debug(`of ${user}`)),
-  odd: (name: string) => category(name).debug('odd', { fn: () => 1, fine: 'kept' } as never),
-  throwing: (name: string) =>
-    category(name).debug('odd', () => {
-      throw new Error('no attributes today');
-    }),
   /** Never comes to its event loop meanwhile. Returns whether the category became what it waits for. */
   spin: (name: string, until: boolean) => {
     const one = category(name);
     parentPort?.postMessage('spinning');
     for (const end = performance.now() + 5000; performance.now() < end; ) if (one.enabled === until) return true;
     return false;
-  },
-  own: (name: string) => {
-    const attachment = gate.attach({
-      sink: { emit: () => undefined, span: (_category, _name, fn) => fn() },
-      maxCategories: 4096,
-      registered: () => {},
-      failed: () => {},
-    });
-    const before = category(name).enabled;
-    attachment.setBase(gate.categories().find((one) => one.name === name)?.index ?? 0, true);
-    const meanwhile = category(name).enabled;
-    attachment.detach();
-    return [before, meanwhile];
   },
   nested: async (name: string) => {
     const inner = new Worker(new URL(import.meta.url));

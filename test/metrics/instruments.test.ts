@@ -58,10 +58,15 @@ function bench(meter: Meter) {
   return { state, instruments };
 }
 
+/** The same on a meter that is scraped. */
+function scraped() {
+  const { provider, scrape } = createPrometheus();
+  return { ...bench(provider.getMeter('rdcp')), scrape };
+}
+
 describe('instruments', () => {
   it('scrape what the slots hold, under the names that dashboards use', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { state } = bench(provider.getMeter('rdcp'));
+    const { state, scrape } = scraped();
     state.calls = [120, 0];
     state.dropped = [3, 0];
     state.enabled = [true, false];
@@ -82,8 +87,7 @@ describe('instruments', () => {
   });
 
   it('show the tenants as one series, from the first control of theirs on', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { state } = bench(provider.getMeter('rdcp'));
+    const { state, scrape } = scraped();
     state.temporary = { global: 1, tenants: 3 };
     assert.deepEqual(samples(await scrape(), 'rdcp_control_temporary', 'rdcp_scope'), { global: 1, tenant: 3 });
     state.temporary = { global: 1, tenants: 0 };
@@ -91,8 +95,7 @@ describe('instruments', () => {
   });
 
   it('show how many tenants have a category on by a setting of their own, from the first one on', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { state } = bench(provider.getMeter('rdcp'));
+    const { state, scrape } = scraped();
     assert.doesNotMatch(await scrape(), /rdcp_category_settings\{/);
     state.settings = [{ temporary: 2, permanent: 1 }];
     const shown = samples(await scrape(), 'rdcp_category_settings', 'rdcp_setting');
@@ -104,8 +107,7 @@ describe('instruments', () => {
   });
 
   it('show how much is recorded and how far back it reaches, while anything is kept', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { state } = bench(provider.getMeter('rdcp'));
+    const { state, scrape } = scraped();
     assert.doesNotMatch(await scrape(), /^rdcp_recorder_(?:memory_used|reach)\{/m);
     state.kept = { bytes: 4096, seconds: 41.5 };
     const text = await scrape();
@@ -114,8 +116,7 @@ describe('instruments', () => {
   });
 
   it('show a category that is registered after them', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { state } = bench(provider.getMeter('rdcp'));
+    const { state, scrape } = scraped();
     await scrape();
     state.categories.push({ index: 2, name: 'LATE', description: '', defaultEnabled: false });
     state.calls[2] = 9;
@@ -123,8 +124,7 @@ describe('instruments', () => {
   });
 
   it('count control requests, refused credentials and failed audit writes, and time the former from 1 ms to 10 s', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { instruments } = bench(provider.getMeter('rdcp'));
+    const { instruments, scrape } = scraped();
     instruments.controlRequest('enable', 'success', 0.004);
     instruments.controlRequest('enable', 'success', 0.2);
     instruments.controlRequest('disable', 'failed', 30);
@@ -171,8 +171,7 @@ describe('instruments', () => {
   });
 
   it('are observed no more once closed', async () => {
-    const { provider, scrape } = createPrometheus();
-    const { instruments } = bench(provider.getMeter('rdcp'));
+    const { instruments, scrape } = scraped();
     instruments.close();
     instruments.controlRequest('enable', 'success', 0.001);
     assert.doesNotMatch(await scrape(), /rdcp_debug_calls|rdcp_control_requests/);

@@ -2,40 +2,13 @@ import assert from 'node:assert/strict';
 import { AsyncResource } from 'node:async_hooks';
 import { describe, it, type TestContext } from 'node:test';
 import type { PastQuery, RecorderLimits } from '../../src/calls/recorder/types.ts';
-import { HttpRequests } from '../../src/calls/work/http-requests.ts';
-import { WorkFollower } from '../../src/calls/work/match.ts';
-import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
-import { GateCore } from '../../src/gate/core.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
-import { RecordingController } from '../gate/controllers.ts';
-import { RECORDER, sinkOf } from '../support/sink.ts';
+import { followedProcess } from './recording.ts';
 
-/** A process that records `ORDERS` and `CARDS`. Its clock stands still unless a test moves it. */
+/** A process that records `ORDERS` and `CARDS`. */
 function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
-  const time = { now: 1_000_000 };
-  const ticks: (() => void)[] = [];
-  const gate = new GateCore();
-  const clock = { now: () => time.now, monotonic: () => time.now };
-  const follower = new WorkFollower(gate.work);
-  const outcomes = new WorkOutcomes(gate.work, new HttpRequests(gate.work), clock);
   const written: string[] = [];
-  const sink = sinkOf({
-    telemetry: createTelemetry(),
-    clock,
-    to: ({ message }) => written.push(message),
-    recorder: { ...RECORDER, ...limits },
-    schedule: (_milliseconds, task) => {
-      ticks.push(task);
-      return () => void ticks.splice(ticks.indexOf(task), 1);
-    },
-    selection: {
-      clock,
-      instanceId: 'here',
-      work: { matching: () => follower.matching(), outcomes },
-      random: () => 0.5,
-    },
-  });
-  const attachment = gate.attach(new RecordingController(4096, sink));
+  const followed = followedProcess(limits, ({ message }) => written.push(message));
+  const { gate, sink } = followed;
   const orders = gate.category('ORDERS');
   const cards = gate.category('CARDS');
   for (const category of gate.categories()) sink.setRecorded(category, true);
@@ -49,20 +22,10 @@ function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
     ...query,
   });
   return {
-    time,
-    gate,
-    sink,
-    attachment,
-    orders,
-    cards,
-    written,
-    past: sink.recorder.past,
+    ...{ ...followed, orders, cards, written, past: sink.recorder.past },
     messages: async (query?: Partial<PastQuery>) =>
       (await sink.recorder.past.lines(ask(query))).lines.map(({ message }) => message),
     works: (query?: Partial<PastQuery>) => sink.recorder.past.works(ask({ categories: [], ...query })),
-    tick: () => {
-      for (const task of ticks) task();
-    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Matching, SelectionOptions } from '../../src/calls/emit/selection.ts';
 import { createSink, type EmissionSink, type SinkOptions } from '../../src/calls/emit/sink.ts';
 import { parseConfig } from '../../src/options/config.ts';
+import { createTelemetry } from '../../src/otel/telemetry.ts';
 
 /** The recorder's options where the owner names none. */
 export const RECORDER = parseConfig({}).recorder;
@@ -30,9 +31,10 @@ const NO_WORK: SelectionOptions = {
   random: Math.random,
 };
 
-type GivenOptions = Omit<SinkOptions, 'recorder' | 'selection'> & Partial<Pick<SinkOptions, 'recorder' | 'selection'>>;
-
-/** The sink of a process in which no calls belong to a piece of work, unless the options say which do. */
-export function sinkOf({ recorder = RECORDER, selection = NO_WORK, ...options }: GivenOptions): EmissionSink {
-  return createSink({ ...options, recorder, selection });
+/** The sink of a process in 1970 in which no calls belong to a piece of work, unless the options say which do. */
+export function sinkOf(options: Partial<SinkOptions>): EmissionSink {
+  return createSink({
+    ...{ telemetry: createTelemetry(), clock: { now: () => 0 }, recorder: RECORDER, selection: NO_WORK },
+    ...options,
+  });
 }

@@ -7,6 +7,7 @@ import type { Principal } from '../../src/access/principal.ts';
 import type { Context } from '../../src/endpoint/steps.ts';
 import { createCredentialWatch } from '../../src/endpoint/streams/credential-watch.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { ServerSentEventParser } from '../../src/tools/client/server-sent-events.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { KEYS, startServer, withMembers } from '../support/server.ts';
@@ -126,15 +127,9 @@ interface Sse {
 
 /** The events of a stream over HTTP/2, until it ends or the reader has enough. */
 async function* eventsOf(stream: ClientHttp2Stream): AsyncGenerator<Sse> {
-  let text = '';
+  const parser = new ServerSentEventParser();
   for await (const chunk of stream.setEncoding('utf8')) {
-    text += chunk;
-    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-      const [, name] = /^event: (.*)$/m.exec(text.slice(0, end)) ?? [];
-      const [, data] = /^data: (.*)$/m.exec(text.slice(0, end)) ?? [];
-      text = text.slice(end + 2);
-      if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
-    }
+    for (const { event, data } of parser.read(chunk)) yield { name: event, data: JSON.parse(data) };
   }
 }
 

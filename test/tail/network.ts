@@ -5,7 +5,6 @@ import type { LineBatch } from '../../src/calls/tail/types.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig } from '../../src/options/config.ts';
-import { createTelemetry } from '../../src/otel/telemetry.ts';
 import type { MessageStore } from '../../src/store/message-store.ts';
 import { RecordingController } from '../gate/controllers.ts';
 import { sinkOf } from '../support/sink.ts';
@@ -56,7 +55,6 @@ export function network() {
     const work = new WorkFollower(gate.work);
     const random = () => 0.5;
     const sink = sinkOf({
-      telemetry: createTelemetry(),
       clock: time.clock,
       writeLine: (line) => lines.push(line),
       to: 'stderr',

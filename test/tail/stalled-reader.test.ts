@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { PATHS } from '../../src/wire/constants.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { clientOf, KEYS, startServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 /** How many times faster the intervals of a stream pass. */
@@ -41,12 +41,17 @@ test('a reader that is suspended loses its tail, and one that reads slowly keeps
 });
 
 test('two forecasts at a time of one identity, and no more', async (t) => {
-  const server = await startServer(t);
-  const forecast = () =>
-    server.request(PATHS.forecast, { key: 'admin', method: 'POST', body: { categories: ['HTTP'], duration: 2 } });
-  const answers = await Promise.all(Array.from({ length: 60 }, forecast));
-  const statuses = answers.map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 2);
-  assert.equal(statuses.filter((status) => status === 429).length, 58);
-  assert.equal((await forecast()).status, 200, 'the places are free again');
+  const client = clientOf(await startServer(t));
+  const leaving = new AbortController();
+  const refused: string[] = [];
+  for (let asked = 0; asked < 60; asked++) {
+    client
+      .forecast('HTTP', { duration: 60, signal: leaving.signal })
+      .catch(({ code }) => leaving.signal.aborted || refused.push(code));
+  }
+  await until('58 are refused', () => refused.length >= 58);
+  leaving.abort(new Error('left'));
+  assert.deepEqual(refused, Array(58).fill('RDCP_RATE_LIMITED'));
+  const asks = () => client.forecast('HTTP', { duration: 1 }).then(Boolean, () => false);
+  await until('the places are free again', asks);
 });

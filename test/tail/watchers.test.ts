@@ -65,14 +65,10 @@ test('a stream of events beyond the eighth of a credential is refused with the t
   for (const events of open) await events.return();
 });
 
-test('events ignore a query, refuse other methods, and answer 503 while the server closes', async (t) => {
+test('events ignore a query, and answer 503 while the server closes', async (t) => {
   const server = await startServer(t);
   const head = await server.request(`${PATHS.events}?categories=NOWHERE&limit=x`, { key: 'discovery', method: 'HEAD' });
   assert.deepEqual([head.status, head.text], [200, '']);
-  for (const method of ['POST', 'PUT', 'DELETE']) {
-    const { status, headers } = await server.request(PATHS.events, { key: 'discovery', method });
-    assert.deepEqual([status, headers.get('allow')], [405, 'GET, HEAD'], method);
-  }
   const client = clientOf(server, 'discovery');
   const open = client.events();
   await open.next();

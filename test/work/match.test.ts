@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import type { RequestListener } from 'node:http';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
-import express from 'express';
-import { fastify } from 'fastify';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { type WorkAttributes, WorkContext } from '../../src/gate/work.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
@@ -117,39 +114,6 @@ describe('work of an HTTP request', () => {
       assert.equal(matches(), false);
     });
   }
-
-  it('has attributes that the application sets in an awaited function', async (t) => {
-    const { context, matches } = workOf(t, { 'user.id': '42' });
-    const url = await serve(t, async (request, response) => {
-      await (async () => {
-        await turn();
-        context.set({ 'user.id': request.headers['x-user'] as string });
-      })();
-      response.end(String(matches()));
-    });
-    const ask = async (user: string) => (await fetch(url, { headers: { 'x-user': user } })).text();
-    assert.deepEqual(await Promise.all(['42', '43', '42'].map(ask)), ['true', 'false', 'true']);
-  });
-
-  it('has the route that Express has found', async (t) => {
-    const { matches } = workOf(t, { 'http.route': '/shop/orders/:id' });
-    const answer: RequestListener = (_request, response) => void response.end(String(matches()));
-    const router = express.Router().get('/orders/:id', answer).get('/basket/:id', answer);
-    const url = await serve(t, express().use('/shop', router));
-    assert.equal(await (await fetch(`${url}/shop/orders/7`)).text(), 'true');
-    assert.equal(await (await fetch(`${url}/shop/basket/7`)).text(), 'false');
-  });
-
-  it('has the route that Fastify has found', async (t) => {
-    const { matches } = workOf(t, { 'http.route': '/orders/:id' });
-    const app = fastify();
-    t.after(() => app.close());
-    app.get('/orders/:id', async () => matches());
-    app.get('/basket/:id', async () => matches());
-    const url = await app.listen({ port: 0, host: '127.0.0.1' });
-    assert.equal(await (await fetch(`${url}/orders/7`)).text(), 'true');
-    assert.equal(await (await fetch(`${url}/basket/7`)).text(), 'false');
-  });
 
   it('ends with its answer, and is not mistaken for the next request of its connection', async (t) => {
     const { matches, end } = workOf(t, { 'url.path': '/first' });
