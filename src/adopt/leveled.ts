@@ -66,13 +66,18 @@ export function adoptLeveled(
     const isOwn = Object.is(before, raised);
     if (isOwn && leastLevel === ANY_LEVEL) return;
     const last = QUIET.indexOf(String(verbose));
-    const held = isOwn ? [] : URGENT.filter((method) => isBetween(levelOf(method), raised, before));
+    const opened = QUIET.slice(0, last === -1 ? undefined : last + 1);
+    const held = isOwn
+      ? []
+      : [
+          ...opened.filter((method) => !admits(before, levelOf(method), raised)),
+          ...URGENT.filter((method) => isBetween(levelOf(method), raised, before)),
+        ];
     set(verbose);
-    const gated = isOwn ? [] : [...QUIET.slice(0, last === -1 ? undefined : last + 1), ...held];
-    const own = leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !gated.includes(each));
+    const own = leastLevel === ANY_LEVEL ? [] : [...QUIET, ...URGENT].filter((each) => !held.includes(each));
     // Setting a level may make new methods, so this comes after it.
     const patches = new Patches();
-    for (const method of gated) gateMethod(patches, logger, method, category, failed);
+    for (const method of held) gateMethod(patches, logger, method, category, failed);
     for (const method of own) holdMethod(patches, logger, method, category);
     lower = () => {
       lower = () => {};
@@ -122,6 +127,12 @@ export function adoptLeveled(
 function isBetween(level: unknown, one: unknown, other: unknown): boolean {
   const [at, from, to] = [rankOf(level), rankOf(one), rankOf(other)];
   return (from < at && at < to) || (to < at && at < from);
+}
+
+/** Whether a logger writes lines of a level by itself. @param verbose a level more verbose than its own */
+function admits(own: unknown, level: unknown, verbose: unknown): boolean {
+  const [at, from, to] = [rankOf(level), rankOf(verbose), rankOf(own)];
+  return from < to ? at >= to : at <= to;
 }
 
 /** Not a number where the level is unknown. */

@@ -279,7 +279,7 @@ const LEVEL_KEEPERS = {
 function leveled(how: keyof typeof LEVEL_KEEPERS, has: readonly Level[]): LoggerKind {
   const numbers: Readonly<Partial<Record<Level, number>>> | undefined = LEVEL_KEEPERS[how];
   return {
-    ...{ own: has.filter((each) => LEVEL[each] >= LEVEL[has.includes('trace') ? 'info' : 'debug']) },
+    ...{ own: has.filter((each) => LEVEL[each] >= LEVEL.debug) },
     ...{ least: 'debug', leavesAdmitted: true },
     ...{ recordsAlone: false, hasSharedGuard: true },
     adopt(t, { level = 'error', ...options } = {}) {
