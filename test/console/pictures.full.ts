@@ -84,59 +84,77 @@ browserTest('calls over time are there when the page opens, with what was switch
   await assertAccessible(page, 'calls over time');
 });
 
-browserTest('who is on when: a lane for each, from its switch to its end, for whom and by whom', async (t, browser) => {
-  const { client, ...service } = await startService(t, {
-    tenancy: { isolation: 'organization', tenants: { acme: {} } },
-  });
-  const acme = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator, tenantId: 'acme' });
-  const admin = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'acme' });
-  await acme.enable('CACHE', { duration: '5m' }).catch(() => admin.enable('CACHE', { duration: '5m' }));
-  await client.enable('ORDERS', { duration: '10m' });
-  await client.enable('DATABASE', { duration: '20m', otelrdcp_record: true });
-  const { page } = await openView(t, browser, service.console);
-  const figure = page.locator('figure', { hasText: 'Who is on when' });
-  const names = figure.locator('.lane-name');
-  await figure.waitFor();
-  assert.deepEqual((await names.allInnerTexts()).sort(), ['CACHE acme', 'DATABASE recorded', 'ORDERS everybody']);
-  const lanes = Object.fromEntries(
-    await Promise.all(
-      (await names.allInnerTexts()).map(
-        async (name, at) => [name, await partsOf(figure.locator('.lane').nth(at))] as const,
+browserTest(
+  'who is on when, a lane for each from its switch to its end, and for whom, as a matrix',
+  async (t, browser) => {
+    const { client, ...service } = await startService(t, {
+      tenancy: { isolation: 'organization', tenants: { acme: {} } },
+    });
+    const acmeClient = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'acme' });
+    await acmeClient.enable('CACHE', { duration: '5m' });
+    await client.enable('ORDERS', { duration: '10m' });
+    await client.enable('DATABASE', { duration: '20m', otelrdcp_record: true });
+    const { page } = await openView(t, browser, service.console);
+    const figure = page.locator('figure', { hasText: 'Who is on when' });
+    const names = figure.locator('.lane-name');
+    await figure.waitFor();
+    assert.deepEqual((await names.allInnerTexts()).sort(), ['CACHE acme', 'DATABASE recorded', 'ORDERS everybody']);
+    const lanes = Object.fromEntries(
+      await Promise.all(
+        (await names.allInnerTexts()).map(
+          async (name, at) => [name, await partsOf(figure.locator('.lane').nth(at))] as const,
+        ),
       ),
-    ),
-  );
-  const planned = (name: string) => lanes[name]?.find(({ kind }) => kind === 'planned');
-  const close = (one = 0, other = 0) => assert.ok(Math.abs(one - other) < 2, `${one} beside ${other}`);
-  close((planned('ORDERS everybody')?.size ?? 0) / (planned('CACHE acme')?.size ?? 1), 2);
-  close((planned('DATABASE recorded')?.size ?? 0) / (planned('CACHE acme')?.size ?? 1), 4);
-  const now = Number.parseFloat((await figure.locator('.now').first().getAttribute('x1')) ?? '');
-  for (const name of Object.keys(lanes)) close(planned(name)?.from, now);
-  assert.deepEqual(
-    ['ORDERS everybody', 'CACHE acme', 'DATABASE recorded'].map((name) => planned(name)?.tone),
-    ['on', 'one-tenant', 'recorded'],
-  );
-  assert.equal(await figure.locator('.lane text', { hasText: 'AD' }).count(), 3);
-  assert.deepEqual(
-    (await tableOf(page, 'Who is on when'))
-      .map((row) => `${row.Category} ${row['For whom']} ${row.When?.replaceAll(/\d\d/g, '00')}`)
-      .sort(),
-    ['CACHE acme', 'DATABASE recorded', 'ORDERS everybody'].map((name) => `${name} 00:00:00 to 00:00:00, admin`),
-  );
-  await assertAccessible(page, 'who is on when');
+    );
+    const planned = (name: string) => lanes[name]?.find(({ kind }) => kind === 'planned');
+    const close = (one = 0, other = 0) => assert.ok(Math.abs(one - other) < 2, `${one} beside ${other}`);
+    close((planned('ORDERS everybody')?.size ?? 0) / (planned('CACHE acme')?.size ?? 1), 2);
+    close((planned('DATABASE recorded')?.size ?? 0) / (planned('CACHE acme')?.size ?? 1), 4);
+    const now = Number.parseFloat((await figure.locator('.now').first().getAttribute('x1')) ?? '');
+    for (const name of Object.keys(lanes)) close(planned(name)?.from, now);
+    assert.deepEqual(
+      ['ORDERS everybody', 'CACHE acme', 'DATABASE recorded'].map((name) => planned(name)?.tone),
+      ['on', 'one-tenant', 'recorded'],
+    );
+    assert.equal(await figure.locator('.lane text', { hasText: 'AD' }).count(), 3);
+    assert.deepEqual(
+      (await tableOf(page, 'Who is on when'))
+        .map((row) => `${row.Category} ${row['For whom']} ${row.When?.replaceAll(/\d\d/g, '00')}`)
+        .sort(),
+      ['CACHE acme', 'DATABASE recorded', 'ORDERS everybody'].map((name) => `${name} 00:00:00 to 00:00:00, admin`),
+    );
+    await assertAccessible(page, 'who is on when');
 
-  await client.reset('ORDERS');
-  await names.filter({ hasText: 'ORDERS' }).waitFor({ state: 'detached' });
-  await go(page, '#/audit');
-  const past = page.locator('figure', { hasText: 'Who was on when' });
-  await past.locator('.lane-name', { hasText: 'ORDERS' }).waitFor();
-  const at = (await past.locator('.lane-name').allInnerTexts()).findIndex((name) => name.startsWith('ORDERS'));
-  await until('what has ended has no planned part', async () =>
-    (await partsOf(past.locator('.lane').nth(at))).every(({ kind }) => kind !== 'planned'),
-  );
-  await assertAccessible(page, 'who was on when');
-  await page.getByLabel('Action').selectOption('reset');
-  await past.waitFor({ state: 'detached' });
-});
+    await acmeClient.disable('ORDERS', { duration: '5m' });
+    await go(page, '#/tenants');
+    const cells = page.locator('.matrix tr').nth(1).locator('td');
+    await cells.locator('.square.warning').waitFor();
+    assert.deepEqual(await tableOf(page, 'What is on for whom'), [
+      { Tenant: 'acme', CACHE: 'on for the tenant', ORDERS: 'off for the tenant' },
+    ]);
+    assert.deepEqual(await cells.locator('svg').evaluateAll((all) => all.map((each) => each.getAttribute('class'))), [
+      'square one-tenant',
+      'square warning',
+    ]);
+    await acmeClient.reset('ORDERS');
+    await cells.locator('.square.on').waitFor();
+    await assertAccessible(page, 'what is on for whom');
+    await go(page, '#/categories');
+
+    await client.reset('ORDERS');
+    await names.filter({ hasText: 'ORDERS' }).waitFor({ state: 'detached' });
+    await go(page, '#/audit');
+    const past = page.locator('figure', { hasText: 'Who was on when' });
+    await past.locator('.lane-name', { hasText: 'ORDERS' }).waitFor();
+    const at = (await past.locator('.lane-name').allInnerTexts()).findIndex((name) => name.startsWith('ORDERS'));
+    await until('what has ended has no planned part', async () =>
+      (await partsOf(past.locator('.lane').nth(at))).every(({ kind }) => kind !== 'planned'),
+    );
+    await assertAccessible(page, 'who was on when');
+    await page.getByLabel('Action').selectOption('reset');
+    await past.waitFor({ state: 'detached' });
+  },
+);
 
 browserTest('the lines of a trace are a waterfall: each lasts until the next one', async (t, browser) => {
   const service = await startService(t);

@@ -167,12 +167,15 @@ browserTest('what is off shows no rate until it is measured', async (t, browser)
   const { page } = await openView(t, browser, service.console);
   const rate = rowOf(page, 'ORDERS').locator('.rate');
   assert.equal(await rate.textContent(), '-');
+  await page.locator('.summary').getByText('- calls/s').waitFor();
   await page.getByRole('button', { name: 'Measure all' }).click();
   await rowOf(page, 'ORDERS')
     .getByText(/\d s ago/)
     .waitFor();
   assert.ok(Number.parseFloat((await rate.textContent()) ?? '') > 5);
   assert.equal(await rowOf(page, 'CACHE').locator('.rate').textContent(), '0/s');
+  await service.client.enable('CACHE', { duration: '5m' });
+  await page.locator('.summary').getByText('0 calls/s').waitFor();
 });
 
 browserTest(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
 import { until } from '../support/until.ts';
-import { enable, go, rowOf } from './drive.ts';
+import { enable, go } from './drive.ts';
 import { openScene, keyOf as sceneKeyOf } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, startService } from './support.ts';
 import { NOTES, openView, ROWS, talk } from './views.ts';
@@ -106,26 +106,6 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
   const receipt = other.locator('.toast.good');
   await receipt.getByText(/^Sent for approval, waits until \d\d:\d\d/).waitFor();
 });
-
-browserTest(
-  'what was left on for good is turned off in two clicks; what is not counted is no 0',
-  async (t, browser) => {
-    const { client, ...service } = await startService(t);
-    const { page } = await openView(t, browser, service.console);
-    await page.locator('.summary').getByText('- calls/s').waitFor();
-    await client.enable('CACHE', { temporary: false, reason: 'forgotten' });
-    await rowOf(page, 'CACHE')
-      .getByText(/^permanent, since/)
-      .waitFor();
-    await page.locator('.summary').getByText('0 calls/s').waitFor();
-    await page.getByRole('button', { name: 'Turn off for good CACHE' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
-    await rowOf(page, 'CACHE').getByText('Off', { exact: true }).waitFor();
-    const { otelrdcp_origin: origin } =
-      (await client.discovery()).categories.find(({ name }) => name === 'CACHE') ?? assert.fail();
-    assert.equal(origin, 'default');
-  },
-);
 
 browserTest(
   'on a phone the View menu is on the screen, and buttons are large enough for a finger',

@@ -22,7 +22,7 @@ import type { Intent } from './intents.ts';
 import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { PageState, type Receipt } from './state.ts';
+import { type Asked, PageState, type Receipt } from './state.ts';
 
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
@@ -221,8 +221,8 @@ export class Connection {
   }
 
   /** Opens the dialog for a change. */
-  ask(intent: Intent, categories: readonly string[], tenant = this.tenant): void {
-    this.state.asked.value = { intent, categories, tenant };
+  ask(intent: Intent, categories: readonly string[], proposed: Pick<Asked, 'tenant' | 'part'> = {}): void {
+    this.state.asked.value = { intent, categories, tenant: this.tenant, ...proposed };
   }
 
   /** Shows why something was not done. */
@@ -413,7 +413,6 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
-    if (event.event === 'snapshot') this.history.begin(event.data);
     if (CHANGES.has(event.event)) this.#askSoon();
     this.state.receive(event);
   }
