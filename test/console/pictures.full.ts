@@ -125,22 +125,6 @@ browserTest(
     );
     await assertAccessible(page, 'who is on when');
 
-    await acmeClient.disable('ORDERS', { duration: '5m' });
-    await go(page, '#/tenants');
-    const cells = page.locator('.matrix tr').nth(1).locator('td');
-    await cells.locator('.square.warning').waitFor();
-    assert.deepEqual(await tableOf(page, 'What is on for whom'), [
-      { Tenant: 'acme', CACHE: 'on for the tenant', ORDERS: 'off for the tenant' },
-    ]);
-    assert.deepEqual(await cells.locator('svg').evaluateAll((all) => all.map((each) => each.getAttribute('class'))), [
-      'square one-tenant',
-      'square warning',
-    ]);
-    await acmeClient.reset('ORDERS');
-    await cells.locator('.square.on').waitFor();
-    await assertAccessible(page, 'what is on for whom');
-    await go(page, '#/categories');
-
     await client.reset('ORDERS');
     await names.filter({ hasText: 'ORDERS' }).waitFor({ state: 'detached' });
     await go(page, '#/audit');
