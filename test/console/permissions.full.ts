@@ -101,6 +101,10 @@ browserTest(
       .getByRole('alert')
       .getByText(/must match CACHE/)
       .waitFor();
-    await beyond.getByRole('button', { name: 'Approve' }).waitFor();
+    await assertAccessible(own, 'an approval that is refused');
+    await beyond.getByRole('button', { name: 'Decline' }).click();
+    await own.getByRole('region', { name: 'Answers' }).getByText('Declined by deputy').waitFor();
+    await beyond.waitFor({ state: 'detached' });
+    assert.deepEqual((await service.client.approvals()).waiting.length, 1, 'that of the deputy waits on');
   },
 );

@@ -165,6 +165,13 @@ export class Connection {
     await this.#askWaiting();
   }
 
+  async decline({ id }: WaitingChange): Promise<void> {
+    const answer = await this.client.decline(id);
+    const isDeclined = answer.status === 'failed';
+    this.showReceipt(isDeclined ? { tone: 'good', title: answer.message } : receiptOf(answer, ''));
+    await this.#askWaiting();
+  }
+
   async #showAnswer(answering: Promise<ControlResponse>, tenant: string | undefined): Promise<void> {
     try {
       const answer = await answering;

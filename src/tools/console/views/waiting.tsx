@@ -51,15 +51,20 @@ function WaitingBanner({ change }: { readonly change: WaitingChange }) {
             because “<Text value={String(options.reason)} most={200} />”
           </>
         )}
-        . It waits because <Text value={problem} most={300} />.
+        . {isOwn ? 'You' : 'They'} may not do it alone: <Text value={problem} most={300} />.
       </span>{' '}
       <TimeLeft until={expiresAt} />{' '}
       {isOwn ? (
         'Another user has to approve it.'
       ) : (
-        <Button kind="quiet" onClick={() => connection.approve(change)}>
-          Approve
-        </Button>
+        <>
+          <Button kind="quiet" onClick={() => connection.approve(change)}>
+            Approve
+          </Button>
+          <Button kind="quiet" onClick={() => connection.decline(change)}>
+            Decline
+          </Button>
+        </>
       )}
     </section>
   );
