@@ -38,6 +38,8 @@ export function browserTest(
       try {
         launched ??= launchChromium();
         await run(t, await launched);
+        for (const { context } of ends)
+          for (const page of context.pages()) await assertAccessible(page, `${page.url()} at the end`);
       } finally {
         // Before the services of the test: a browser complains of one that leaves.
         for (const { context } of ends) await context.close();

@@ -34,17 +34,12 @@ export class RateHistory {
     this.#advance(second);
     if (history !== undefined) this.#fill(history);
     this.#put(second, this.#rates, Object.entries(categories));
-    const dropped = Object.entries(budgets).map(([name, { dropped: soFar = 0 }]) => {
+    for (const [name, { dropped = 0 }] of Object.entries(budgets)) {
       // What was dropped before the page was open was not dropped now.
-      const fresh = Math.max(0, soFar - (this.#droppedSoFar.get(name) ?? soFar));
-      this.#droppedSoFar.set(name, soFar);
-      return [name, fresh] as const;
-    });
-    this.#put(
-      second,
-      this.#dropped,
-      dropped.filter(([, count]) => count > 0),
-    );
+      const fresh = dropped - (this.#droppedSoFar.get(name) ?? dropped);
+      this.#droppedSoFar.set(name, dropped);
+      if (fresh > 0) this.#put(second, this.#dropped, [[name, fresh]]);
+    }
     this.#measured[second % HISTORY_SECONDS] = 0;
   }
 

@@ -17,7 +17,7 @@ import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { href } from '../state/route.ts';
 import { spansOf, spansOfTrail } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import { Budget, Dropped, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { Budget, Dropped, OfferButtons, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 /** How often totals are read again, in milliseconds. */
@@ -219,13 +219,14 @@ function Actions({ category }: { readonly category: DiscoveredCategory }) {
   const why = connection.whyNot(name);
   return (
     <div class="bar">
-      {[...offers, ...more.map((intent) => [intent, `${VERBS[intent]}…`] as const)].map(([intent, text], at) => (
+      <OfferButtons category={category} />
+      {more.map((intent) => (
         <Button
           key={intent}
-          kind={isEnding(intent) ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          kind={isEnding(intent) ? 'danger' : 'plain'}
           onClick={() => connection.ask(intent, [name])}
         >
-          {text}
+          {VERBS[intent]}…
         </Button>
       ))}
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}

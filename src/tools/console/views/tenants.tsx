@@ -42,50 +42,48 @@ export function TenantsView() {
         </span>
         {chosen !== undefined && <Button onClick={() => choose(undefined)}>Show everybody's settings</Button>}
       </SearchBar>
+      <OnForWhom tenants={found} isOwn={isOwn} />
       {found.length === 0 ? (
         <Empty
           title={total === 0 ? 'No tenant is configured, and none has settings of its own' : 'No tenant matches'}
         />
       ) : (
-        <>
-          <OnForWhom tenants={found} isOwn={isOwn} />
-          <LongTable
-            label="Tenants"
-            kind="tenant-row"
-            items={found}
-            keyOf={({ id }) => id}
-            columns={{
-              Tenant: ({ id, name }) => (
-                <>
-                  <strong>
-                    <Text value={name ?? id} most={120} />
-                  </strong>{' '}
-                  {name !== undefined && <span class="muted">{id}</span>}
-                </>
-              ),
-              'Categories that are on': (tenant) =>
-                stale ? <span class="muted">…</span> : <NamesOn names={namesOf(tenant)} isOwn={isOwn} />,
-              Changes: ({ temporaryControls, lastChangedAt }) => (
-                <span class="muted">
-                  {temporaryControls > 0 && `${temporaryControls} temporary, `}
-                  {lastChangedAt !== undefined && (
-                    <>
-                      changed <Time at={lastChangedAt} />
-                    </>
-                  )}
-                </span>
-              ),
-              Show: ({ id, name }) => {
-                const text = id === chosen ? 'Chosen' : 'Choose';
-                return (
-                  <Button aria-label={`${text} ${name ?? id}`} aria-pressed={id === chosen} onClick={() => choose(id)}>
-                    {text}
-                  </Button>
-                );
-              },
-            }}
-          />
-        </>
+        <LongTable
+          label="Tenants"
+          kind="tenant-row"
+          items={found}
+          keyOf={({ id }) => id}
+          columns={{
+            Tenant: ({ id, name }) => (
+              <>
+                <strong>
+                  <Text value={name ?? id} most={120} />
+                </strong>{' '}
+                {name !== undefined && <span class="muted">{id}</span>}
+              </>
+            ),
+            'Categories that are on': (tenant) =>
+              stale ? <span class="muted">…</span> : <NamesOn names={namesOf(tenant)} isOwn={isOwn} />,
+            Changes: ({ temporaryControls, lastChangedAt }) => (
+              <span class="muted">
+                {temporaryControls > 0 && `${temporaryControls} temporary, `}
+                {lastChangedAt !== undefined && (
+                  <>
+                    changed <Time at={lastChangedAt} />
+                  </>
+                )}
+              </span>
+            ),
+            Show: ({ id, name }) => {
+              const text = id === chosen ? 'Chosen' : 'Choose';
+              return (
+                <Button aria-label={`${text} ${name ?? id}`} aria-pressed={id === chosen} onClick={() => choose(id)}>
+                  {text}
+                </Button>
+              );
+            },
+          }}
+        />
       )}
     </div>
   );
