@@ -140,11 +140,8 @@ const DRILLS: Readonly<
 
 for (const [what, [clicks, keys, drill]] of Object.entries(DRILLS)) {
   browserTest(`${what}: at most ${clicks} clicks and ${keys} keys`, async (t, browser) => {
-    const service = await startService(t, SHOP);
+    const { page, ...service } = await openConsole(t, browser, { config: SHOP });
     talk(t, 100, sell(service));
-    const { page } = await openPage(t, browser, service.console);
-    page.setDefaultTimeout(60_000);
-    await signIn(page, KEYS.admin);
     const hands = handsOn(page);
     await drill({ ...hands, page, service, button: (name) => page.getByRole('button', { name }) });
     t.diagnostic(JSON.stringify(hands.used));
