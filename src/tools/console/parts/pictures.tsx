@@ -281,8 +281,8 @@ export function Matrix({ head, columns, lines, ...titled }: MatrixProps) {
             </td>
           ))}
         </tr>
-        {lines.map(({ name, cells }) => (
-          <tr key={name}>
+        {lines.map(({ name, cells }, line) => (
+          <tr key={line}>
             <td class="lane-name">
               <Text value={name} most={60} />
             </td>

@@ -27,10 +27,10 @@ export function Waiting() {
 }
 
 function WaitingBanner({ change }: { readonly change: WaitingChange }) {
-  const { by, tenant, options, problem, expiresAt } = change;
+  const { id, by, tenant, options, problem, expiresAt } = change;
   const isOwn = by.userId === state.session.value?.userId;
   return (
-    <section class="banner warning" aria-label="Waits for an approval">
+    <section class="banner warning" aria-label={`Change ${id} waits for an approval`}>
       <span role="status">
         <strong>
           <Text value={by.userId ?? by.clientId ?? 'Somebody'} most={64} /> asks for an approval
