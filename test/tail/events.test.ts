@@ -127,6 +127,7 @@ test('audit entries of the first second are not lost, and a later reader gets no
   await until('the server has noticed that the reader left', () => time.pending === before);
   await time.pass(1000);
   await admin.enable('HTTP');
+  server.gate.category('DATABASE').debug('query');
   const [, ...later] = await read(
     admin.events({ signal: AbortSignal.timeout(30_000) }),
     ['snapshot', 'rates', 'audit'],
@@ -137,6 +138,9 @@ test('audit entries of the first second are not lost, and a later reader gets no
     later.map(({ event }) => event),
     ['rates', 'rates'],
   );
+  const [soon] = later;
+  const seen = soon?.event === 'rates' && Object.keys(soon.data.categories);
+  assert.deepEqual(seen, ['DATABASE'], 'right after the beginning they are those of the last minute');
   await other.return();
 });
 
