@@ -42,7 +42,6 @@ export function TenantsView() {
         </span>
         {chosen !== undefined && <Button onClick={() => choose(undefined)}>Show everybody's settings</Button>}
       </SearchBar>
-      <OnForWhom tenants={found} isOwn={isOwn} />
       {found.length === 0 ? (
         <Empty
           title={total === 0 ? 'No tenant is configured, and none has settings of its own' : 'No tenant matches'}
@@ -85,6 +84,7 @@ export function TenantsView() {
           }}
         />
       )}
+      <OnForWhom tenants={found} isOwn={isOwn} />
     </div>
   );
 }
