@@ -39,7 +39,9 @@ export function browserTest(
         launched ??= launchChromium();
         await run(t, await launched);
         for (const page of ends.flatMap(({ context }) => context.pages())) {
-          if ((await page.locator('#console').count()) > 0) await assertAccessible(page, `${page.url()} at the end`);
+          // With forced colours light and dark are the system's, not the page's.
+          const isOurs = () => document.getElementById('console') && !matchMedia('(forced-colors: active)').matches;
+          if (await page.evaluate(isOurs)) await assertAccessible(page, `${page.url()} at the end`);
         }
       } finally {
         // Before the services of the test: a browser complains of one that leaves.
