@@ -118,7 +118,7 @@ const OPERATIONS: Readonly<Record<string, { readonly get?: Operation; readonly p
   [PATHS.approve]: {
     post: {
       id: 'approve',
-      summary: 'Makes a change that waits for an approval',
+      summary: 'Makes a change that waits for an approval, or declines it',
       body: approvalRequestSchema,
       answer: 'ControlResponse',
     },

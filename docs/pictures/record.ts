@@ -1,11 +1,12 @@
 // `npm run record` writes docs/pictures/terminal.svg: an operator's terminal and a service's log, as they are in a real run of the
-// shop with two tenants. Nothing is retyped; only pauses are shorter. It needs tmux.
+// shop with two tenants. Nothing is retyped; only pauses are shorter. Beside it, terminal-80.txt and terminal-120.txt have the
+// screens of more commands, as they are in a terminal of that width. It needs tmux.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openTerminal } from '../../test/cli/tmux.ts';
+import { openTerminal, type TerminalWindow } from '../../test/cli/tmux.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { runsOf } from './ansi.ts';
 import { animation, type Frame, type Pane } from './svg.ts';
@@ -31,37 +32,22 @@ const OVER = /ORDERS off again/;
 const PAUSE_MS = 600;
 const LOOK_MS = 40;
 
+/** What the screens of a width show. */
+export const READ = [
+  'rdcp',
+  'rdcp list',
+  'rdcp failures --limit 3',
+  "rdcp enable ORDERS -m user.id=42 --for 5m --reason 'order 17'",
+  'rdcp list --on',
+  'rdcp audit --limit 3',
+  'rdcp health',
+  'rdcp enable ORDERS --for 3w',
+] as const;
+export const WIDTHS = [80, 120] as const;
+
 export async function record(file: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-record-'));
-  mkdirSync(join(folder, 'bin'));
-  symlinkSync(join(ROOT, 'dist/cli/main.js'), join(folder, 'bin/rdcp'));
-  const tenants = { acme: { name: 'Acme Ltd' }, globex: { name: 'Globex Corp' } };
-  writeFileSync(join(folder, 'rdcp.json'), JSON.stringify({ tenancy: { isolation: 'organization', tenants } }));
-  const env = {
-    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
-    RDCP_URL: `http://127.0.0.1:${await freePort()}`,
-    TZ: 'UTC',
-  };
-  const shop = openTerminal(
-    {
-      ...env,
-      RDCP_CONFIG: 'rdcp.json',
-      RDCP_PORT: new URL(env.RDCP_URL).port,
-      SHOP_PORT: '0',
-      SHOP_TENANTS: Object.keys(tenants).join(),
-      OTEL_SERVICE_NAME: 'shop',
-      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
-    },
-    folder,
-    { prompt: '', columns: COLUMNS, rows: SHOP.rows + 1 },
-  );
-  const operator = openTerminal(env, folder, { prompt: '$ ', columns: COLUMNS, rows: OPERATOR.rows });
-  const film = filmOf(() => [runsOf(operator.screen()), runsOf(shop.screen())]);
-  try {
-    const node = [process.execPath, '--import', join(ROOT, 'dist/register.js'), join(ROOT, 'examples/shop/main.ts')];
-    shop.type(`clear; ${node.map((word) => `'${word}'`).join(' ')} > guide`);
-    await shop.until(/rdcp: /);
-    await operator.until(/\$ /);
+  await withShop({ columns: COLUMNS, rows: OPERATOR.rows }, async (operator, shop) => {
+    const film = filmOf(() => [runsOf(operator.screen()), runsOf(shop.screen())]);
     film.roll();
     for (const { command, done, readMs } of SCENES) {
       await operator.clear();
@@ -76,6 +62,72 @@ export async function record(file: string): Promise<void> {
       film.hold(readMs);
     }
     writeFileSync(file, animation(LABEL, [OPERATOR, SHOP], await film.cut()));
+  });
+}
+
+/** @returns the screens of all commands in a terminal of this width */
+export async function screensAt(columns: number): Promise<string> {
+  const screens: string[] = [];
+  await withShop({ columns, rows: 50, env: { RDCP_RECORD: '*' } }, async (operator) => {
+    operator.type('until rdcp failures -o json | grep -q \'"lines"\'; do sleep 1; done; echo something failed');
+    await operator.until(/^something failed$/m);
+    for (const command of READ) {
+      await operator.clear();
+      operator.type(`${command}; echo "[$?]"`);
+      await operator.until(/^\[\d+\]$/m);
+      const rows = runsOf(operator.screen()).map((runs) =>
+        runs.reduce((row, { column, text }) => row.padEnd(column) + text, ''),
+      );
+      const end = rows.findLastIndex((row) => /^\[\d+\]$/.test(row));
+      screens.push([`$ ${command}`, ...rows.slice(1, end), ''].join('\n'));
+    }
+  });
+  return screens.join('\n');
+}
+
+interface Window {
+  readonly columns: number;
+  readonly rows: number;
+  /** Further variables of the shop. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs the shop in one terminal, and hands over another one for the operator. */
+async function withShop(
+  { columns, rows, env: more = {} }: Window,
+  use: (operator: TerminalWindow, shop: TerminalWindow) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-record-'));
+  mkdirSync(join(folder, 'bin'));
+  symlinkSync(join(ROOT, 'dist/cli/main.js'), join(folder, 'bin/rdcp'));
+  const tenants = { acme: { name: 'Acme Ltd' }, globex: { name: 'Globex Corp' } };
+  writeFileSync(join(folder, 'rdcp.json'), JSON.stringify({ tenancy: { isolation: 'organization', tenants } }));
+  const env = {
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+    RDCP_URL: `http://127.0.0.1:${await freePort()}`,
+    TZ: 'UTC',
+  };
+  const shop = openTerminal(
+    {
+      ...env,
+      ...more,
+      RDCP_CONFIG: 'rdcp.json',
+      RDCP_PORT: new URL(env.RDCP_URL).port,
+      SHOP_PORT: '0',
+      SHOP_TENANTS: Object.keys(tenants).join(),
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_EXPORTER_PROMETHEUS_PORT: '0',
+    },
+    folder,
+    { prompt: '', columns, rows: SHOP.rows + 1 },
+  );
+  const operator = openTerminal(env, folder, { prompt: '$ ', columns, rows });
+  try {
+    const node = [process.execPath, '--import', join(ROOT, 'dist/register.js'), join(ROOT, 'examples/shop/main.ts')];
+    shop.type(`clear; ${node.map((word) => `'${word}'`).join(' ')} > guide`);
+    await shop.until(/rdcp: /);
+    await operator.until(/\$ /);
+    await use(operator, shop);
   } finally {
     operator.close();
     shop.press('C-c');
@@ -122,4 +174,9 @@ function filmOf(look: () => Frame['screens']) {
   };
 }
 
-if (import.meta.main) await record(process.argv[2] ?? join(import.meta.dirname, 'terminal.svg'));
+if (import.meta.main) {
+  await record(join(import.meta.dirname, 'terminal.svg'));
+  for (const columns of WIDTHS) {
+    writeFileSync(join(import.meta.dirname, `terminal-${columns}.txt`), await screensAt(columns));
+  }
+}

@@ -30,9 +30,11 @@ const WINDOWS = [
   { width: 768, height: 1024 },
   { width: 390, height: 844 },
 ];
-/** Seconds of calls before a picture is taken, and before one that shows how many there were lately. */
+/** Seconds of calls before a picture is taken, and before one of the list, which shows how many there were lately. */
 const SECONDS = 12;
 const LONGER = 60;
+/** Quarters of a minute that the service measures before the page of a category is opened. */
+const QUARTERS = 36;
 
 let now = Date.UTC(2026, 10, 20, 9, 30);
 const began = now;
@@ -70,6 +72,12 @@ for (const { name, config, quiet, viewport, reach } of STATES) {
       now += 47_000;
     });
   }
+  for (let quarter = 0; quarter < QUARTERS && name === 'category'; quarter += 1) {
+    for (let times = 0; times < 10 + (quarter % 7) * 2; times += 1) scene.speak();
+    now += 15_000;
+    // It measures once a second.
+    await sleep(1100);
+  }
   const page = await browser.newPage({
     viewport: viewport ?? { width: 1180, height: 720 },
     deviceScaleFactor: 1,
@@ -83,7 +91,7 @@ for (const { name, config, quiet, viewport, reach } of STATES) {
   const ticking = setInterval(() => void page.clock.setFixedTime(name === 'no-connection' ? now + 3000 : now), 1500);
   await reach(page, scene);
   clearInterval(ticking);
-  const seconds = /^categor(ies|y)$/.test(name) ? LONGER : SECONDS;
+  const seconds = name === 'categories' ? LONGER : SECONDS;
   for (let second = 0; second < seconds && !quiet && name !== 'no-connection'; second += 1) {
     scene.speak();
     now = Math.ceil(now / 1000 + 0.001) * 1000;

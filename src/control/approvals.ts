@@ -3,10 +3,11 @@ import { z } from 'zod';
 import type { StateStore } from '../store/state-store.ts';
 import type { AuditTrail } from '../trail/types.ts';
 import type { AuditIdentity } from '../wire/audit-messages.ts';
+import { PROTOCOL } from '../wire/constants.ts';
 import { type ControlRequest, controlRequestSchema } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isRdcpError, type RdcpError } from '../wire/errors.ts';
-import type { WaitingChange } from '../wire/messages.ts';
+import type { ControlResponse, WaitingChange } from '../wire/messages.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../wire/time.ts';
 import { isBeyondAllow } from './allow.ts';
@@ -170,7 +171,33 @@ export class Approvals {
     return plane.control(request, { ...maker, allow, approval: { id, by: identity }, replay });
   }
 
-  /** The answer to a change that was approved. */
+  /**
+   * Ends the waiting of a change that nobody approved yet. Its answer, to a repeated request and a late approval too, is that it failed.
+   * @returns the answer, which is that of the change if somebody approved it meanwhile
+   */
+  async decline(
+    { id, request, maker, fingerprint, expiresAt }: Held,
+    identity: AuditIdentity,
+  ): Promise<ControlOutcome> {
+    const { clock, trail } = this.#options;
+    const { action, categories = [] } = request;
+    const response: ControlResponse = {
+      ...{ protocol: PROTOCOL, timestamp: timestamp(clock.now()), action, categories, changes: [], status: 'failed' },
+      message: `Declined by ${identity.userId ?? identity.clientId ?? 'an administrator'}`,
+    };
+    const { tenantId } = maker.scope;
+    await trail.record(
+      {
+        ...{ action: 'approval', categories, changes: [], outcome: 'denied', identity },
+        ...(tenantId !== undefined && { tenant: { id: tenantId } }),
+        otelrdcp_approval: { id, action, expiresAt: timestamp(expiresAt) },
+      },
+      { key: approvedKey(id), fingerprint, response: JSON.stringify(response), expiresAt },
+    );
+    return (await this.#outcomeOf(id)) ?? { response, replayed: false };
+  }
+
+  /** The answer to a change that was approved or declined. */
   async #outcomeOf(id: string): Promise<ControlOutcome | undefined> {
     const kept = await this.#kept(approvedKey(id));
     return kept && keptOutcome(kept);

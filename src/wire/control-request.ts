@@ -145,5 +145,7 @@ export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** The body of `POST /rdcp/v1/approve`. */
 export const approvalRequestSchema = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{12}$/, 'must be the id of a change that waits: 12 of 0-9 and a-f'),
+  /** Ends its waiting instead. */
+  decline: z.literal(true).optional(),
   protocol: statedProtocol,
 });

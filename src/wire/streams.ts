@@ -272,6 +272,16 @@ export interface EventsRates {
   readonly instances?: CountedInstances;
   /** Categories that are on, and use their budget in the responding process or have dropped calls in any. */
   readonly budgets?: Readonly<Record<string, EventsBudget>>;
+  /** In the first event of a stream that sees the calls of all tenants. */
+  readonly history?: EventsHistory;
+}
+
+/** The calls of the responding process in the last 15 minutes. */
+export interface EventsHistory {
+  /** When each step began, in seconds before the event, the oldest first. The last one ends with the event. */
+  readonly secondsAgo: readonly number[];
+  /** Calls a second in each step, of the categories that were called. */
+  readonly categories: Readonly<Record<string, readonly number[]>>;
 }
 
 /** The present rest of a budget. */

@@ -4,46 +4,43 @@ import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { assertAccessible, browserTest, KEYS, openPage, startService } from './support.ts';
 
-browserTest(
-  'the browser obeys the policy of the page: no text becomes code, and nothing is loaded from elsewhere',
-  async (t, browser) => {
-    const service = await startService(t);
-    const { page } = await openPage(t, browser, service.console, {
-      provoked: [/Content.Security.Policy|TrustedHTML|TrustedScript|Refused to/i],
-    });
-    await assertAccessible(page, 'the page before anything is done');
-    const broken = await page.evaluate(async () => {
-      const attempt = async (run: () => unknown) => {
-        try {
-          await run();
-          return 'done';
-        } catch (error) {
-          return (error as Error).name;
-        }
-      };
-      return {
-        isolated: globalThis.crossOriginIsolated,
-        html: await attempt(() => {
-          document.body.innerHTML = '<b>x</b>';
-        }),
-        inline: await attempt(() => {
-          const script = document.createElement('script');
-          script.text = 'globalThis.inline = true';
-          document.head.append(script);
-        }),
-        ran: 'inline' in globalThis,
-        elsewhere: await attempt(() => fetch('https://example.com/')),
-      };
-    });
-    assert.deepEqual(broken, {
-      isolated: true,
-      html: 'TypeError',
-      inline: 'TypeError',
-      ran: false,
-      elsewhere: 'TypeError',
-    });
-  },
-);
+browserTest('by the policy of the page no text becomes code, nothing comes from elsewhere', async (t, browser) => {
+  const service = await startService(t);
+  const { page } = await openPage(t, browser, service.console, {
+    provoked: [/Content.Security.Policy|TrustedHTML|TrustedScript|Refused to/i],
+  });
+  await assertAccessible(page, 'the page before anything is done');
+  const broken = await page.evaluate(async () => {
+    const attempt = async (run: () => unknown) => {
+      try {
+        await run();
+        return 'done';
+      } catch (error) {
+        return (error as Error).name;
+      }
+    };
+    return {
+      isolated: globalThis.crossOriginIsolated,
+      html: await attempt(() => {
+        document.body.innerHTML = '<b>x</b>';
+      }),
+      inline: await attempt(() => {
+        const script = document.createElement('script');
+        script.text = 'globalThis.inline = true';
+        document.head.append(script);
+      }),
+      ran: 'inline' in globalThis,
+      elsewhere: await attempt(() => fetch('https://example.com/')),
+    };
+  });
+  assert.deepEqual(broken, {
+    isolated: true,
+    html: 'TypeError',
+    inline: 'TypeError',
+    ran: false,
+    elsewhere: 'TypeError',
+  });
+});
 
 browserTest('the code of rdcp console signs in once, and is gone from the address at once', async (t, browser) => {
   const service = await startService(t);

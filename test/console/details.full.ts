@@ -2,50 +2,35 @@ import assert from 'node:assert/strict';
 import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf, waitForState } from './drive.ts';
-import { beginIncident, keyOf, openScene } from './scene.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
-import { openView, talk } from './views.ts';
+import { openConsole, openView, talk } from './views.ts';
 
-browserTest('the list says who switched a category on for good, and why', async (t, browser) => {
-  const { client, ...service } = await startService(t);
-  await client.enable('CACHE', { temporary: false, reason: 'counting differs' });
-  const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
-  await rowOf(page, 'CACHE').getByText('admin: counting differs').waitFor();
-  await client.enable('ORDERS', { temporary: false, reason: 'while somebody looks' });
-  await rowOf(page, 'ORDERS').getByText('admin: while somebody looks').waitFor();
+browserTest('a category is recorded from the dialog, and told apart from one that is on', async (t, browser) => {
+  const { page, client } = await openConsole(t, browser);
+  const state = rowOf(page, 'CACHE').locator('.cell.state');
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Only record').check();
+  assert.equal(await dialog.getByText('Limit its output').count(), 0);
+  await dialog.getByLabel('Reason').fill('complaints');
+  await dialog.getByText('7 d', { exact: true }).click();
+  await dialog.getByRole('button', { name: /^Record .*7 d/ }).click();
+  await page.getByText('Recorded: CACHE', { exact: true }).waitFor();
+  await state.filter({ hasText: 'Recorded' }).waitFor();
+  const { enabled, otelrdcp_activations: [activation] = [] } =
+    (await client.discovery()).categories.find(({ name }) => name === 'CACHE') ?? assert.fail();
+  assert.deepEqual([enabled, activation?.record, activation?.reason], [false, true, 'complaints']);
+  assert.ok(Date.parse(activation?.expiresAt ?? '') > Date.now() + 6 * 86_400_000);
+  await assertAccessible(page, 'the list');
+  await page.getByRole('link', { name: 'CACHE', exact: true }).click();
+  await page.getByText('kept in memory, and none is written').waitFor();
+  await page.getByRole('button', { name: 'End for recorded' }).click();
+  await page.getByText('kept in memory, and none is written').waitFor({ state: 'detached' });
+  assert.equal((await client.status()).otelrdcp_recorded, undefined);
 });
 
-browserTest(
-  'a category is recorded from the dialog that enables it, and told apart from one that is on',
-  async (t, browser) => {
-    const { client, ...service } = await startService(t);
-    const { page } = await openView(t, browser, service.console);
-    const state = rowOf(page, 'CACHE').locator('.cell.state');
-    await page.getByRole('button', { name: 'Enable CACHE' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Only record').check();
-    assert.equal(await dialog.getByText('Limit its output').count(), 0);
-    await dialog.getByLabel('Reason').fill('complaints');
-    await dialog.getByText('7 d', { exact: true }).click();
-    await dialog.getByRole('button', { name: /^Record .*7 d/ }).click();
-    await page.getByText('Recorded: CACHE', { exact: true }).waitFor();
-    await state.filter({ hasText: 'Recorded' }).waitFor();
-    const { enabled, otelrdcp_activations: [activation] = [] } =
-      (await client.discovery()).categories.find(({ name }) => name === 'CACHE') ?? assert.fail();
-    assert.deepEqual([enabled, activation?.record, activation?.reason], [false, true, 'complaints']);
-    assert.ok(Date.parse(activation?.expiresAt ?? '') > Date.now() + 6 * 86_400_000);
-    await assertAccessible(page, 'the list');
-    await page.getByRole('link', { name: 'CACHE', exact: true }).click();
-    await page.getByText('kept in memory, and none is written').waitFor();
-    await page.getByRole('button', { name: 'End for recorded' }).click();
-    await page.getByText('kept in memory, and none is written').waitFor({ state: 'detached' });
-    assert.equal((await client.status()).otelrdcp_recorded, undefined);
-  },
-);
-
 browserTest('the first Tab is a link past the head of the page', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openView(t, browser, service.console);
+  const { page } = await openConsole(t, browser);
   await page.evaluate(() => {
     document.body.tabIndex = -1;
     document.body.focus();
@@ -60,43 +45,29 @@ browserTest('the first Tab is a link past the head of the page', async (t, brows
   assert.equal(new URL(page.url()).hash, '', 'the view stays');
 });
 
-browserTest('the banner of a change that is not everywhere names the processes that are behind', async (t, browser) => {
-  const scene = await openScene();
-  t.after(() => scene.close());
-  await beginIncident(scene);
-  const { page } = await openView(t, browser, scene.console, { key: keyOf('alice') });
-  await page
-    .locator('.banner', { hasText: 'A change is not everywhere yet' })
-    .getByText('pending: shop-3:4205')
-    .waitFor();
+browserTest('a category shows its last changes and the next one, with who and why', async (t, browser) => {
+  const service = await startService(t);
+  const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });
+  await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
+  await client.enable('ORDERS', { duration: '5m', reason: 'something else' });
+  const { page } = await openView(t, browser, service.console);
+  await go(page, '#/categories/CACHE');
+  const history = page.getByRole('region', { name: 'Last changes' });
+  await history.getByText('slow checkout').waitFor();
+  assert.equal(await history.getByText('something else').count(), 0);
+  await history.getByRole('cell', { name: 'operator' }).waitFor();
+  await client.reset('CACHE', { reason: 'found it' });
+  await history.getByText('found it').waitFor();
+  await assertAccessible(page, 'a category with its history');
+  await history.getByRole('button', { name: 'enable' }).click();
+  await page.getByRole('dialog').getByText('slow checkout').first().waitFor();
+  await page.keyboard.press('Escape');
+
+  const { page: other } = await openView(t, browser, service.console, { key: KEYS.operator });
+  await go(other, '#/categories/CACHE');
+  await other.getByRole('heading', { name: 'CACHE' }).waitFor();
+  assert.equal(await other.getByRole('region', { name: 'Last changes' }).count(), 0, 'the trail is for admin');
 });
-
-browserTest(
-  'a category shows its last changes, with who and why, and the next one as it happens',
-  async (t, browser) => {
-    const service = await startService(t);
-    const client = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.operator });
-    await client.enable('CACHE', { duration: '5m', reason: 'slow checkout' });
-    await client.enable('ORDERS', { duration: '5m', reason: 'something else' });
-    const { page } = await openView(t, browser, service.console);
-    await go(page, '#/categories/CACHE');
-    const history = page.getByRole('region', { name: 'Last changes' });
-    await history.getByText('slow checkout').waitFor();
-    assert.equal(await history.getByText('something else').count(), 0);
-    await history.getByRole('cell', { name: 'operator' }).waitFor();
-    await client.reset('CACHE', { reason: 'found it' });
-    await history.getByText('found it').waitFor();
-    await assertAccessible(page, 'a category with its history');
-    await history.getByRole('button', { name: 'enable' }).click();
-    await page.getByRole('dialog').getByText('slow checkout').first().waitFor();
-    await page.keyboard.press('Escape');
-
-    const { page: other } = await openView(t, browser, service.console, { key: KEYS.operator });
-    await go(other, '#/categories/CACHE');
-    await other.getByRole('heading', { name: 'CACHE' }).waitFor();
-    assert.equal(await other.getByRole('region', { name: 'Last changes' }).count(), 0, 'the trail is for admin');
-  },
-);
 
 browserTest('a forecast of several categories has a row for each', async (t, browser) => {
   const service = await startService(t);
@@ -130,34 +101,32 @@ browserTest('a forecast of several categories has a row for each', async (t, bro
   assert.deepEqual(facts, ['-', '-', '-', '-', '0 of 1 process'], 'what was not measured is no 0');
 });
 
-browserTest(
-  'another tenant is asked for in a dialog of the page, also in the middle of a change',
-  async (t, browser) => {
-    const service = await startService(t, { tenancy: { isolation: 'organization', tenants: { acme: {} } } });
-    const { page } = await openView(t, browser, service.console);
-    await page.getByLabel('Tenant', { exact: true }).selectOption('Another tenant …');
-    const dialog = page.getByRole('dialog', { name: 'Another tenant' });
-    await dialog.getByLabel('Id of the tenant').fill('no id at all');
-    await page.keyboard.press('Enter');
-    await dialog.getByRole('alert').waitFor();
-    await assertAccessible(page, 'a wrong tenant');
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Tenant', { exact: true }).inputValue(), '', 'nothing was chosen');
+browserTest('another tenant is asked for in a dialog, also in the middle of a change', async (t, browser) => {
+  const { page, ...service } = await openConsole(t, browser, {
+    config: { tenancy: { isolation: 'organization', tenants: { acme: {} } } },
+  });
+  await page.getByLabel('Tenant', { exact: true }).selectOption('Another tenant …');
+  const dialog = page.getByRole('dialog', { name: 'Another tenant' });
+  await dialog.getByLabel('Id of the tenant').fill('no id at all');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('alert').waitFor();
+  await assertAccessible(page, 'a wrong tenant');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Tenant', { exact: true }).inputValue(), '', 'nothing was chosen');
 
-    await page.getByRole('button', { name: 'Enable CACHE' }).click();
-    await page.getByLabel('For whom').selectOption('Another tenant …');
-    await dialog.getByLabel('Id of the tenant').fill('initech');
-    await page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached' });
-    const change = page.getByRole('dialog', { name: /Enable/ });
-    await change.getByRole('button', { name: 'Enable for initech for 15 min' }).click();
-    await change.waitFor({ state: 'detached' });
-    const acme = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'initech' });
-    await until('it is on for the tenant', async () =>
-      (await acme.discovery()).categories.some(({ name, enabled }) => name === 'CACHE' && enabled),
-    );
-    await waitForState(page, 'CACHE', 'Partly');
-    await rowOf(page, 'CACHE').getByText('only initech').waitFor();
-  },
-);
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  await page.getByLabel('For whom').selectOption('Another tenant …');
+  await dialog.getByLabel('Id of the tenant').fill('initech');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  const change = page.getByRole('dialog', { name: /Enable/ });
+  await change.getByRole('button', { name: 'Enable for initech for 15 min' }).click();
+  await change.waitFor({ state: 'detached' });
+  const acme = createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, tenantId: 'initech' });
+  await until('it is on for the tenant', async () =>
+    (await acme.discovery()).categories.some(({ name, enabled }) => name === 'CACHE' && enabled),
+  );
+  await waitForState(page, 'CACHE', 'Partly');
+  await rowOf(page, 'CACHE').getByText('only initech').waitFor();
+});

@@ -4,7 +4,7 @@ import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go, signIn } from './drive.ts';
 import { accessibilityFindings, browserTest, KEYS, openPage, startService } from './support.ts';
-import { openView, ROWS, talk } from './views.ts';
+import { openConsole, openView, ROWS, talk } from './views.ts';
 
 // How the page shows on other screens, with the settings that people need, and to readers of the screen.
 
@@ -87,9 +87,7 @@ async function assertFits(page: Page, what: string): Promise<void> {
 }
 
 browserTest('at 200 % of the text alone nothing is cut off or too wide', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console, { viewport: { width: 1280, height: 800 } });
-  await signIn(page, KEYS.admin);
+  const { page } = await openConsole(t, browser, { viewport: { width: 1280, height: 800 } });
   await page.evaluate(() => {
     document.documentElement.style.fontSize = '200%';
     dispatchEvent(new Event('resize'));
@@ -107,9 +105,7 @@ browserTest('at 200 % of the text alone nothing is cut off or too wide', async (
 });
 
 browserTest('with forced colours the choice and the used part of a budget stay visible', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console, { forcedColors: 'active' });
-  await signIn(page, KEYS.admin);
+  const { page } = await openConsole(t, browser, { forcedColors: 'active' });
   const filter = page.getByRole('button', { name: 'Adopted' });
   const look = (selector: string) =>
     page
@@ -135,9 +131,7 @@ browserTest('with forced colours the choice and the used part of a budget stay v
 });
 
 browserTest('with reduced motion nothing moves by itself', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openPage(t, browser, service.console, { reducedMotion: 'reduce' });
-  await signIn(page, KEYS.admin);
+  const { page } = await openConsole(t, browser, { reducedMotion: 'reduce' });
   await page.getByRole('button', { name: 'Enable ORDERS' }).click();
   assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
 });

@@ -8,17 +8,10 @@ import {
   needsApproval,
 } from '../../src/tools/console/state/intents.ts';
 import type { DiscoveredCategory } from '../../src/wire/messages.ts';
+import { discovered } from './discovered.ts';
 
-const category = (members: Partial<DiscoveredCategory>): DiscoveredCategory => ({
-  name: 'CACHE',
-  description: '',
-  enabled: true,
-  temporary: true,
-  metrics: { callsTotal: 0, callsPerSecond: 0 },
-  otelrdcp_default: false,
-  otelrdcp_origin: 'temporary',
-  ...members,
-});
+const category = (members: Partial<DiscoveredCategory>) =>
+  discovered({ name: 'CACHE', enabled: true, temporary: true, otelrdcp_origin: 'temporary', ...members });
 const control = { userId: 'alice', since: '2026-11-22T09:00:00.000Z' };
 const offered = (members: Partial<DiscoveredCategory>, tenant?: string) =>
   intentsOf(category(members), tenant).map(([intent]) => intent);

@@ -3,20 +3,7 @@ import { test } from 'node:test';
 import { type Listing, listingOf, queryOf, rowsOf } from '../../src/tools/console/state/listing.ts';
 import { href, parseRoute } from '../../src/tools/console/state/route.ts';
 import type { DiscoveredCategory } from '../../src/wire/messages.ts';
-
-type Given = Partial<DiscoveredCategory> & { readonly name: string };
-
-function category(given: Given): DiscoveredCategory {
-  return {
-    description: '',
-    enabled: false,
-    temporary: false,
-    metrics: { callsTotal: 0, callsPerSecond: 0 },
-    otelrdcp_default: false,
-    otelrdcp_origin: 'default',
-    ...given,
-  };
-}
+import { discovered } from './discovered.ts';
 
 const CATEGORIES: readonly DiscoveredCategory[] = [
   { name: 'SQL_POOL', description: 'Connections to the database' },
@@ -29,7 +16,7 @@ const CATEGORIES: readonly DiscoveredCategory[] = [
   { name: 'AUDIT', enabled: true, metrics: { callsTotal: 5, callsPerSecond: 0 } },
   { name: 'X-KOA', otelrdcp_source: { kind: 'debug' as const, name: 'koa:router', count: 1 } },
   { name: 'CACHE', enabled: true, otelrdcp_origin: 'global' as const },
-].map(category);
+].map(discovered);
 const PLAIN: Listing = { search: '', filters: [], grouping: 'prefix', sorting: 'name' };
 const RATES: Readonly<Record<string, number>> = { CACHE: 2, SQL_POOL: 9 };
 
@@ -56,8 +43,8 @@ test('a category that is on for one tenant, or for some work, alone is among tho
   const expiresAt = '2026-01-01T00:05:00.000Z';
   const acme = { id: 'acme', enabled: true, temporary: true, expiresAt };
   const partly = [
-    category({ name: 'TENANT', otelrdcp_settings: { temporary: 1, permanent: 0, tenants: [acme], more: 0 } }),
-    category({ name: 'WORK', otelrdcp_activations: [{ id: 'a', categories: ['WORK'], expiresAt }] }),
+    discovered({ name: 'TENANT', otelrdcp_settings: { temporary: 1, permanent: 0, tenants: [acme], more: 0 } }),
+    discovered({ name: 'WORK', otelrdcp_activations: [{ id: 'a', categories: ['WORK'], expiresAt }] }),
   ];
   const all = [...CATEGORIES, ...partly];
   assert.deepEqual(list({}, all).slice(0, 5), ['# On now 4', 'CACHE', 'SQL_QUERY', 'TENANT', 'WORK']);

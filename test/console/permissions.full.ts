@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcpClient } from '../../src/client.ts';
 import { go, rowOf, waitForState } from './drive.ts';
-import { assertAccessible, browserTest, KEY_RECORDS, KEYS, startService } from './support.ts';
-import { openView } from './views.ts';
+import { assertAccessible, browserTest, KEY_RECORDS, KEYS } from './support.ts';
+import { openConsole, openView } from './views.ts';
 
 browserTest('a view that a credential may not use is not offered, and a link to it says why', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openView(t, browser, service.console, { key: KEYS.reader });
+  const { page } = await openConsole(t, browser, { key: KEYS.reader });
+  await rowOf(page, 'CACHE').waitFor();
+  assert.equal(await page.getByRole('button', { name: /Enable|Disable/ }).count(), 0);
+  assert.equal(await page.getByRole('checkbox').count(), 0);
+  const views = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents();
+  assert.deepEqual(views, ['Categories', 'Health']);
   for (const [view, text] of [
     ['tail', /may not read lines/],
     ['audit', /needs the scope admin/],
@@ -21,8 +25,7 @@ browserTest('a view that a credential may not use is not offered, and a link to 
 });
 
 browserTest('a credential that may not list categories sees why, and waits for nothing', async (t, browser) => {
-  const service = await startService(t);
-  const { page } = await openView(t, browser, service.console, { key: KEYS.switcher });
+  const { page } = await openConsole(t, browser, { key: KEYS.switcher });
   for (const route of ['#/categories', '#/categories/ORDERS']) {
     await go(page, route);
     await page.locator('main').getByText('The list of categories needs the scope discovery').waitFor();
@@ -37,8 +40,10 @@ browserTest('a key that may do little is offered that, and no more', async (t, b
   const allow = { categories: ['ORD*', 'CACHE'], actions: ['enable', 'reset'], maxDuration: '15m' } as const;
   const scopes = ['discovery', 'control'] as const;
   const agent = { id: 'agent', hash: hashApiKey(key), clientId: 'agent', scopes, allow };
-  const service = await startService(t, { security: { apiKeys: [...KEY_RECORDS, agent] } });
-  const { page } = await openView(t, browser, service.console, { key: key });
+  const { page } = await openConsole(t, browser, {
+    config: { security: { apiKeys: [...KEY_RECORDS, agent] } },
+    key: key,
+  });
   assert.equal(await rowOf(page, 'DATABASE').getByRole('button').count(), 0);
   await rowOf(page, 'ORDERS').getByRole('button', { name: 'Enable ORDERS' }).click();
   const times = page.getByRole('dialog').getByRole('radio');
@@ -56,51 +61,51 @@ browserTest('a key that may do little is offered that, and no more', async (t, b
   assert.equal(await page.getByRole('button', { name: 'Tail' }).count(), 0);
 });
 
-browserTest(
-  'a change that waits for an approval is shown to administrators, and one click makes it',
-  async (t, browser) => {
-    const key = (name: string) => `${name}-key-`.padEnd(40, 'k');
-    const mayDo = (name: string, scope: 'control' | 'admin') => ({
-      id: name,
-      hash: hashApiKey(key(name)),
-      clientId: name,
-      scopes: ['discovery', scope] as const,
-      allow: { categories: ['CACHE'] },
-      approval: true,
-    });
-    const apiKeys = [...KEY_RECORDS, mayDo('agent', 'control'), mayDo('deputy', 'admin')];
-    const service = await startService(t, { security: { apiKeys } });
-    const { page } = await openView(t, browser, service.console);
-    const ask = (name: string, reason: string) =>
-      createRdcpClient({ baseUrl: service.url, apiKey: key(name) })
-        .enable('DATABASE', { duration: '20m', reason })
-        .catch(() => undefined);
+browserTest('a change that waits is shown to administrators, who approve or decline it', async (t, browser) => {
+  const key = (name: string) => `${name}-key-`.padEnd(40, 'k');
+  const mayDo = (name: string, scope: 'control' | 'admin') => ({
+    id: name,
+    hash: hashApiKey(key(name)),
+    clientId: name,
+    scopes: ['discovery', scope] as const,
+    allow: { categories: ['CACHE'] },
+    approval: true,
+  });
+  const apiKeys = [...KEY_RECORDS, mayDo('agent', 'control'), mayDo('deputy', 'admin')];
+  const { page, ...service } = await openConsole(t, browser, { config: { security: { apiKeys } } });
+  const ask = (name: string, reason: string) =>
+    createRdcpClient({ baseUrl: service.url, apiKey: key(name) })
+      .enable('DATABASE', { duration: '20m', reason })
+      .catch(() => undefined);
 
-    await ask('agent', 'orders fail');
-    const banner = page.locator('.banner', { hasText: 'agent asks for an approval' });
-    await banner.getByText('enable DATABASE duration=1200').waitFor();
-    await banner.getByText('orders fail').waitFor();
-    await assertAccessible(page, 'a change waits');
-    await banner.getByRole('button', { name: 'Approve' }).click();
-    await page.getByRole('region', { name: 'Answers' }).getByText('On: DATABASE').waitFor();
-    await waitForState(page, 'DATABASE', 'On');
-    await banner.waitFor({ state: 'detached' });
+  await ask('agent', 'orders fail');
+  const banner = page.locator('.banner', { hasText: 'agent asks for an approval' });
+  await banner.getByText('enable DATABASE duration=1200').waitFor();
+  await banner.getByText('orders fail').waitFor();
+  await assertAccessible(page, 'a change waits');
+  await banner.getByRole('button', { name: 'Approve' }).click();
+  await page.getByRole('region', { name: 'Answers' }).getByText('On: DATABASE').waitFor();
+  await waitForState(page, 'DATABASE', 'On');
+  await banner.waitFor({ state: 'detached' });
 
-    // Who asked cannot approve, with whatever scopes.
-    const { page: own } = await openView(t, browser, service.console, { key: key('deputy') });
-    await ask('deputy', 'my own');
-    const ofDeputy = own.locator('.banner', { hasText: 'my own' });
-    await ofDeputy.getByText('Another user has to approve it.').waitFor();
-    assert.equal(await ofDeputy.getByRole('button').count(), 0);
+  // Who asked cannot approve, with whatever scopes.
+  const { page: own } = await openView(t, browser, service.console, { key: key('deputy') });
+  await ask('deputy', 'my own');
+  const ofDeputy = own.locator('.banner', { hasText: 'my own' });
+  await ofDeputy.getByText('Another user has to approve it.').waitFor();
+  assert.equal(await ofDeputy.getByRole('button').count(), 0);
 
-    // Nor does anybody approve what is beyond the own key: the page says why, and the change waits on.
-    await ask('agent', 'beyond the deputy');
-    const beyond = own.locator('.banner', { hasText: 'beyond the deputy' });
-    await beyond.getByRole('button', { name: 'Approve' }).click();
-    await own
-      .getByRole('alert')
-      .getByText(/must match CACHE/)
-      .waitFor();
-    await beyond.getByRole('button', { name: 'Approve' }).waitFor();
-  },
-);
+  // Nor does anybody approve what is beyond the own key: the page says why, and the change waits on.
+  await ask('agent', 'beyond the deputy');
+  const beyond = own.locator('.banner', { hasText: 'beyond the deputy' });
+  await beyond.getByRole('button', { name: 'Approve' }).click();
+  await own
+    .getByRole('alert')
+    .getByText(/must match CACHE/)
+    .waitFor();
+  await assertAccessible(own, 'an approval that is refused');
+  await beyond.getByRole('button', { name: 'Decline' }).click();
+  await own.getByRole('region', { name: 'Answers' }).getByText('Declined by deputy').waitFor();
+  await beyond.waitFor({ state: 'detached' });
+  assert.deepEqual((await service.client.approvals()).waiting.length, 1, 'that of the deputy waits on');
+});

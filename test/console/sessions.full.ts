@@ -10,7 +10,7 @@ import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { until } from '../support/until.ts';
 import { enable, rowOf, signIn, typeCredential, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
-import { openView } from './views.ts';
+import { openConsole, openView } from './views.ts';
 
 const tokens = {
   issuer: 'https://service.example/',
@@ -26,37 +26,34 @@ function requestsOf(page: Page): Request[] {
   return requests;
 }
 
-browserTest(
-  'where the server issues tokens the key is sent once, and is nowhere in the browser after',
-  async (t, browser) => {
-    const service = await startService(t, ISSUING);
-    const { page, context } = await openPage(t, browser, service.console);
-    const requests = requestsOf(page);
-    await signIn(page, KEYS.admin);
-    await enable(page, 'DATABASE', 'slow checkout');
-    const withKey = requests.filter((request) =>
-      JSON.stringify([request.headers(), request.postData()]).includes(KEYS.admin),
-    );
-    assert.deepEqual(
-      withKey.map((request) => new URL(request.url()).pathname),
-      ['/rdcp/v1/token'],
-    );
-    assert.deepEqual(await context.cookies(), []);
-    const kept = await page.evaluate(async () => ({
-      local: { ...localStorage },
-      session: { ...sessionStorage },
-      databases: await indexedDB.databases(),
-      caches: await caches.keys(),
-      address: location.href,
-      state: history.state,
-      html: document.documentElement.outerHTML,
-      window: Object.keys(window).filter((name) => typeof Reflect.get(window, name) === 'string'),
-    }));
-    assert.deepEqual([kept.local, kept.session, kept.databases, kept.caches], [{}, {}, [], []]);
-    const rest = JSON.stringify(kept);
-    assert.ok(!rest.includes(KEYS.admin) && !/eyJ[\w-]+\./.test(rest));
-  },
-);
+browserTest('where tokens are issued the key is sent once, and is nowhere afterwards', async (t, browser) => {
+  const service = await startService(t, ISSUING);
+  const { page, context } = await openPage(t, browser, service.console);
+  const requests = requestsOf(page);
+  await signIn(page, KEYS.admin);
+  await enable(page, 'DATABASE', 'slow checkout');
+  const withKey = requests.filter((request) =>
+    JSON.stringify([request.headers(), request.postData()]).includes(KEYS.admin),
+  );
+  assert.deepEqual(
+    withKey.map((request) => new URL(request.url()).pathname),
+    ['/rdcp/v1/token'],
+  );
+  assert.deepEqual(await context.cookies(), []);
+  const kept = await page.evaluate(async () => ({
+    local: { ...localStorage },
+    session: { ...sessionStorage },
+    databases: await indexedDB.databases(),
+    caches: await caches.keys(),
+    address: location.href,
+    state: history.state,
+    html: document.documentElement.outerHTML,
+    window: Object.keys(window).filter((name) => typeof Reflect.get(window, name) === 'string'),
+  }));
+  assert.deepEqual([kept.local, kept.session, kept.databases, kept.caches], [{}, {}, [], []]);
+  const rest = JSON.stringify(kept);
+  assert.ok(!rest.includes(KEYS.admin) && !/eyJ[\w-]+\./.test(rest));
+});
 
 browserTest('a session is renewed before it ends, without a trace on the page', async (t, browser) => {
   const service = await startService(t, {
@@ -73,24 +70,22 @@ browserTest('a session is renewed before it ends, without a trace on the page', 
   await waitForState(page, 'DATABASE', 'On');
 });
 
-browserTest(
-  'a session that ends in the middle asks for the credential and goes on where it was',
-  async (t, browser) => {
-    const service = await startService(t, {
+browserTest('a session that ends asks for the credential and goes on where it was', async (t, browser) => {
+  const { page } = await openConsole(t, browser, {
+    config: {
       security: { level: 'standard', tokens: { ...tokens, accessTokenSeconds: 3, refreshTokenSeconds: 5 } },
-    });
-    const { page } = await openView(t, browser, service.console);
-    await page.getByRole('button', { name: 'Enable DATABASE' }).click();
-    await page.getByLabel('Reason').fill('typed before');
-    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
-    await assertAccessible(page, 'an expired session');
-    await typeCredential(page, KEYS.admin);
-    await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Reason').inputValue(), 'typed before');
-    await page.getByRole('button', { name: /^Enable .*15 min/ }).click();
-    await rowOf(page, 'DATABASE').getByText('typed before').waitFor();
-  },
-);
+    },
+  });
+  await page.getByRole('button', { name: 'Enable DATABASE' }).click();
+  await page.getByLabel('Reason').fill('typed before');
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+  await assertAccessible(page, 'an expired session');
+  await typeCredential(page, KEYS.admin);
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('Reason').inputValue(), 'typed before');
+  await page.getByRole('button', { name: /^Enable .*15 min/ }).click();
+  await rowOf(page, 'DATABASE').getByText('typed before').waitFor();
+});
 
 browserTest('a key that is revoked in the middle is not believed any more, within seconds', async (t, browser) => {
   const { service, revoke } = await withRevocableKey(t);
@@ -101,39 +96,19 @@ browserTest('a key that is revoked in the middle is not believed any more, withi
   await page.locator('dialog').getByRole('alert').waitFor();
 });
 
-browserTest('two browsers at once see the changes of the other one', async (t, browser) => {
+browserTest('a service that stops and comes back is found again by itself', async (t, browser) => {
   const service = await startService(t);
-  const [alice, bob] = [
-    (await openPage(t, browser, service.console)).page,
-    (await openPage(t, browser, service.console)).page,
-  ];
-  await Promise.all([signIn(alice, KEYS.admin), signIn(bob, KEYS.operator)]);
-  await enable(alice, 'DATABASE', 'slow checkout');
-  await waitForState(bob, 'DATABASE', 'On');
-  await rowOf(bob, 'DATABASE').getByText('slow checkout').waitFor();
-  await Promise.all([enable(alice, 'CACHE', 'at once'), enable(bob, 'ORDERS', 'at once')]);
-  for (const page of [alice, bob]) {
-    await waitForState(page, 'CACHE', 'On');
-    await waitForState(page, 'ORDERS', 'On');
-  }
+  const { page } = await openPage(t, browser, service.console, {
+    provoked: [/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/],
+  });
+  await signIn(page, KEYS.admin);
+  await service.rdcp.close();
+  await page.getByText('No connection').waitFor();
+  const again = await startService(t, { server: { port: Number(new URL(service.url).port) } });
+  await page.getByText('Live', { exact: true }).waitFor();
+  await createRdcpClient({ baseUrl: again.url, apiKey: KEYS.admin }).enable('ORDERS', { duration: '5m' });
+  await waitForState(page, 'ORDERS', 'On');
 });
-
-browserTest(
-  'a service that stops and comes back is found again, without a word of the operator',
-  async (t, browser) => {
-    const service = await startService(t);
-    const { page } = await openPage(t, browser, service.console, {
-      provoked: [/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/],
-    });
-    await signIn(page, KEYS.admin);
-    await service.rdcp.close();
-    await page.getByText('No connection').waitFor();
-    const again = await startService(t, { server: { port: Number(new URL(service.url).port) } });
-    await page.getByText('Live', { exact: true }).waitFor();
-    await createRdcpClient({ baseUrl: again.url, apiKey: KEYS.admin }).enable('ORDERS', { duration: '5m' });
-    await waitForState(page, 'ORDERS', 'On');
-  },
-);
 
 browserTest('a hidden page asks for nothing, and is up to date when it is visible again', async (t, browser) => {
   const service = await startService(t);

@@ -4,21 +4,12 @@ import { PageState } from '../../src/tools/console/state/state.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { DiscoveredCategory, SessionResponse } from '../../src/wire/messages.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
+import { discovered } from './discovered.ts';
 
 const SESSION = { userId: 'anna', scopes: ['admin'], method: 'api-key' } as unknown as SessionResponse;
 
-function category(name: string, more: Partial<DiscoveredCategory> = {}): DiscoveredCategory {
-  return {
-    name,
-    description: '',
-    enabled: false,
-    temporary: false,
-    metrics: { callsTotal: 3, callsPerSecond: 0 },
-    otelrdcp_default: false,
-    otelrdcp_origin: 'default',
-    ...more,
-  };
-}
+const category = (name: string, more: Partial<DiscoveredCategory> = {}) =>
+  discovered({ name, metrics: { callsTotal: 3, callsPerSecond: 0 }, ...more });
 
 /** The state of a page that is signed in, after some events. */
 function signedIn(...events: unknown[]): PageState {

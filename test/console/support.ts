@@ -38,6 +38,11 @@ export function browserTest(
       try {
         launched ??= launchChromium();
         await run(t, await launched);
+        for (const page of ends.flatMap(({ context }) => context.pages())) {
+          // With forced colours light and dark are the system's, not the page's.
+          const isOurs = () => document.getElementById('console') && !matchMedia('(forced-colors: active)').matches;
+          if (await page.evaluate(isOurs)) await assertAccessible(page, `${page.url()} at the end`);
+        }
       } finally {
         // Before the services of the test: a browser complains of one that leaves.
         for (const { context } of ends) await context.close();

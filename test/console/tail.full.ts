@@ -6,7 +6,7 @@ import type { TailLine } from '../../src/wire/streams.ts';
 import { until } from '../support/until.ts';
 import { enable, go } from './drive.ts';
 import { assertAccessible, browserTest, type ConsoleService, KEYS, startService } from './support.ts';
-import { lineCount, NOTES, openView, ROWS, startFleet, talk } from './views.ts';
+import { lineCount, NOTES, openView, ROWS, startFleet, startTail, talk } from './views.ts';
 
 browserTest('a tail shows the lines of every process of a fleet, and who has left', async (t, browser) => {
   const [serving, second, third] = await startFleet(t, 3);
@@ -149,55 +149,51 @@ async function tailEntries({ client }: Pick<ConsoleService, 'client'>) {
   return entries.map(({ otelrdcp_tail: tail }) => (tail?.state === 'end' ? tail.reason : tail?.state));
 }
 
-browserTest(
-  'a tail goes on in other views and for another tenant, and ends by hand, with the page or with its reader',
-  async (t, browser) => {
-    const service = await startService(t, {
-      tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } },
-    });
-    const orders = service.rdcp.category('ORDERS');
-    talk(t, 50, (count) => service.rdcp.runWithTenant('acme', () => orders.debug(`order ${count}`)));
-    const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS&tenant=acme`);
-    await page.getByText('You see and change acme alone').waitFor();
-    await page.getByRole('button', { name: 'Start' }).click();
-    await until('lines', async () => (await lineCount(page)) > 5);
+browserTest('a tail goes on in other views, and ends by hand, with its page or its reader', async (t, browser) => {
+  const service = await startService(t, {
+    tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } },
+  });
+  const orders = service.rdcp.category('ORDERS');
+  talk(t, 50, (count) => service.rdcp.runWithTenant('acme', () => orders.debug(`order ${count}`)));
+  const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS&tenant=acme`);
+  await page.getByText('You see and change acme alone').waitFor();
+  await page.getByRole('button', { name: 'Start' }).click();
+  await until('lines', async () => (await lineCount(page)) > 5);
 
-    await page.getByRole('navigation').getByRole('link', { name: 'Categories' }).click();
-    assert.match(page.url(), /#\/categories\?tenant=acme$/);
-    const dock = page.getByRole('region', { name: 'Tail' });
-    await page.getByLabel('Tenant', { exact: true }).selectOption('globex');
-    await page.waitForURL(/tenant=globex$/);
-    await enable(page, 'ORDERS', 'as read in the tail');
-    const before = await lineCount(page);
-    await until('more lines of acme', async () => (await lineCount(page)) > before + 10);
-    assert.deepEqual(await tailEntries(service), ['begin']);
-    await assertAccessible(page, 'a tail below the categories');
+  await page.getByRole('navigation').getByRole('link', { name: 'Categories' }).click();
+  assert.match(page.url(), /#\/categories\?tenant=acme$/);
+  const dock = page.getByRole('region', { name: 'Tail' });
+  await page.getByLabel('Tenant', { exact: true }).selectOption('globex');
+  await page.waitForURL(/tenant=globex$/);
+  await enable(page, 'ORDERS', 'as read in the tail');
+  const before = await lineCount(page);
+  await until('more lines of acme', async () => (await lineCount(page)) > before + 10);
+  assert.deepEqual(await tailEntries(service), ['begin']);
+  await assertAccessible(page, 'a tail below the categories');
 
-    const asked = page.waitForEvent('dialog').then(async (dialog) => {
-      await dialog.dismiss();
-      return dialog.type();
-    });
-    await page.evaluate(() => location.reload());
-    assert.equal(await asked, 'beforeunload');
-    await dock.getByRole('button', { name: 'Show' }).click();
-    await page.waitForURL(/#\/tail\?categories=ORDERS/);
-    assert.ok((await lineCount(page)) > before);
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
-    await page.getByRole('button', { name: 'Start' }).click();
-    await until('it has begun again', async () => (await tailEntries(service))[0] === 'begin');
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
-    assert.doesNotMatch(await page.content(), /order \d/);
-    await page.locator('#credential').fill(KEYS.admin);
-    await page.keyboard.press('Enter');
-    await page.getByText('Ready to start').waitFor();
-    await page.getByRole('button', { name: 'Start' }).click();
-    await page.locator('#view').getByText('Live', { exact: true }).waitFor();
-    await page.close();
-    await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
-  },
-);
+  const asked = page.waitForEvent('dialog').then(async (dialog) => {
+    await dialog.dismiss();
+    return dialog.type();
+  });
+  await page.evaluate(() => location.reload());
+  assert.equal(await asked, 'beforeunload');
+  await dock.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL(/#\/tail\?categories=ORDERS/);
+  assert.ok((await lineCount(page)) > before);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await until('it has begun again', async () => (await tailEntries(service))[0] === 'begin');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
+  assert.doesNotMatch(await page.content(), /order \d/);
+  await page.locator('#credential').fill(KEYS.admin);
+  await page.keyboard.press('Enter');
+  await page.getByText('Ready to start').waitFor();
+  await startTail(page);
+  await page.close();
+  await until('it has ended', async () => (await tailEntries(service))[0] === 'closed');
+});
 
 browserTest('what a line says becomes a filter, a column or a group, and the address keeps it', async (t, browser) => {
   const service = await startService(t, { tenancy: { isolation: 'organization' } });
@@ -212,8 +208,7 @@ browserTest('what a line says becomes a filter, a column or a group, and the add
     rdcp.runWithTenant('acme', () => rdcp.category('CACHE').debug('miss'));
   };
   const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS,CACHE`);
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+  await startTail(page);
   for (let each = 0; each < 10; each++) speak();
   await until('forty lines', async () => (await lineCount(page)) === 40);
   const filter = page.getByLabel('Filter lines');
@@ -294,8 +289,7 @@ browserTest('a ninth tail of a credential is refused, and says when to try again
   await assertAccessible(page, 'a tail that is refused');
   controller.abort();
   await until('places', async () => (await tailEntries({ client })).filter((state) => state === 'closed').length === 8);
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+  await startTail(page);
   await notice.waitFor({ state: 'detached' });
 });
 
@@ -309,9 +303,7 @@ browserTest('recorded lines of failed work are one entry, and are kept over a re
       if (fails) throw new Error('refused');
     }).catch(() => {});
   const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS&failed=true`);
-  page.setDefaultTimeout(30_000);
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+  await startTail(page);
   await order(1, false);
   await order(2, true);
   const group = page.locator('.log-row.group', { hasText: '2 lines' });

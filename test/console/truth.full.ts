@@ -5,7 +5,7 @@ import { whomOf } from '../../src/wire/words/state.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
-import { NOTES, openView, ROWS, talk } from './views.ts';
+import { NOTES, openConsole, openView, ROWS, talk } from './views.ts';
 
 // What the page says about tenants and activations is what the endpoint says, after each kind of change.
 
@@ -76,38 +76,34 @@ async function tenantsAreTrue(page: Page, client: RdcpClient, what: string): Pro
   });
 }
 
-browserTest(
-  'a category that is on for tenants alone shows the end, who and why, and each can be ended',
-  async (t, browser) => {
-    const service = await startService(t, {
-      tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } },
-    });
-    const clientOf = (tenantId?: string) =>
-      createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, ...(tenantId !== undefined && { tenantId }) });
-    await clientOf('acme').enable('CACHE', { duration: '10m', reason: 'ticket 4711' });
-    const { page } = await openView(t, browser, service.console);
-    const until = rowOf(page, 'CACHE').locator('.cell.until');
-    await until.getByText(/^(9:5\d|10:00)$/).waitFor();
-    await until.getByText('admin: ticket 4711').waitFor();
+browserTest('what is on for tenants only shows end, who and why, and each can be ended', async (t, browser) => {
+  const service = await startService(t, {
+    tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } },
+  });
+  const clientOf = (tenantId?: string) =>
+    createRdcpClient({ baseUrl: service.url, apiKey: KEYS.admin, ...(tenantId !== undefined && { tenantId }) });
+  await clientOf('acme').enable('CACHE', { duration: '10m', reason: 'ticket 4711' });
+  const { page } = await openView(t, browser, service.console);
+  const until = rowOf(page, 'CACHE').locator('.cell.until');
+  await until.getByText(/^(9:5\d|10:00)$/).waitFor();
+  await until.getByText('admin: ticket 4711').waitFor();
 
-    await clientOf('globex').enable('CACHE', { duration: '5m', reason: 'theirs' });
-    await until.getByText('the first of 2').waitFor();
-    await until.getByText(/^(4:5\d|5:00)$/).waitFor();
+  await clientOf('globex').enable('CACHE', { duration: '5m', reason: 'theirs' });
+  await until.getByText('the first of 2').waitFor();
+  await until.getByText(/^(4:5\d|5:00)$/).waitFor();
 
-    await go(page, '#/categories/CACHE');
-    const parts = page.getByRole('table', { name: 'Tenants and work' });
-    await parts.getByText('admin: theirs').waitFor();
-    await assertAccessible(page, 'what it is on for');
-    await page.getByRole('button', { name: 'End for globex' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'End now for globex' }).click();
-    await parts.getByText('globex').waitFor({ state: 'detached' });
-    await parts.getByText('acme').waitFor();
-  },
-);
+  await go(page, '#/categories/CACHE');
+  const parts = page.getByRole('table', { name: 'Tenants and work' });
+  await parts.getByText('admin: theirs').waitFor();
+  await assertAccessible(page, 'what it is on for');
+  await page.getByRole('button', { name: 'End for globex' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End now for globex' }).click();
+  await parts.getByText('globex').waitFor({ state: 'detached' });
+  await parts.getByText('acme').waitFor();
+});
 
 browserTest('an activation is made in the dialog, shown for whom, and ended alone', async (t, browser) => {
-  const { client, ...service } = await startService(t);
-  const { page } = await openView(t, browser, service.console);
+  const { page, client } = await openConsole(t, browser);
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Only some work or lines').click();
@@ -141,8 +137,9 @@ browserTest('an activation is made in the dialog, shown for whom, and ended alon
 
 browserTest('enabled for one request, the dialog gives the header that the request needs', async (t, browser) => {
   const lines: string[] = [];
-  const service = await startService(t, { emit: { to: ({ message }) => void lines.push(message) } });
-  const { page } = await openView(t, browser, service.console);
+  const { page } = await openConsole(t, browser, {
+    config: { emit: { to: ({ message }) => void lines.push(message) } },
+  });
   await page.getByRole('button', { name: 'Enable CACHE' }).click();
   await page.getByText('Only some work or lines').click();
   await page.getByLabel('One request').check();
@@ -167,27 +164,27 @@ browserTest('what is off shows no rate until it is measured', async (t, browser)
   const { page } = await openView(t, browser, service.console);
   const rate = rowOf(page, 'ORDERS').locator('.rate');
   assert.equal(await rate.textContent(), '-');
+  await page.locator('.summary').getByText('- calls/s').waitFor();
   await page.getByRole('button', { name: 'Measure all' }).click();
   await rowOf(page, 'ORDERS')
     .getByText(/\d s ago/)
     .waitFor();
   assert.ok(Number.parseFloat((await rate.textContent()) ?? '') > 5);
   assert.equal(await rowOf(page, 'CACHE').locator('.rate').textContent(), '0/s');
+  await service.client.enable('CACHE', { duration: '5m' });
+  await page.locator('.summary').getByText('0 calls/s').waitFor();
 });
 
-browserTest(
-  '"only this" beside an attribute of a line begins the tail again with the lines of its value',
-  async (t, browser) => {
-    const service = await startService(t);
-    talk(t, 50, (count) => service.rdcp.category('ORDERS').debug('order', { shop: `shop-${count % 2}` }));
-    const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS`);
-    await page.getByRole('button', { name: 'Start' }).click();
-    await page.locator(ROWS).filter({ hasText: 'shop=shop-1' }).first().click();
-    await page.getByRole('button', { name: 'Only this shop' }).click();
-    assert.equal(await page.getByLabel('Lines where').inputValue(), 'attributes["shop"] == "shop-1"');
-    await page.locator(NOTES).filter({ hasText: 'Tail of ORDERS' }).nth(1).waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
-    await until('some lines', async () => (await page.locator(ROWS).count()) > 5);
-    assert.equal(await page.locator(ROWS).filter({ hasText: 'shop=shop-0' }).count(), 0);
-  },
-);
+browserTest('"only this" beside an attribute begins the tail again with its value', async (t, browser) => {
+  const service = await startService(t);
+  talk(t, 50, (count) => service.rdcp.category('ORDERS').debug('order', { shop: `shop-${count % 2}` }));
+  const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS`);
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator(ROWS).filter({ hasText: 'shop=shop-1' }).first().click();
+  await page.getByRole('button', { name: 'Only this shop' }).click();
+  assert.equal(await page.getByLabel('Lines where').inputValue(), 'attributes["shop"] == "shop-1"');
+  await page.locator(NOTES).filter({ hasText: 'Tail of ORDERS' }).nth(1).waitFor();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await until('some lines', async () => (await page.locator(ROWS).count()) > 5);
+  assert.equal(await page.locator(ROWS).filter({ hasText: 'shop=shop-0' }).count(), 0);
+});

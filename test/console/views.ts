@@ -7,7 +7,8 @@ import type { TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { typeCredential } from './drive.ts';
-import { KEY_RECORDS, KEYS, openPage, type PageOptions } from './support.ts';
+import { beginIncident, keyOf, openScene } from './scene.ts';
+import { KEY_RECORDS, KEYS, openPage, type PageOptions, startService } from './support.ts';
 
 export const ROWS = '.log-lines [role=option]:not(.note)';
 export const NOTES = '.log-lines .note';
@@ -25,6 +26,37 @@ export async function openView(
   await opened.page.locator('main#view').waitFor();
   await opened.page.locator('main .loading').waitFor({ state: 'detached' });
   return opened;
+}
+
+interface ConsoleOptions extends PageOptions {
+  readonly config?: RdcpConfig;
+  readonly key?: string;
+  /** Such as `#/tail`. */
+  readonly view?: string;
+}
+
+/** A service of the test, and its console, signed in. */
+export async function openConsole(
+  t: TestContext,
+  browser: Browser,
+  { config, view = '', ...rest }: ConsoleOptions = {},
+) {
+  const service = await startService(t, config);
+  return { ...service, ...(await openView(t, browser, `${service.console}${view}`, rest)) };
+}
+
+/** The console of the shop in an incident. */
+export async function openIncident(t: TestContext, browser: Browser, options: PageOptions = {}) {
+  const scene = await openScene();
+  t.after(() => scene.close());
+  await beginIncident(scene);
+  return { ...scene, ...(await openView(t, browser, scene.console, { ...options, key: keyOf('alice') })) };
+}
+
+/** Starts the tail that is filled in. */
+export async function startTail(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
 }
 
 /** Debugs until the test ends. */

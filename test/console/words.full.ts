@@ -2,57 +2,49 @@ import assert from 'node:assert/strict';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { category, runWithAttributes } from '../../src/api.ts';
 import { until } from '../support/until.ts';
-import { enable, go, rowOf } from './drive.ts';
+import { enable, go } from './drive.ts';
 import { openScene, keyOf as sceneKeyOf } from './scene.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, startService } from './support.ts';
-import { NOTES, openView, ROWS, talk } from './views.ts';
+import { NOTES, openConsole, openView, ROWS, startTail, talk } from './views.ts';
 
 // The page says what is meant before and after: for whom, what a button will do, why something is missing.
 
-browserTest(
-  'a tail of one user says so, begins with all their lines, and is widened by a click',
-  async (t, browser) => {
-    const service = await startService(t);
-    const orders = category('ORDERS');
-    talk(t, 50, (count) =>
-      runWithAttributes({ 'user.id': String(42 + (count % 2)) }, () => {
-        orders.debug('asked for', { 'user.id': String(42 + (count % 2)) });
-        orders.debug(count % 2 === 0 ? 'refused' : 'accepted');
-      }),
-    );
-    const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS`);
-    await page.getByRole('button', { name: 'Start' }).click();
-    await page.locator(ROWS).filter({ hasText: 'user.id=42' }).first().click();
-    await page.getByRole('button', { name: 'Only this user.id' }).click();
-    await page.locator(NOTES, { hasText: 'Tail of ORDERS for user.id=42' }).waitFor();
-    const chip = page.locator('.setup .chip.limit', { hasText: 'user.id=42' });
-    await chip.waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
-    const accepted = page.locator(ROWS).filter({ hasText: 'accepted' });
-    await until('the lines of before are gone', async () => (await accepted.count()) === 0);
-    await page.locator(ROWS).filter({ hasText: 'refused' }).first().waitFor();
-    assert.equal(await accepted.count(), 0);
-    await assertAccessible(page, 'a narrowed tail');
-    await go(page, '#/categories');
-    await page.getByRole('region', { name: 'Tail' }).locator('.chip', { hasText: 'user.id=42' }).waitFor();
-    await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await chip.getByRole('button').click();
-    await chip.waitFor({ state: 'detached' });
-    await accepted.first().waitFor();
-  },
-);
+browserTest('a tail of one user says so, has all their lines, and is widened by a click', async (t, browser) => {
+  const service = await startService(t);
+  const orders = category('ORDERS');
+  talk(t, 50, (count) =>
+    runWithAttributes({ 'user.id': String(42 + (count % 2)) }, () => {
+      orders.debug('asked for', { 'user.id': String(42 + (count % 2)) });
+      orders.debug(count % 2 === 0 ? 'refused' : 'accepted');
+    }),
+  );
+  const { page } = await openView(t, browser, `${service.console}#/tail?categories=ORDERS`);
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator(ROWS).filter({ hasText: 'user.id=42' }).first().click();
+  await page.getByRole('button', { name: 'Only this user.id' }).click();
+  await page.locator(NOTES, { hasText: 'Tail of ORDERS for user.id=42' }).waitFor();
+  const chip = page.locator('.setup .chip.limit', { hasText: 'user.id=42' });
+  await chip.waitFor();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  const accepted = page.locator(ROWS).filter({ hasText: 'accepted' });
+  await until('the lines of before are gone', async () => (await accepted.count()) === 0);
+  await page.locator(ROWS).filter({ hasText: 'refused' }).first().waitFor();
+  assert.equal(await accepted.count(), 0);
+  await assertAccessible(page, 'a narrowed tail');
+  await go(page, '#/categories');
+  await page.getByRole('region', { name: 'Tail' }).locator('.chip', { hasText: 'user.id=42' }).waitFor();
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await chip.getByRole('button').click();
+  await chip.waitFor({ state: 'detached' });
+  await accepted.first().waitFor();
+});
 
 browserTest('the dialog begins with the common cases, and its button says what will happen', async (t, browser) => {
-  const { client, ...service } = await startService(t);
-  const { page } = await openView(t, browser, service.console);
+  const { page, client } = await openConsole(t, browser);
   await page.getByRole('button', { name: 'Enable ORDERS' }).click();
   const dialog = page.getByRole('dialog');
   const says = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor();
   await says('Enable for 15 min');
-  await dialog.getByText('One user or request', { exact: true }).click();
-  await dialog.getByRole('button', { name: /^Enable/ }).click();
-  await dialog.getByLabel('Work with', { exact: true }).fill('user.id=42');
-  await says('Enable for user.id=42 for 15 min');
   await dialog.getByText('Only failures', { exact: true }).click();
   await says('Record failures for 1 d');
   await assertAccessible(page, 'the cases of a change');
@@ -72,8 +64,7 @@ browserTest('a trace of which a filter finds one line stays whole, under its out
   t.after(() => scene.close());
   const { page } = await openView(t, browser, scene.console, { key: sceneKeyOf('alice') });
   await go(page, '#/tail?categories=DATABASE,ORDERS,PAYMENTS_CARD&trace=true&filter=refused');
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.locator('#view').getByText('Live', { exact: true }).waitFor();
+  await startTail(page);
   scene.speak();
   const group = page.locator('.log-row.group', { hasText: /trace \w+ · 4 lines · .* refused/ });
   await group.click();
@@ -87,8 +78,10 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
     ...{ allow: { categories: ['ORD*'], actions: ['enable', 'reset'] as const, maxDuration: '15m' }, ...more },
   });
   const apiKeys = [...KEY_RECORDS, limited('agent', {}), limited('trainee', { approval: true })];
-  const service = await startService(t, { security: { apiKeys } });
-  const { page } = await openView(t, browser, service.console, { key: keyOf('agent') });
+  const { page, ...service } = await openConsole(t, browser, {
+    config: { security: { apiKeys } },
+    key: keyOf('agent'),
+  });
   await page.locator('header .menu summary').click();
   await page.locator('.menu-body').getByText('ORD*: enable, reset, for at most 15m').waitFor();
   await go(page, '#/categories/CACHE');
@@ -107,49 +100,25 @@ browserTest('a limited key sees its limits, and asks for an approval knowingly',
   await receipt.getByText(/^Sent for approval, waits until \d\d:\d\d/).waitFor();
 });
 
-browserTest(
-  'what was left on for good is turned off in two clicks; what is not counted is no 0',
-  async (t, browser) => {
-    const { client, ...service } = await startService(t);
-    const { page } = await openView(t, browser, service.console);
-    await page.locator('.summary').getByText('- calls/s').waitFor();
-    await client.enable('CACHE', { temporary: false, reason: 'forgotten' });
-    await rowOf(page, 'CACHE')
-      .getByText(/^permanent, since/)
-      .waitFor();
-    await page.locator('.summary').getByText('0 calls/s').waitFor();
-    await page.getByRole('button', { name: 'Turn off for good CACHE' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
-    await rowOf(page, 'CACHE').getByText('Off', { exact: true }).waitFor();
-    const { otelrdcp_origin: origin } =
-      (await client.discovery()).categories.find(({ name }) => name === 'CACHE') ?? assert.fail();
-    assert.equal(origin, 'default');
-  },
-);
-
-browserTest(
-  'on a phone the View menu is on the screen, and buttons are large enough for a finger',
-  async (t, browser) => {
-    const service = await startService(t);
-    talk(t, 50, () => service.rdcp.category('CACHE').debug('hit'));
-    const viewport = { width: 390, height: 844 };
-    const { page } = await openView(t, browser, `${service.console}#/tail?categories=CACHE`, { viewport });
-    await page.getByRole('button', { name: 'Start' }).click();
-    await page.locator('summary', { hasText: 'View' }).click();
-    const box = await page.locator('.tail-bar .menu-body').boundingBox();
-    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
-    const download = await page.getByRole('button', { name: 'Download' }).boundingBox();
-    assert.ok(download && download.height >= 40, JSON.stringify(download));
-    await go(page, '#/categories');
-    await enable(page, 'ORDERS', 'slow checkout');
-    // It takes room above the content, which can be scrolled away from below it.
-    await page.evaluate(() => scrollTo(0, 0));
-    const toast = await page.locator('.toast').boundingBox();
-    for (const button of await page.locator('header a, header button, main button').all()) {
-      const covered = (await button.isVisible()) && (await button.boundingBox());
-      const isBeside =
-        !toast || !covered || covered.y >= toast.y + toast.height || covered.y + covered.height <= toast.y;
-      assert.ok(isBeside, `an answer covers ${await button.textContent()}`);
-    }
-  },
-);
+browserTest('on a phone the View menu is on the screen, and buttons fit a finger', async (t, browser) => {
+  const service = await startService(t);
+  talk(t, 50, () => service.rdcp.category('CACHE').debug('hit'));
+  const viewport = { width: 390, height: 844 };
+  const { page } = await openView(t, browser, `${service.console}#/tail?categories=CACHE`, { viewport });
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.locator('summary', { hasText: 'View' }).click();
+  const box = await page.locator('.tail-bar .menu-body').boundingBox();
+  assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  const download = await page.getByRole('button', { name: 'Download' }).boundingBox();
+  assert.ok(download && download.height >= 40, JSON.stringify(download));
+  await go(page, '#/categories');
+  await enable(page, 'ORDERS', 'slow checkout');
+  // It takes room above the content, which can be scrolled away from below it.
+  await page.evaluate(() => scrollTo(0, 0));
+  const toast = await page.locator('.toast').boundingBox();
+  for (const button of await page.locator('header a, header button, main button').all()) {
+    const covered = (await button.isVisible()) && (await button.boundingBox());
+    const isBeside = !toast || !covered || covered.y >= toast.y + toast.height || covered.y + covered.height <= toast.y;
+    assert.ok(isBeside, `an answer covers ${await button.textContent()}`);
+  }
+});

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { runsOf } from '../../docs/pictures/ansi.ts';
-import { SCENES } from '../../docs/pictures/record.ts';
+import { READ, SCENES, WIDTHS } from '../../docs/pictures/record.ts';
 import { animation } from '../../docs/pictures/svg.ts';
 import { ROOT } from '../support/built.ts';
 import { assertPlayable } from './playable.ts';
@@ -53,6 +53,17 @@ describe('the recording of the terminal', () => {
   it('shows each command of the recording', () => {
     for (const { command } of SCENES) assert.ok(svg.includes(`$ ${command}<`), command);
     assert.match(svg, /ORDERS off again for work with user\.id, the time is over/);
+  });
+
+  it('has the screens of both widths, and no row that went on in the next one', () => {
+    for (const columns of WIDTHS) {
+      const text = readFileSync(join(ROOT, `docs/pictures/terminal-${columns}.txt`), 'utf8');
+      for (const command of READ) assert.ok(text.includes(`$ ${command}\n`), command);
+      const whole = text
+        .split('\n')
+        .filter((row) => !row.startsWith('$ ') && row.length >= columns && !row.endsWith('...'));
+      assert.deepEqual(whole, []);
+    }
   });
 
   it('is what operators see first', () => {

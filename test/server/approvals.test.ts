@@ -128,6 +128,33 @@ test('a repeat of the request with its id waits on, and gets the answer once it 
   assert.deepEqual([last.status, last.headers.get('x-rdcp-replayed')], [200, 'true']);
 });
 
+test('a declined change waits no longer, cannot be approved, and its repeated request says so', async (t) => {
+  const { rdcp, ask } = await start(t);
+  const asked = () => ask<ControlResponse & ErrorResponse>('agent', PATHS.control, post(enableHttp, 'mine-1'));
+  const id = idOf((await asked()).body);
+  assert.equal((await ask('operator', PATHS.approve, post({ id, decline: true }))).status, 403);
+  for (const answer of [
+    await ask<ControlResponse>('owner', PATHS.approve, post({ id, decline: true })),
+    await ask<ControlResponse>('owner', PATHS.approve, post({ id })),
+    await asked(),
+  ]) {
+    assert.deepEqual([answer.status, answer.body.status, answer.body.message], [200, 'failed', 'Declined by owner']);
+  }
+  assert.equal(rdcp.category('HTTP').enabled, false);
+  assert.deepEqual((await ask<ApprovalsResponse>('owner', PATHS.approvals)).body.waiting, []);
+  const { entries } = (await ask<AuditResponse>('owner', PATHS.audit)).body;
+  const [declined] = entries.filter(({ action }) => action === 'approval');
+  assert.deepEqual(
+    [declined?.outcome, declined?.identity.userId, declined?.otelrdcp_approval?.id],
+    ['denied', 'owner', id],
+  );
+
+  const other = idOf((await ask('agent', PATHS.control, post(enableHttp))).body);
+  await ask('owner', PATHS.approve, post({ id: other }));
+  const late = await ask<ControlResponse>('owner', PATHS.approve, post({ id: other, decline: true }));
+  assert.deepEqual([late.body.status, rdcp.category('HTTP').enabled], ['success', true], 'it was approved before');
+});
+
 test('an approval is of the change that was seen, also when its request id is used again for another', async (t) => {
   const time = virtualTime();
   const server = await startServer(t, { clock: time.clock, config: { security: { apiKeys: RECORDS } } });

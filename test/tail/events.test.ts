@@ -74,13 +74,16 @@ test('rates come once a second, of the categories that have calls in the last se
   await client.enable(['DATABASE', 'HTTP']);
   server.gate.category('HTTP').debug('before');
   const began = performance.now();
-  const [, rates] = await read(client.events(), ['snapshot', 'rates'], 2, async (_event, count) => {
+  const [, rates, next] = await read(client.events(), ['snapshot', 'rates'], 3, async (_event, count) => {
     if (count === 1) server.gate.category('DATABASE').debug('query');
   });
   assert.ok(performance.now() - began > 900);
   assert.ok(rates?.event === 'rates');
   assert.deepEqual(Object.keys(rates.data.categories), ['DATABASE']);
   assert.equal(rates.data.callsPerSecond, rates.data.categories.DATABASE);
+  const { secondsAgo, categories } = rates.data.history ?? assert.fail('the first one has those of the last minutes');
+  assert.deepEqual([secondsAgo.length, Object.keys(categories)], [1, ['DATABASE', 'HTTP']]);
+  assert.equal(next?.event === 'rates' && next.data.history, undefined);
 });
 
 test('audit entries come to admin alone, and not those from before', async (t) => {
@@ -124,6 +127,7 @@ test('audit entries of the first second are not lost, and a later reader gets no
   await until('the server has noticed that the reader left', () => time.pending === before);
   await time.pass(1000);
   await admin.enable('HTTP');
+  server.gate.category('DATABASE').debug('query');
   const [, ...later] = await read(
     admin.events({ signal: AbortSignal.timeout(30_000) }),
     ['snapshot', 'rates', 'audit'],
@@ -134,6 +138,9 @@ test('audit entries of the first second are not lost, and a later reader gets no
     later.map(({ event }) => event),
     ['rates', 'rates'],
   );
+  const [soon] = later;
+  const seen = soon?.event === 'rates' && Object.keys(soon.data.categories);
+  assert.deepEqual(seen, ['DATABASE'], 'right after the beginning they are those of the last minute');
   await other.return();
 });
 

@@ -4,7 +4,7 @@ import type { Measurements } from './types.ts';
 
 export interface CalledOptions {
   readonly gate: Pick<Gate, 'categories' | 'tenantCalls'>;
-  readonly own: Measurements;
+  readonly own: Pick<Measurements, 'callsTotal' | 'callsPerSecond' | 'ofTenant'>;
 }
 
 /** The figures of the categories that were called in this process. */

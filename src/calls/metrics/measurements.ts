@@ -1,6 +1,7 @@
 import type { Gate } from '../../gate/types.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
+import { CallHistory } from './history.ts';
 import { createRates, createTenantRates } from './rates.ts';
 import type { Measurements } from './types.ts';
 
@@ -18,9 +19,11 @@ export function createMeasurements(options: MeasurementsOptions): Measurements &
   const rates = createRates({ gate, clock, windowSeconds, cpuMicroseconds });
   const delay = createEventLoopDelay(windowSeconds * 1000, clock);
   const tenantRates = createTenantRates({ calls: gate.tenantCalls, clock, windowSeconds });
+  const history = new CallHistory(gate, clock);
   const stop = schedule(rates.intervalMs, () => {
     rates.sample();
     tenantRates.sample();
+    history.sample();
     delay.rotate();
   });
   return {
@@ -30,6 +33,7 @@ export function createMeasurements(options: MeasurementsOptions): Measurements &
       callsTotal: (index) => gate.tenantCalls.total(tenantId, index),
       callsPerSecond: (index) => tenantRates.callsPerSecond(tenantId, index),
     }),
+    recentCalls: () => history.read(),
     process() {
       const { rss, heapUsed } = process.memoryUsage();
       const cpuUsage = rates.cpuPercent();

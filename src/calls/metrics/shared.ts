@@ -36,5 +36,12 @@ export function addCalls(own: Measurements, others?: CallsOfOthers): SharedMeasu
     return counted;
   }
 
-  return { callsOf, ownCallsOf, countedSoFar, instances: () => others?.instances(), process: () => own.process() };
+  return {
+    callsOf,
+    ownCallsOf,
+    countedSoFar,
+    instances: () => others?.instances(),
+    recentCalls: () => own.recentCalls(),
+    process: () => own.process(),
+  };
 }

@@ -17,7 +17,7 @@ export function approvals({ approvals: held, clock }: Uses<'approvals' | 'clock'
   };
 }
 
-/** `POST /rdcp/v1/approve`: makes a change that waits. */
+/** `POST /rdcp/v1/approve`: makes a change that waits, or declines it. */
 export function approve({
   approvals: held,
   authenticator,
@@ -26,16 +26,17 @@ export function approve({
   choosing,
 }: Uses<'approvals' | 'authenticator' | 'plane' | 'fleet' | 'choosing'>): Handler {
   return async (ctx) => {
-    const { id } = validBody(ctx, approvalRequestSchema);
+    const { id, decline } = validBody(ctx, approvalRequestSchema);
     const found = await held.find(id);
     if (found === undefined || !mayDecide(ctx, found)) throw REFUSALS.noChange(id);
+    const principal = required(ctx, 'principal');
+    if (decline) return { body: (await held.decline(found, identityOf(principal))).response };
     const asker = found.asker as Principal;
     if (!keepsRights(asker, await authenticator.current(asker), ['control'])) {
       throw REFUSALS.askerChanged();
     }
     const { categories } = found.request;
     if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);
-    const principal = required(ctx, 'principal');
     const outcome = await held.approve(found, { identity: identityOf(principal), allow: principal.allow }, plane);
     return { body: await acknowledged(outcome, fleet, choosing) };
   };

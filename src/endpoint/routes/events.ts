@@ -38,6 +38,8 @@ export function events(parts: EventsParts): Handler {
 
 /** Over how many of the last samples, one a second, events compute calls a second. */
 const RATE_SAMPLES = 5;
+/** Shortest time that a rate is measured over, in milliseconds: a reader may begin just before its first event is due. */
+const SHORTEST_MS = 500;
 
 /** One reader. When it was too slow for an event, it gets a new snapshot as soon as it has room. */
 class EventsReader implements Watcher {
@@ -54,6 +56,7 @@ class EventsReader implements Watcher {
   /** The calls since the start at points in time, the oldest first. */
   readonly #samples: { readonly at: number; readonly totals: ReadonlyMap<string, number> }[] = [];
   #revision: number | undefined;
+  #hasHistory = false;
 
   constructor(ctx: Context, parts: EventsParts, stream: EventStream, members: Members | undefined) {
     const principal = required(ctx, 'principal');
@@ -128,27 +131,43 @@ class EventsReader implements Watcher {
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
       ...(instances !== undefined && { instances }),
       ...this.#budgetsInUse(views),
+      ...(!this.#hasHistory && this.#recentCalls(views)),
     };
     // The next ones come in a second.
-    this.#stream.send('rates', data);
+    if (this.#stream.send('rates', data)) this.#hasHistory = true;
   }
 
   audit(entry: Parameters<Watcher['audit']>[0]): void {
     this.#stream.send('audit', entry);
   }
 
-  /** Takes a sample. @returns the calls a second of each category since the oldest sample that is kept */
+  /** Takes a sample. @returns the calls a second of each category since the oldest sample that is kept; over the last minute before there is one */
   #recentRates(): readonly (readonly [category: string, rate: number])[] {
     const { plane, clock, measurements } = this.#parts;
     const { callsOf } = required(this.#ctx, 'tenancy');
     const at = clock.monotonic();
-    const totals = new Map(plane.view(this.scope).map((view) => [view.name, measurements.countedSoFar(view, callsOf)]));
+    const views = plane.view(this.scope);
+    const totals = new Map(views.map((view) => [view.name, measurements.countedSoFar(view, callsOf)]));
     const oldest = this.#samples[0];
     if (this.#samples.push({ at, totals }) > RATE_SAMPLES) this.#samples.shift();
-    if (oldest === undefined || at <= oldest.at) return [];
+    if (oldest === undefined || at - oldest.at < SHORTEST_MS) {
+      return views.map((view) => [view.name, measurements.callsOf(view, callsOf).callsPerSecond]);
+    }
     const seconds = (at - oldest.at) / 1000;
     // Fewer calls than before: a worker of the cluster has gone.
     return [...totals].map(([name, total]) => [name, Math.max(0, total - (oldest.totals.get(name) ?? 0)) / seconds]);
+  }
+
+  /** Not kept for each tenant: a tenant would see the calls of others. */
+  #recentCalls(views: readonly CategoryView[]): Pick<EventsRates, 'history'> {
+    if (required(this.#ctx, 'tenancy').callsOf !== undefined) return {};
+    const { secondsAgo, of } = this.#parts.measurements.recentCalls();
+    const short = (value: number) => Number(value.toPrecision(3));
+    const called = views.flatMap(({ name, index }) => {
+      const rates = index === undefined ? undefined : of(index);
+      return rates === undefined ? [] : [[name, rates.map(short)] as const];
+    });
+    return { history: { secondsAgo: secondsAgo.map(short), categories: Object.fromEntries(called) } };
   }
 
   #budgetsInUse(views: readonly CategoryView[]): Pick<EventsRates, 'budgets'> {

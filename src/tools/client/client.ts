@@ -88,6 +88,8 @@ export interface RdcpClient {
   approvals(options?: RequestOptions): Promise<ApprovalsResponse>;
   /** Makes a change that waits. Needs the scope `admin`, and another user than the one who asked for it. */
   approve(id: string, options?: RequestOptions): Promise<ControlResponse>;
+  /** Declines a change that waits. The answer is `failed`, unless somebody approved it meanwhile. Needs the scope `admin`. */
+  decline(id: string, options?: RequestOptions): Promise<ControlResponse>;
   /**
    * Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted.
    * Resolves after that time. An addition of this implementation.
@@ -151,6 +153,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     notifications: get(PATHS.notifications),
     approvals: get(PATHS.approvals),
     approve: (id, request) => send({ path: PATHS.approve, body: { id } }, request),
+    decline: (id, request) => send({ path: PATHS.approve, body: { id, decline: true } }, request),
     forecast: (categories, { signal, requestId, ...rest } = {}) => {
       const extraMs = (parseDuration(rest.duration) ?? FORECAST_SECONDS) * 1000;
       return send({ path: PATHS.forecast, body: { categories, ...rest }, extraMs }, { signal, requestId });

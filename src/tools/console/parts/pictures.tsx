@@ -256,6 +256,48 @@ function LaneBar({ scale, now = Number.POSITIVE_INFINITY, ...bar }: LaneBarProps
   );
 }
 
+interface MatrixProps extends Titled {
+  /** What the lines are, for the table. */
+  readonly head: string;
+  readonly columns: readonly string[];
+  readonly lines: readonly {
+    readonly name: string;
+    /** Of each column, where there is something to see. */
+    readonly cells: readonly (readonly [tone: string, text: string] | undefined)[];
+  }[];
+}
+
+/** A square where a line and a column meet. */
+export function Matrix({ head, columns, lines, ...titled }: MatrixProps) {
+  const rows = lines.map(({ name, cells }) => [name, ...cells.map((cell) => cell?.[1] ?? '-')]);
+  return (
+    <Picture {...titled} heads={[head, ...columns]} rows={rows}>
+      <table class="matrix" aria-hidden="true">
+        <tr>
+          <td />
+          {columns.map((column) => (
+            <td key={column} class="column-name">
+              {column}
+            </td>
+          ))}
+        </tr>
+        {lines.map(({ name, cells }, line) => (
+          <tr key={line}>
+            <td class="lane-name">
+              <Text value={name} most={60} />
+            </td>
+            {columns.map((column, at) => (
+              <td key={column}>
+                {cells[at] && <Square tone={cells[at][0]} title={`${column}, ${name}: ${cells[at][1]}`} />}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </table>
+    </Picture>
+  );
+}
+
 /** The words for tones. */
 export function Legend({ of }: { readonly of: readonly (readonly [tone: string, text: string])[] }) {
   return (

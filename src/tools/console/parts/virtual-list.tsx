@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { edgesOf, visibleUnevenRange } from './visible-range.ts';
+import { edgesOf, visibleRange } from './visible-range.ts';
 
 export interface VirtualListProps<T> {
   readonly items: readonly T[];
@@ -38,7 +38,7 @@ export function VirtualList<T>({ items, keyOf, renderRow, rowHeight, keep }: Vir
   }, []);
   // Elements above the list may have changed its place.
   useLayoutEffect(measure);
-  const { from, to } = visibleUnevenRange({ ...view, edges });
+  const { from, to } = visibleRange({ ...view, count: items.length, edge: (at) => edges[at] ?? 0 });
   const indices = Array.from({ length: to - from }, (_, at) => from + at);
   if (keep !== undefined && keep < items.length && keep < from) indices.unshift(keep);
   else if (keep !== undefined && keep < items.length && keep >= to) indices.push(keep);

@@ -15,16 +15,16 @@ export interface Range {
   readonly to: number;
 }
 
-/** The range of a list whose rows have one height. */
+/** The rows of a list that are in sight. @param edge where a row begins, and at `count` where the last one ends, in pixels */
 export function visibleRange({
   top,
   height,
-  rowHeight,
   count,
-}: Viewport & { readonly rowHeight: number; readonly count: number }): Range {
-  const from = Math.floor((top - MARGIN) / rowHeight);
-  const to = Math.ceil((top + height + MARGIN) / rowHeight);
-  return { from: Math.min(Math.max(from, 0), count), to: Math.max(Math.min(to, count), 0) };
+  edge,
+}: Viewport & { readonly count: number; readonly edge: (index: number) => number }): Range {
+  const from = firstIndex(count + 1, (at) => edge(at) > top - MARGIN) - 1;
+  const to = firstIndex(count + 1, (at) => edge(at) > top + height + MARGIN);
+  return { from: Math.min(Math.max(from, 0), count), to: Math.min(to, count) };
 }
 
 /** Where each row begins, and where the last one ends. */
@@ -34,21 +34,13 @@ export function edgesOf(heights: readonly number[]): number[] {
   return edges;
 }
 
-/** The range of a list whose rows have the edges of {@link edgesOf}. */
-export function visibleUnevenRange({ top, height, edges }: Viewport & { readonly edges: readonly number[] }): Range {
-  const from = firstIndex(edges, (edge) => edge > top - MARGIN) - 1;
-  const to = firstIndex(edges, (edge) => edge > top + height + MARGIN);
-  const last = edges.length - 1;
-  return { from: Math.min(Math.max(from, 0), last), to: Math.min(to, last) };
-}
-
 interface Identified {
   readonly id: number;
 }
 
 /** The place of a row, or of the next newer one if it is gone. Ids ascend. */
 export function indexOf(rows: readonly Identified[], id: number): number {
-  return firstIndex(rows, (row) => row.id >= id);
+  return firstIndex(rows.length, (at) => (rows[at]?.id ?? id) >= id);
 }
 
 /** The row at the top of the window, and how much of it is scrolled out, in pixels. */
@@ -62,13 +54,13 @@ export function anchorAt(
   return row && { id: row.id, offset: scrollTop - index * rowHeight };
 }
 
-/** The first item that passes, by bisection: all items behind it pass too. */
-function firstIndex<T>(items: readonly T[], passes: (item: T) => boolean): number {
+/** The first index that passes, by bisection: all behind it pass too. */
+function firstIndex(count: number, passes: (index: number) => boolean): number {
   let low = 0;
-  let high = items.length;
+  let high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (passes(items[middle] as T)) high = middle;
+    if (passes(middle)) high = middle;
     else low = middle + 1;
   }
   return low;

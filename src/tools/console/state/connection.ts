@@ -22,7 +22,7 @@ import type { Intent } from './intents.ts';
 import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { PageState, type Receipt } from './state.ts';
+import { type Asked, PageState, type Receipt } from './state.ts';
 
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
@@ -165,6 +165,13 @@ export class Connection {
     await this.#askWaiting();
   }
 
+  async decline({ id }: WaitingChange): Promise<void> {
+    const answer = await this.client.decline(id);
+    const isDeclined = answer.status === 'failed';
+    this.showReceipt(isDeclined ? { tone: 'good', title: answer.message } : receiptOf(answer, ''));
+    await this.#askWaiting();
+  }
+
   async #showAnswer(answering: Promise<ControlResponse>, tenant: string | undefined): Promise<void> {
     try {
       const answer = await answering;
@@ -221,8 +228,8 @@ export class Connection {
   }
 
   /** Opens the dialog for a change. */
-  ask(intent: Intent, categories: readonly string[], tenant = this.tenant): void {
-    this.state.asked.value = { intent, categories, tenant };
+  ask(intent: Intent, categories: readonly string[], proposed: Pick<Asked, 'tenant' | 'part'> = {}): void {
+    this.state.asked.value = { intent, categories, tenant: this.tenant, ...proposed };
   }
 
   /** Shows why something was not done. */
@@ -413,7 +420,6 @@ export class Connection {
 
   #receive(event: StateEvent): void {
     if (event.event === 'rates') this.history.add(event.data);
-    if (event.event === 'snapshot') this.history.begin(event.data);
     if (CHANGES.has(event.event)) this.#askSoon();
     this.state.receive(event);
   }

@@ -1,44 +1,51 @@
-import { isCounted } from '../../../wire/counted-calls.ts';
-import type { EventsRates, EventsSnapshot } from '../../../wire/streams.ts';
-import { spansOf } from './spans.ts';
+import type { EventsRates } from '../../../wire/streams.ts';
 
 /** Seconds that are remembered. */
 export const HISTORY_SECONDS = 900;
-/** Seconds that the first figures of a server are about. */
-const MEASURED_SECONDS = 60;
 
-type Second = Pick<EventsRates, 'categories' | 'budgets'>;
-
-/** Calls a second of each category in the last minutes. Seconds that were not seen are gaps (`NaN`). */
+/**
+ * Calls a second of each category in the last 15 minutes: a number for each second, at the second since the epoch modulo the length.
+ * Seconds that nobody measured are gaps (`NaN`).
+ */
 export class RateHistory {
-  /** By the second since the epoch, the oldest first. */
-  readonly #seconds = new Map<number, Second>();
+  /** 0 for a second that was measured. */
+  readonly #measured = new Float32Array(HISTORY_SECONDS).fill(Number.NaN);
+  readonly #rates = new Map<string, Float32Array>();
+  /** Calls whose line was not written. */
+  readonly #dropped = new Map<string, Float32Array>();
+  /** The same since the start of the service, when it was heard of last. */
+  readonly #droppedSoFar = new Map<string, number>();
   #newest: number | undefined;
+  #filled = 0;
+
+  /** Until when the calls are those of the process that answers, in milliseconds since the epoch; 0 if none are. */
+  get ownUntil(): number {
+    return this.#filled > (this.#newest ?? 0) - HISTORY_SECONDS ? this.#filled * 1000 : 0;
+  }
 
   /** The newest time that is known of, in milliseconds since the epoch. */
   get newest(): number | undefined {
     return this.#newest && this.#newest * 1000;
   }
 
-  /** Begins with the means of the last minute, which a server knows before the page sees a call. */
-  begin({ timestamp, categories: all }: Pick<EventsSnapshot, 'timestamp' | 'categories'>): void {
-    const now = Date.parse(timestamp);
-    const means = all.map((category) => {
-      // A mean is of no time when the category was off.
-      const isMean = spansOf(category).every(({ from }) => now - from >= MEASURED_SECONDS * 1000);
-      return [category.name, isCounted(category) && isMean ? category.metrics.callsPerSecond : Number.NaN];
-    });
-    const categories = Object.fromEntries(means);
-    for (let ago = MEASURED_SECONDS - 1; ago >= 0; ago -= 1) this.#put(now - ago * 1000, { categories });
-  }
-
-  add({ timestamp, categories, budgets = {} }: EventsRates): void {
-    this.#put(Date.parse(timestamp), { categories, budgets });
+  add({ timestamp, categories, budgets = {}, history }: EventsRates): void {
+    const second = Math.round(Date.parse(timestamp) / 1000);
+    if (!Number.isFinite(second)) return;
+    this.#advance(second);
+    if (history !== undefined) this.#fill(history);
+    this.#put(second, this.#rates, Object.entries(categories));
+    for (const [name, { dropped = 0 }] of Object.entries(budgets)) {
+      // What was dropped before the page was open was not dropped now.
+      const fresh = dropped - (this.#droppedSoFar.get(name) ?? dropped);
+      this.#droppedSoFar.set(name, dropped);
+      if (fresh > 0) this.#put(second, this.#dropped, [[name, fresh]]);
+    }
+    this.#measured[second % HISTORY_SECONDS] = 0;
   }
 
   /** Oldest first; empty before the first event. */
   of(category: string, seconds = HISTORY_SECONDS): Float32Array {
-    const rates = this.#each(seconds, (second) => second?.categories[category] ?? (second ? 0 : Number.NaN));
+    const rates = this.#read(this.#rates.get(category), seconds, this.#measured);
     // A second that two roundings left out is no gap.
     return rates.map((rate, at) =>
       Number.isNaN(rate) && !Number.isNaN(rates[at - 1]) ? (rates[at + 1] ?? rate) : rate,
@@ -47,38 +54,63 @@ export class RateHistory {
 
   /** Calls whose line was not written, in the same seconds. */
   droppedOf(category: string): Float32Array {
-    let before: number | undefined;
-    return this.#each(HISTORY_SECONDS, (second) => {
-      if (second?.budgets === undefined) return 0;
-      const dropped = second.budgets[category]?.dropped ?? before ?? 0;
-      // What was dropped before the page was open was not dropped now.
-      const fresh = Math.max(0, dropped - (before ?? dropped));
-      before = dropped;
-      return fresh;
-    });
+    return this.#read(this.#dropped.get(category), HISTORY_SECONDS);
   }
 
   clear(): void {
-    this.#seconds.clear();
+    this.#measured.fill(Number.NaN);
+    for (const each of [this.#rates, this.#dropped, this.#droppedSoFar]) each.clear();
     this.#newest = undefined;
+    this.#filled = 0;
   }
 
-  #each(seconds: number, amountOf: (second: Second | undefined) => number): Float32Array {
+  /** @param from where a gap is `NaN`, and 0 otherwise */
+  #read(numbers: Float32Array | undefined, seconds: number, from?: Float32Array): Float32Array {
     const newest = this.#newest;
     if (newest === undefined) return new Float32Array(0);
-    return Float32Array.from({ length: seconds }, (_, at) => amountOf(this.#seconds.get(newest - seconds + 1 + at)));
+    return Float32Array.from({ length: seconds }, (_, at) => {
+      const place = (newest - seconds + 1 + at) % HISTORY_SECONDS;
+      return (from?.[place] ?? 0) + (numbers?.[place] ?? 0);
+    });
   }
 
-  #put(at: number, rates: Second): void {
-    const second = Math.round(at / 1000);
-    if (!Number.isFinite(second) || this.#seconds.has(second)) return;
+  /** Makes room for the seconds up to a new one. */
+  #advance(second: number): void {
+    const newest = this.#newest ?? second;
     // The server's clock was set back.
-    if (this.#newest !== undefined && second < this.#newest - HISTORY_SECONDS / 10) this.clear();
-    this.#seconds.set(second, rates);
+    if (second < newest - HISTORY_SECONDS / 10) this.clear();
+    for (let at = Math.max(newest, second - HISTORY_SECONDS) + 1; at <= second; at += 1) {
+      this.#measured[at % HISTORY_SECONDS] = Number.NaN;
+      for (const numbers of [...this.#rates.values(), ...this.#dropped.values()]) numbers[at % HISTORY_SECONDS] = 0;
+    }
     this.#newest = Math.max(this.#newest ?? second, second);
-    for (const oldest of this.#seconds.keys()) {
-      if (oldest > this.#newest - HISTORY_SECONDS) break;
-      this.#seconds.delete(oldest);
+  }
+
+  /** Takes what the service measured before, for the seconds that the page did not see. */
+  #fill({ secondsAgo, categories }: NonNullable<EventsRates['history']>): void {
+    const newest = this.#newest ?? 0;
+    for (const [step, begin] of secondsAgo.entries()) {
+      const rates = Object.entries(categories).map(([name, steps]) => [name, steps[step] ?? 0] as const);
+      const last = newest - Math.round(secondsAgo[step + 1] ?? 0);
+      for (
+        let second = Math.max(newest - Math.round(begin), newest - HISTORY_SECONDS) + 1;
+        second <= last;
+        second += 1
+      ) {
+        const place = second % HISTORY_SECONDS;
+        if (this.#measured[place] === 0) continue;
+        this.#put(second, this.#rates, rates);
+        this.#measured[place] = 0;
+        this.#filled = Math.max(this.#filled, second);
+      }
+    }
+  }
+
+  #put(second: number, into: Map<string, Float32Array>, numbers: Iterable<readonly [name: string, value: number]>) {
+    for (const [name, value] of numbers) {
+      const known = into.get(name) ?? new Float32Array(HISTORY_SECONDS);
+      known[second % HISTORY_SECONDS] = value;
+      into.set(name, known);
     }
   }
 }

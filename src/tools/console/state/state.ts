@@ -11,6 +11,7 @@ import type {
 import type { EventsFleet, EventsRates, StateEvent } from '../../../wire/streams.ts';
 import { type Categories, categoriesAfter } from '../../client/categories-after.ts';
 import type { Intent } from './intents.ts';
+import type { PartForm } from './part.ts';
 import type { Problem } from './problem.ts';
 
 /** The event stream. */
@@ -36,6 +37,8 @@ export interface Asked {
   readonly categories: readonly string[];
   /** Proposed. @default the one that is shown */
   readonly tenant?: string | undefined;
+  /** Proposed. @default all work and all lines */
+  readonly part?: PartForm;
 }
 
 /** The answer to a change. */
@@ -46,6 +49,8 @@ export interface Receipt {
   readonly detail?: string;
   /** What was changed. */
   readonly categories?: readonly string[];
+  /** For whose work. @default all */
+  readonly part?: PartForm;
   /** Takes the change back, where there is an opposite. */
   readonly undo?: () => Promise<void>;
 }

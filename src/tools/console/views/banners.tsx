@@ -129,7 +129,7 @@ export function Toasts() {
   );
 }
 
-function Toast({ receipt: { id, tone, title, detail, categories, undo } }: { readonly receipt: Receipt }) {
+function Toast({ receipt: { id, tone, title, detail, categories, part, undo } }: { readonly receipt: Receipt }) {
   const dismiss = () => state.dismissReceipt(id);
   const [only, another] = categories ?? [];
   const isOne = only !== undefined && another === undefined;
@@ -154,7 +154,7 @@ function Toast({ receipt: { id, tone, title, detail, categories, undo } }: { rea
               Show
             </a>
             {connection.mayTail && (
-              <Button kind="quiet" onClick={() => tailOf(categories)}>
+              <Button kind="quiet" onClick={() => tailOf(categories, part)}>
                 Tail
               </Button>
             )}

@@ -24,6 +24,7 @@ import {
   rowsOf,
   type Sorting,
 } from '../state/listing.ts';
+import { EVERYTHING } from '../state/part.ts';
 import { spansOf } from '../state/spans.ts';
 import { CategoryRow, isPlain } from './category-row.tsx';
 import { Forecast } from './forecast.tsx';
@@ -321,6 +322,11 @@ function SelectionBar({ selected, onClear }: SelectionBarProps) {
           {VERBS[intent]}…
         </Button>
       ))}
+      {names.every((name) => connection.mayChange('enable', name)) && (
+        <Button onClick={() => connection.ask('enable', names, { part: { ...EVERYTHING, failed: true } })}>
+          Record failures…
+        </Button>
+      )}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>

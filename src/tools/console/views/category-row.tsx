@@ -8,9 +8,8 @@ import { Icon } from '../parts/icon.tsx';
 import { Sparkline } from '../parts/pictures.tsx';
 import { Text } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
-import { isEnding } from '../state/intents.ts';
 import { href } from '../state/route.ts';
-import { Budget, Dropped, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
+import { Budget, Dropped, OfferButtons, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 interface CategoryRowProps {
@@ -88,17 +87,7 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
         <Budget category={category} />
       </div>
       <div role="gridcell" class="cell bar tight actions">
-        {connection.offers(category).map(([intent, text]) => (
-          <Button
-            key={intent}
-            kind={isEnding(intent) ? 'danger' : 'plain'}
-            aria-label={`${text.replace('…', '')} ${name}`}
-            tabIndex={tabIndex}
-            onClick={() => connection.ask(intent, [name])}
-          >
-            {text}
-          </Button>
-        ))}
+        <OfferButtons category={category} row={{ tabIndex }} />
         {connection.mayTail && (
           <Button
             kind="quiet"

@@ -3,6 +3,7 @@ import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
+import { clockTime } from '../../../wire/words/time.ts';
 import { connection, now, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortNumber } from '../parts/format.ts';
@@ -16,7 +17,7 @@ import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { href } from '../state/route.ts';
 import { spansOf, spansOfTrail } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
-import { Budget, Dropped, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
+import { Budget, Dropped, OfferButtons, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
 /** How often totals are read again, in milliseconds. */
@@ -62,6 +63,8 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
   const mayAudit = connection.can('admin');
+  const { ownUntil } = connection.history;
+  const isFleet = (state.rates.value?.instances?.of ?? 1) > 1;
   // Asked for again when there is another one.
   const newest = state.entries.value.find(({ categories }) => categories.includes(name));
   const { value, problem, refresh } = usePolled(
@@ -81,7 +84,12 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       <Parts category={category} />
       <Curve
         label="Calls over time"
-        beside={<Rate category={category} />}
+        beside={
+          <>
+            <Rate category={category} />
+            {isFleet && ownUntil > 0 && <span class="muted">until {clockTime(ownUntil)} of one process only</span>}
+          </>
+        }
         to={connection.history.newest ?? now.value}
         values={connection.history.of(name)}
         losses={connection.history.droppedOf(name)}
@@ -185,7 +193,7 @@ function EndButton({ category, part }: { readonly category: string; readonly par
   const { whom, tenant, activation, expiresAt } = part;
   const end = () =>
     activation === undefined
-      ? connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], tenant)
+      ? connection.ask(expiresAt === undefined ? 'reset' : 'end', [category], { tenant })
       : connection.make({ action: 'disable', categories: [category], options: { otelrdcp_id: activation } }, tenant);
   return (
     <Button kind="danger" aria-label={`End for ${whom}`} onClick={end}>
@@ -211,13 +219,14 @@ function Actions({ category }: { readonly category: DiscoveredCategory }) {
   const why = connection.whyNot(name);
   return (
     <div class="bar">
-      {[...offers, ...more.map((intent) => [intent, `${VERBS[intent]}…`] as const)].map(([intent, text], at) => (
+      <OfferButtons category={category} />
+      {more.map((intent) => (
         <Button
           key={intent}
-          kind={isEnding(intent) ? 'danger' : at === 0 ? 'primary' : 'plain'}
+          kind={isEnding(intent) ? 'danger' : 'plain'}
           onClick={() => connection.ask(intent, [name])}
         >
-          {text}
+          {VERBS[intent]}…
         </Button>
       ))}
       {connection.mayTail && <Button onClick={() => tailOf([name])}>Tail</Button>}

@@ -4,10 +4,32 @@ import { levelText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, partsOf, stateOf, whomOf } from '../../../wire/words/state.ts';
 import { connection, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
+import { Button } from '../parts/button.tsx';
 import { printable, shortBytes, shortNumber } from '../parts/format.ts';
 import { Text } from '../parts/text.tsx';
 import { Time, TimeLeft } from '../parts/time.tsx';
-import { isForEverybody } from '../state/intents.ts';
+import { isEnding, isForEverybody } from '../state/intents.ts';
+
+interface OfferButtonsProps {
+  readonly category: DiscoveredCategory;
+  /** In a row of a list: the buttons name the category, and the keys of the list reach them. */
+  readonly row?: { readonly tabIndex: number };
+}
+
+/** A button for each change that the category offers. */
+export function OfferButtons({ category, row }: OfferButtonsProps) {
+  const { name } = category;
+  return connection.offers(category).map(([intent, text], at) => (
+    <Button
+      key={intent}
+      kind={isEnding(intent) ? 'danger' : at === 0 && !row ? 'primary' : 'plain'}
+      {...(row && { ...row, 'aria-label': `${text.replace('…', '')} ${name}` })}
+      onClick={() => connection.ask(intent, [name])}
+    >
+      {text}
+    </Button>
+  ));
+}
 
 /** The person who switched it, and the reason. */
 export function Who({ control }: { readonly control: DiscoveredControl | undefined }) {

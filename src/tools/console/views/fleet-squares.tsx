@@ -24,7 +24,7 @@ export function FleetSquares({ members, isLost }: FleetSquaresProps) {
           <Square
             key={member.id}
             tone={kindOf(member)}
-            title={`${member.host}:${member.pid} ${member.version ?? ''}, ${words[kindOf(member)]}`}
+            title={`${member.host}:${member.pid} ${[member.version, words[kindOf(member)]].filter(Boolean).join(', ')}`}
           />
         ))}
       </div>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { FIELDS } from '../../client/fields.ts';
 import { connection } from '../page.ts';
 import { Check, TextField } from '../parts/fields.tsx';
+import { useFocus } from '../parts/use-focus.ts';
 import { limitsOf, MAX_CONDITIONS, PART_FIELDS, type PartForm, TEXTS } from '../state/part.ts';
 
 interface PartFieldsProps {
@@ -11,6 +12,8 @@ interface PartFieldsProps {
   readonly disabled?: boolean;
   /** Whether it can be for one request. */
   readonly offersRequest?: boolean;
+  /** Whether the first field has the focus when it is shown. */
+  readonly hasFocus?: boolean;
   /** Whether the attributes of the work are asked for elsewhere. */
   readonly withoutMatch?: boolean;
 }
@@ -48,8 +51,9 @@ export function PartFields({ wrong, disabled = false, withoutMatch = false, ...p
 }
 
 /** Fields for the attributes of the work, one more than are filled in. */
-export function MatchFields({ value, onChange, offersRequest }: Omit<PartFieldsProps, 'wrong'>) {
+export function MatchFields({ value, onChange, offersRequest, hasFocus }: Omit<PartFieldsProps, 'wrong'>) {
   const { match, request = false } = value;
+  const first = useFocus<HTMLInputElement>();
   const conditions = match.length < MAX_CONDITIONS ? [...match, ''] : match;
   return (
     <>
@@ -60,6 +64,7 @@ export function MatchFields({ value, onChange, offersRequest }: Omit<PartFieldsP
           value={condition}
           placeholder={at === 0 ? PART_FIELDS.match.page[1] : 'name=value'}
           disabled={request}
+          {...(hasFocus && at === 0 && { input: { ref: first } })}
           onText={(text) => onChange({ ...value, match: match.toSpliced(at, 1, ...(text === '' ? [] : [text])) })}
         />
       ))}

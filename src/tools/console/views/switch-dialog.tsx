@@ -46,16 +46,16 @@ const CASES = [
 ] as const;
 
 /** Asks for whom, how long and why, offers a forecast, and sends the change. */
-export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }: { readonly asked: Asked }) {
+export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { readonly asked: Asked }) {
   const [record, setRecord] = useState(false);
   const maxSeconds = connection.maxSeconds({ record });
-  const [tenant, setTenant] = useState(proposed);
+  const [tenant, setTenant] = useState(proposed.tenant);
   const atMost = (time: string) => ((parseDuration(time) ?? 0) <= maxSeconds ? time : formatDuration(maxSeconds));
-  const [time, setTime] = useState(atMost(PROPOSED));
+  const [time, setTime] = useState(atMost(proposed.part?.failed ? PROPOSED_LONG : PROPOSED));
   const [typed, setTyped] = useState('');
   const [reason, setReason] = useState('');
   const [limit, setLimit] = useState<Limits>({});
-  const [part, setPart] = useState(EVERYTHING);
+  const [part, setPart] = useState(proposed.part ?? EVERYTHING);
   const [isSome, setSome] = useState(false);
   const [ticket, setTicket] = useState<RequestTicket | undefined>();
   const [sure, setSure] = useState(false);
@@ -127,6 +127,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
       connection.showReceipt({
         ...receiptOf(answer, whom, (id) => connection.processName(id)),
         categories,
+        part,
         ...(undo && { undo: () => connection.make(undo, tenant) }),
       });
     } catch (error) {
@@ -168,7 +169,7 @@ export function SwitchDialog({ asked: { intent, categories, tenant: proposed } }
             </fieldset>
             {isSome && (
               <div class="limit-fields">
-                <MatchFields value={part} onChange={setPart} offersRequest />
+                <MatchFields value={part} onChange={setPart} offersRequest hasFocus />
               </div>
             )}
           </>

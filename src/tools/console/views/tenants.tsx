@@ -4,6 +4,7 @@ import { connection, replaceQuery, route, state } from '../page.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty, Loading } from '../parts/notice.tsx';
+import { Legend, Matrix } from '../parts/pictures.tsx';
 import { SearchBar } from '../parts/search-bar.tsx';
 import { LongTable } from '../parts/tables.tsx';
 import { Text } from '../parts/text.tsx';
@@ -13,6 +14,9 @@ import { foundTenants, namesOn } from '../state/search.ts';
 
 /** Categories that a row names. */
 const MOST_NAMES = 6;
+/** Tenants and categories of the picture. */
+const MOST_LINES = 16;
+const MOST_COLUMNS = 12;
 
 export function TenantsView() {
   const chosen = connection.tenant;
@@ -80,7 +84,57 @@ export function TenantsView() {
           }}
         />
       )}
+      <OnForWhom tenants={found} isOwn={isOwn} />
     </div>
+  );
+}
+
+interface OnForWhomProps {
+  readonly tenants: readonly TenantSummary[];
+  readonly isOwn: (category: string) => boolean;
+}
+
+const KINDS = {
+  own: ['one-tenant', 'on for the tenant'],
+  all: ['on', 'on for everybody'],
+  off: ['warning', 'off for the tenant'],
+} as const;
+
+/** What is on for whom, as a picture: first what differs between tenants, and the tenants that differ most. */
+function OnForWhom({ tenants, isOwn }: OnForWhomProps) {
+  const kindOf = ({ categories, otelrdcp_off: off = [] }: TenantSummary, name: string) =>
+    off.includes(name) ? 'off' : categories[name] === true ? (isOwn(name) ? 'own' : 'all') : undefined;
+  const on = tenants.map((tenant) => [...namesOn(tenant), ...(tenant.otelrdcp_off ?? [])]);
+  const tenantsOf = Map.groupBy(on.flat(), (name) => name);
+  const names = [...tenantsOf].sort(([, a], [, b]) => a.length - b.length).map(([name]) => name);
+  const own = (tenant: TenantSummary) => names.filter((name) => !['all', undefined].includes(kindOf(tenant, name)));
+  const columns = names.slice(0, MOST_COLUMNS);
+  const lines = tenants.toSorted((a, b) => own(b).length - own(a).length).slice(0, MOST_LINES);
+  if (columns.length === 0) return null;
+  return (
+    <Matrix
+      label="What is on for whom"
+      beside={
+        <>
+          <Legend of={Object.values(KINDS)} />
+          {(columns.length < names.length || lines.length < tenants.length) && (
+            <span class="muted">
+              {lines.length} of {counted(tenants.length, 'tenant')}, {columns.length} of{' '}
+              {counted(names.length, 'category', 'categories')}
+            </span>
+          )}
+        </>
+      }
+      head="Tenant"
+      columns={columns}
+      lines={lines.map((tenant) => ({
+        name: tenant.name ?? tenant.id,
+        cells: columns.map((name) => {
+          const kind = kindOf(tenant, name);
+          return kind && KINDS[kind];
+        }),
+      }))}
+    />
   );
 }
 

@@ -27,10 +27,10 @@ export function Waiting() {
 }
 
 function WaitingBanner({ change }: { readonly change: WaitingChange }) {
-  const { by, tenant, options, problem, expiresAt } = change;
+  const { id, by, tenant, options, problem, expiresAt } = change;
   const isOwn = by.userId === state.session.value?.userId;
   return (
-    <section class="banner warning" aria-label="Waits for an approval">
+    <section class="banner warning" aria-label={`Change ${id} waits for an approval`}>
       <span role="status">
         <strong>
           <Text value={by.userId ?? by.clientId ?? 'Somebody'} most={64} /> asks for an approval
@@ -51,15 +51,20 @@ function WaitingBanner({ change }: { readonly change: WaitingChange }) {
             because “<Text value={String(options.reason)} most={200} />”
           </>
         )}
-        . It waits because <Text value={problem} most={300} />.
+        . {isOwn ? 'You' : 'They'} may not do it alone: <Text value={problem} most={300} />.
       </span>{' '}
       <TimeLeft until={expiresAt} />{' '}
       {isOwn ? (
         'Another user has to approve it.'
       ) : (
-        <Button kind="quiet" onClick={() => connection.approve(change)}>
-          Approve
-        </Button>
+        <>
+          <Button kind="quiet" onClick={() => connection.approve(change)}>
+            Approve
+          </Button>
+          <Button kind="quiet" onClick={() => connection.decline(change)}>
+            Decline
+          </Button>
+        </>
       )}
     </section>
   );

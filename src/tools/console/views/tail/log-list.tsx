@@ -105,7 +105,7 @@ export function LogList(props: LogListProps) {
     reveal(at);
   }
 
-  const { from, to } = visibleRange({ top, height, rowHeight, count: rows.length });
+  const { from, to } = visibleRange({ top, height, count: rows.length, edge: (at) => at * rowHeight });
   const drawn = rows.slice(from, to);
   const isDrawn = chosenId !== undefined && drawn.some(({ id }) => id === chosenId);
   return (

@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals';
 import { parseDuration } from '../../../../wire/time.ts';
 import { connection, state } from '../../page.ts';
 import { REAL_TIME } from '../../state/follower.ts';
-import { partOfQuery, readPart } from '../../state/part.ts';
+import { EVERYTHING, partOfQuery, queryOfPart, readPart } from '../../state/part.ts';
 import { href, parseRoute, type Query } from '../../state/route.ts';
 import { keepLines, takeLines } from './kept-lines.ts';
 import type { Row } from './row.ts';
@@ -101,9 +101,9 @@ export function goToTail(query: Query): void {
   startTail(parseRoute(address).query);
 }
 
-/** Goes to the tail of some categories. */
-export function tailOf(categories: readonly string[]): void {
-  goToTail({ categories: [...categories].sort().join(',') });
+/** Goes to the tail of some categories. @param part of their lines */
+export function tailOf(categories: readonly string[], part = EVERYTHING): void {
+  goToTail({ ...queryOfPart(part), categories: [...categories].sort().join(',') });
 }
 
 /** Ends the tail and forgets its lines. */
