@@ -125,7 +125,8 @@ for (const { what, before = [], after = [], yields } of MEANWHILE) {
   test(`a local control ${yields ? 'yields to' : 'outlives'} ${what}`, async (t) => {
     // Changes as a file keeps them: who made a change and when decides which one yields.
     const { here, there, time, ways, wayHere } = await twoProcesses({
-      whole: createSqliteStore(join(newFolder(t), 'state.db')),
+      // No disk is waited for: the time is virtual.
+      whole: createSqliteStore(join(newFolder(t), 'state.db'), { lasting: false }),
     });
     await there.control(enable(10));
     await ways[0].announce(GLOBAL_SCOPE);
