@@ -29,7 +29,7 @@ const SUBJECTS = [
     'tail',
     'flood',
   ],
-  ...['adopt', 'adopt-start-up', 'console', 'tickets', 'matching', 'activations', 'recorded'],
+  ...['adopt', 'adopt-start-up', 'console', 'tickets', 'matching', 'activations', 'recorded', 'recorded-memory'],
 ];
 
 function run(subject: string): Promise<Report> {

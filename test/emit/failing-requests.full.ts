@@ -50,6 +50,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 const CONFIG: RdcpConfig = {
   announce: false,
   categories: { ORDERS: {} },
+  recorder: { categories: ['ORDERS'], keepSeconds: 3600 },
   security: { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] },
 };
 
@@ -146,7 +147,7 @@ function check(written: readonly Written[], logger: Logger, traces?: ReadonlyMap
   );
 }
 
-/** Records for a while, under load. */
+/** Under load asks for what fails, and then for the lines of one request, while everything is recorded. */
 async function recordUnderLoad(t: TestContext, service: Service) {
   await service.client.enable('ORDERS', { duration: '5m', otelrdcp_when: { failed: true } });
   const began = performance.now();
@@ -157,6 +158,12 @@ async function recordUnderLoad(t: TestContext, service: Service) {
     return written + forgotten + cut === REQUESTS * LINES_OF_EACH;
   });
   assert.deepEqual(await counted(service), ALL_COUNTED);
+  const past: string[] = [];
+  const request = { since: '10m', past: true, target: { match: { 'url.path': '/77' } } } as const;
+  for await (const { event, data } of service.client.tail('ORDERS', request))
+    if (event === 'line') past.push(data.message);
+  const expected = Array.from({ length: LINES_OF_EACH }, (_, line) => `request 77 line ${line}`);
+  assert.deepEqual(past, expected);
   return traces;
 }
 

@@ -75,6 +75,17 @@ describe('work of an HTTP request goes on in events', () => {
     });
   }
 
+  it('of its end where it has no body, also when it is read late', async (t) => {
+    const { matches } = workOf(t, { 'url.path': '/77' });
+    const url = await serve(t, async (incoming, response) => {
+      if (incoming.headers['x-late']) await new Promise(setImmediate);
+      incoming.resume().on('end', () => response.end(String(matches())));
+    });
+    for (const headers of [{}, { 'x-late': '1' }])
+      for (const path of ['/76', '/77', '/76'])
+        assert.equal(await (await fetch(url + path, { headers: headers as never })).text(), String(path === '/77'));
+  });
+
   it('of its answer, where access logs are written', async (t) => {
     const { matches } = workOf(t, { 'http.request.header.x-customer': '77' });
     const seen: string[] = [];

@@ -226,24 +226,25 @@ function unformatted(
 ): Description {
   const text = typeof template === 'string' ? template : '%O';
   return {
-    given: [text, values, args],
-    describe: (given) => describe(instance, redactedArgs(instance, uses, given as Given, redaction)),
+    // In one list: the recorder copies nested ones with care.
+    given: [text, ...values, ...args],
+    describe: (given) => describe(instance, redactedArgs(instance, uses, given, redaction)),
     isTimeless: uses.every(({ letter }) => OWN_FORMATTERS.includes(letter)),
   };
 }
 
-type Given = readonly [text: string, values: readonly unknown[], args: readonly unknown[]];
-
 function redactedArgs(
   instance: DebugInstance,
   uses: readonly Use[],
-  [text, values, [formatted, ...rest]]: Given,
+  given: readonly unknown[],
   redaction: ArgumentRedaction,
 ): readonly unknown[] {
+  const values = given.slice(1, 1 + uses.length);
+  const [formatted, ...rest] = given.slice(1 + uses.length);
   // Versions differ in what they make of it.
   const percent = String(formatted).includes('%%') ? '%%' : '%';
   let used = 0;
-  const first = text.replace(INSERTION, (letter) => {
+  const first = String(given[0]).replace(INSERTION, (letter) => {
     if (letter === '%%') return percent;
     const use = uses[used];
     if (use?.letter !== letter) return letter;

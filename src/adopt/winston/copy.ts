@@ -275,12 +275,13 @@ export class WinstonCopy {
       const isNative = isDebug && !category.decided && inFront()?.isDecided !== true && admits(logger, level);
       const reach = isNative ? 'open' : reachOf(logger, level);
       const isTimeless = this.#isTimeless(logger);
+      const splat: unknown = line[SPLAT];
       const verdict = category.judge({
         level: rankOf(logger.levels, level),
         isDebug,
         reach,
         bytes: (typeof line.message === 'string' ? line.message.length : 0) + 64,
-        given: [line, line[SPLAT] ?? []],
+        given: [line, ...(Array.isArray(splat) ? splat : [])],
         describe: isTimeless ? plainDescriber(category.redaction) : describer(logger, category.redaction),
         isTimeless,
       });
@@ -333,7 +334,7 @@ function describer(logger: WinstonLogger, redaction: ArgumentRedaction): OwnLine
 
 /** For lines that no format changes. */
 function plainDescriber(redaction: ArgumentRedaction): OwnLine['describe'] {
-  return ([info, splat]) => {
+  return ([info, ...splat]) => {
     const line = { ...(info as Info), [SPLAT]: splat };
     const { level: _level, message, ...attributes } = redactedLine(line, redaction);
     return { message: stripVTControlCharacters(String(message)), attributes };

@@ -1,10 +1,11 @@
 import { type Context, isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
 import type { Fields } from '../../wire/debug-record.ts';
+import type { CallBuilder } from '../emit/built-call.ts';
 import { baggageOf } from '../work/attributes.ts';
 import type { PieceOfWork } from '../work/outcomes.ts';
 import type { WorkFacts } from '../work/summary.ts';
 import type { RingEntry, StoredEntry } from './ring.ts';
-import type { Slot } from './slot.ts';
+import { type Slot, settle } from './slot.ts';
 
 type Entries = readonly (readonly [name: string, value: string])[];
 
@@ -28,6 +29,8 @@ export interface Place {
   readonly spanId?: string | undefined;
 }
 
+type Where = Pick<Slot, 'work' | 'tenantId'> & { readonly active: Context | undefined };
+
 /** What is kept of a call. */
 export type KeptLine = readonly [
   category: number,
@@ -40,44 +43,47 @@ export type KeptLine = readonly [
   isRedacted?: 1,
 ];
 
+/** @param slots those that are to be kept */
 export function keptWork({
   number,
   endedAt,
   piece,
   slots,
+  builder,
 }: {
   readonly number: number;
   readonly endedAt: number;
   readonly piece: PieceOfWork;
   readonly slots: readonly Slot[];
+  readonly builder: CallBuilder;
 }): RingEntry {
   const { facts, work, spanContext } = piece;
-  const [{ at = 0, order = 0 } = {}] = slots;
-  const places: Place[] = [placeOf({ work, tenantId: undefined, active: slots[0]?.active }, spanContext)];
+  const [first] = slots;
+  const { at = 0, order = 0 } = first ?? {};
+  const own: Where = { work, tenantId: undefined, active: first?.active };
+  const places = [placeOf(own, spanContext)];
   const categories: number[] = [];
   const lines: KeptLine[] = [];
-  let last: Slot | undefined;
-  let place = 0;
+  let last = first !== undefined && spanContextOf(first) !== spanContext ? undefined : own;
   for (const slot of slots) {
+    settle(slot, builder);
+    slot.isKept = true;
     const { category, message, attributes, plain } = slot;
-    if (!isSamePlace(slot, last)) place = places.push(placeOf(slot, spanContextOf(slot))) - 1;
+    if (!isSamePlace(slot, last)) places.push(placeOf(slot, spanContextOf(slot)));
     last = slot;
     if (!categories.includes(category.index)) categories.push(category.index);
-    const line = [category.index, slot.at - at, slot.order - order, place, message, attributes] as const;
+    const line = [category.index, slot.at - at, slot.order - order, places.length - 1, message, attributes] as const;
     lines.push(plain ? line : [...line, 1]);
   }
   const kept: KeptWork = { number, facts, at, order, places, lines };
   return { endedAt, failed: facts.failed, milliseconds: facts.milliseconds, categories, text: JSON.stringify(kept) };
 }
 
-function isSamePlace(slot: Slot, last: Slot | undefined): boolean {
+function isSamePlace(slot: Where, last: Where | undefined): boolean {
   return slot.work === last?.work && slot.active === last.active && slot.tenantId === last.tenantId;
 }
 
-function placeOf(
-  { work, tenantId, active }: Pick<Slot, 'work' | 'tenantId'> & { readonly active: Context | undefined },
-  span: SpanContext | undefined,
-): Place {
+function placeOf({ work, tenantId, active }: Where, span: SpanContext | undefined): Place {
   // What the application has set replaces baggage, which a client can fill.
   const attributes = [...(active === undefined ? [] : baggageOf(active)), ...work.attributes];
   return { attributes, tenantId, traceId: span?.traceId, spanId: span?.spanId };

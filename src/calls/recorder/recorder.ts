@@ -19,7 +19,7 @@ import { summaryOf } from '../work/summary.ts';
 import { keptWork, spanContextOf, workIdOf } from './kept-work.ts';
 import { KeptPast } from './past.ts';
 import { Ring } from './ring.ts';
-import { callOf, detach, lateLine, type Slot, settle, takeOver } from './slot.ts';
+import { callOf, detach, lateLine, type Slot, takeOver } from './slot.ts';
 import type { Past, RecorderLimits } from './types.ts';
 
 /**
@@ -412,15 +412,11 @@ export class Recorder {
 
   /** @returns its position among finished work */
   #keep(piece: PieceOfWork, number: number, slots: readonly Slot[]): number | undefined {
-    const { limits, clock } = this.#options;
+    const { limits, clock, builder } = this.#options;
     if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
     if (kept.length === 0 && piece.failure === undefined) return undefined;
-    for (const slot of kept) {
-      settle(slot, this.#options.builder);
-      slot.isKept = true;
-    }
-    return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept }));
+    return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept, builder }));
   }
 
   /** Whether some part of its category takes a call. */

@@ -6,9 +6,10 @@ import type { CallBuilder } from '../emit/built-call.ts';
 import { UNFORMATTABLE } from '../emit/formatting.ts';
 import type { Call } from '../emit/record.ts';
 
-/** Longest text that is kept as it is, and most values. */
-const MAX_LENGTH = 1000;
-const MAX_VALUES = 64;
+/** Approximate size of what is kept as it is. */
+const MAX_BYTES = 4096;
+/** Approximate size of a value beside its text. */
+const VALUE_BYTES = 8;
 /** OpenTelemetry's exporters reject larger integers. */
 const INT64 = 2 ** 63;
 
@@ -63,11 +64,10 @@ export function takeOver(slot: Taken, given: Given, builder: CallBuilder): Attri
     return build(slot, fails(error), builder);
   }
   try {
-    const room = { values: MAX_VALUES, bytes: 0 };
-    if (typeof slot.message !== 'string') throw REFUSED;
-    copyOf(slot.message, room);
-    slot.attributes = attributes === undefined ? undefined : (copyOf(attributes, room) as Fields);
-    slot.bytes = room.bytes;
+    if (typeof slot.message !== 'string' || slot.message.length > MAX_BYTES) throw REFUSED;
+    const room = { left: MAX_BYTES - slot.message.length };
+    if (attributes !== undefined) slot.attributes = copyOf(attributes, room) as Fields;
+    slot.bytes = MAX_BYTES - room.left;
     return undefined;
   } catch {
     return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
@@ -94,8 +94,8 @@ function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailur
 export function lateLine({ isTimeless, given = [], describe }: OwnLine): LateLine | undefined {
   if (isTimeless !== true) return undefined;
   try {
-    const room = { values: MAX_VALUES, bytes: 0 };
-    return { given: given.map((each) => copyOf(each, room)), bytes: room.bytes, describe };
+    const room = { left: MAX_BYTES };
+    return { given: given.map((each) => copyOf(each, room)), bytes: MAX_BYTES - room.left, describe };
   } catch {
     return undefined;
   }
@@ -112,45 +112,45 @@ export function detach(slot: Slot): void {
 const REFUSED = new Error('no plain data');
 
 interface Room {
-  values: number;
-  bytes: number;
+  /** Of {@link MAX_BYTES}. */
+  left: number;
 }
 
 /** Copies what JSON keeps as it is. @throws {@link REFUSED}, or what a getter throws */
 function copyOf(value: unknown, room: Room): unknown {
-  room.values -= 1;
-  room.bytes += 8;
-  if (typeof value === 'string') room.bytes += shortLength(value);
-  else if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
-  else if (
-    typeof value === 'number' ? !(value < INT64 && value > -INT64) : typeof value !== 'boolean' && value !== null
-  )
-    throw REFUSED;
+  if (typeof value === 'object' && value !== null) return copyOfObject(value, room);
+  room.left -= sizeOf(value);
+  if (room.left < 0) throw REFUSED;
   return value;
 }
 
 function copyOfObject(value: object, room: Room): object {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype) {
-    const copy: Record<string, unknown> = { ...value };
-    for (const name in copy) {
-      room.bytes += shortLength(name);
-      const given = copy[name];
-      const own = copyOf(given, room);
-      if (room.values < 0 || name === '__proto__') throw REFUSED;
-      if (own !== given) copy[name] = own;
-    }
-    return copy;
+  room.left -= VALUE_BYTES;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return copyOfList(value, room);
+  const copy: Record<string, unknown> = { ...value };
+  for (const name in copy) {
+    const given = copy[name];
+    room.left -= name.length;
+    if (typeof given === 'object' && given !== null) copy[name] = copyOfObject(given, room);
+    else room.left -= sizeOf(given);
+    if (room.left < 0 || name === '__proto__') throw REFUSED;
   }
+  return copy;
+}
+
+function copyOfList(value: object, room: Room): object {
   // Others have a class, holes, or fields beside their entries.
-  const isList = Array.isArray(value) && prototype === Array.prototype && value.length <= room.values;
-  if (!isList || Object.keys(value).length !== value.length) throw REFUSED;
+  const isList = Array.isArray(value) && Object.getPrototypeOf(value) === Array.prototype;
+  if (!isList || value.length * VALUE_BYTES > room.left || Object.keys(value).length !== value.length) throw REFUSED;
   return value.map((each) => copyOf(each, room));
 }
 
-function shortLength({ length }: string): number {
-  if (length > MAX_LENGTH) throw REFUSED;
-  return length;
+/** The approximate size of a value that is no object. @throws {@link REFUSED} */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return VALUE_BYTES + value.length;
+  if (typeof value === 'number' && value < INT64 && value > -INT64) return VALUE_BYTES;
+  if (typeof value === 'boolean' || value === null) return VALUE_BYTES;
+  throw REFUSED;
 }
 
 /** Makes the line of a call, if it is described late. */

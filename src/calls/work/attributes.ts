@@ -44,9 +44,11 @@ export function attributeOfWork({ work, active }: Surroundings, name: string): s
 }
 
 /** The entries of W3C baggage that are attributes of work. */
-export function* baggageOf(active: Context): Generator<readonly [name: string, value: string]> {
-  for (const [name, { value }] of propagation.getBaggage(active)?.getAllEntries() ?? [])
-    if (!SECRET.has(name.toLowerCase()) && typeof value === 'string') yield [name, value];
+export function baggageOf(active: Context): readonly (readonly [name: string, value: string])[] {
+  const baggage = propagation.getBaggage(active);
+  if (baggage === undefined) return [];
+  const isShown = (name: string, value: unknown) => !SECRET.has(name.toLowerCase()) && typeof value === 'string';
+  return baggage.getAllEntries().flatMap(([name, { value }]) => (isShown(name, value) ? [[name, value] as const] : []));
 }
 
 /** Names of attributes that work has, those that the application has set first. */

@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import type { Readable, Writable } from 'node:stream';
 import { type ServedRequest, Work, type WorkContext } from '../../gate/work.ts';
 import { fieldOf } from '../../wire/thrown.ts';
 import { type AnnouncedRoutes, Http2Request, HttpRequest } from './served-request.ts';
@@ -10,15 +9,24 @@ import { type AnnouncedRoutes, Http2Request, HttpRequest } from './served-reques
 // `node:http` and `node:http2` is covered without patching any (https://nodejs.org/api/diagnostics_channel.html#http). Fastify
 // announces the route that it has found (https://fastify.dev/docs/latest/Reference/Hooks/#diagnostics-channel-hooks).
 
+/** On what emits the events of a request or of its answer. */
+const WORK = Symbol('rdcp.work');
+
+interface OfWork {
+  [WORK]?: Work | undefined;
+}
+
 interface Started {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: IncomingMessage & OfWork;
+  readonly response: ServerResponse & OfWork;
 }
 
 interface StreamStarted {
-  readonly stream: ServerHttp2Stream;
+  readonly stream: ServerHttp2Stream & OfWork;
   readonly headers: IncomingHttpHeaders;
 }
+
+type Answer = (ServerResponse | ServerHttp2Stream) & OfWork;
 
 /** Makes each HTTP request a piece of work, while attributes or outcomes of work are asked for. */
 export class HttpRequests {
@@ -30,13 +38,19 @@ export class HttpRequests {
   readonly #channels: Readonly<Record<string, (message: unknown) => void>> = {
     'http.server.request.start': (message) => {
       const { request, response } = message as Started;
-      this.#follow(new HttpRequest(request, this.#routes), request, response, () => response.statusCode);
+      this.#follow(new HttpRequest(request, this.#routes), response);
+      const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+      // A request without a body ends where the application reads it.
+      if (length === undefined && encoding === undefined) return;
+      request[WORK] = response[WORK];
+      request.on('end', this.#entered);
     },
+    // Comes before the application's listeners of `finish`. An answer that has finished is closed in the same context.
+    'http.server.response.finish': (message) => this.#enter((message as Started).response),
     'http2.server.stream.start': (message) => {
       const { stream, headers } = message as StreamStarted;
-      // A stream that is reset is finished as well.
-      const status = () => (stream.rstCode ? undefined : Number(stream.sentHeaders?.[':status']));
-      this.#follow(new Http2Request(stream, headers, this.#routes), stream, stream, status);
+      this.#follow(new Http2Request(stream, headers, this.#routes), stream);
+      stream.on('end', this.#entered).on('finish', this.#entered);
     },
     'tracing:fastify.request.handler:start': (message) => {
       // What throws in a subscriber of a channel ends the process.
@@ -47,8 +61,22 @@ export class HttpRequests {
     },
   };
 
+  // Events of a request and of its answer are emitted in the async context of the connection. These listeners come before the
+  // application's, which then run as the work of the request. They are the same for all requests.
+  readonly #entered: (this: OfWork) => void;
+  readonly #closed: (this: Answer) => void;
+
   constructor(context: WorkContext) {
+    const requests = this;
     this.#context = context;
+    this.#entered = function () {
+      requests.#enter(this);
+    };
+    this.#closed = function () {
+      requests.#enter(this);
+      // After the application's listeners.
+      process.nextTick(endWork, this);
+    };
   }
 
   /**
@@ -69,27 +97,28 @@ export class HttpRequests {
     };
   }
 
-  #follow(request: ServedRequest, body: Readable, answer: Writable, status: () => number | undefined): void {
+  #follow(request: ServedRequest, answer: Answer): void {
     const work = this.#context.begin(new Work(undefined, request));
+    answer[WORK] = work;
     this.#context.observer?.began(work);
     for (const began of this.#followers) began(request);
-    // Events of a request and of its answer are emitted in the async context of the connection. These listeners come before the
-    // application's, which then run as the work of the request.
-    const enter = () => {
-      if (this.#context.current()?.request !== request) this.#context.begin(work);
-    };
-    body.on('end', enter);
-    answer.on('finish', enter);
-    answer.on('close', () => {
-      enter();
-      // After the application's listeners.
-      process.nextTick(endWork, work, answer, status);
-    });
+    answer.on('close', this.#closed);
+  }
+
+  #enter({ [WORK]: work }: OfWork): void {
+    if (work !== undefined && this.#context.current()?.request !== work.request) this.#context.begin(work);
   }
 }
 
-function endWork(work: Work, answer: Writable, status: () => number | undefined): void {
+function endWork(answer: Answer): void {
+  const work = answer[WORK]!;
   // An async context, such as that of a connection, can outlive the request.
   work.ended = true;
-  work.followed?.answered(answer.writableFinished ? status() : undefined);
+  work.followed?.answered(answer.writableFinished ? statusOf(answer) : undefined);
+}
+
+function statusOf(answer: Answer): number | undefined {
+  if ('statusCode' in answer) return answer.statusCode;
+  // A stream that is reset is finished as well.
+  return answer.rstCode ? undefined : Number(answer.sentHeaders?.[':status']);
 }
