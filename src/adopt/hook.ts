@@ -152,13 +152,13 @@ function candidates(modules: readonly AdoptedModule[], path: string): readonly A
   return modules.filter(({ file }) => path.endsWith(`/${file}`));
 }
 
-interface Found {
+interface ModuleMatch {
   readonly module: AdoptedModule;
   readonly copy: Omit<LibraryCopy, 'loadedBefore'>;
 }
 
 /** Finds the module that a file is, by the name and version in its package's own package.json. */
-function findModule(modules: readonly AdoptedModule[], url: string, events: LoadEvents): Found | undefined {
+function findModule(modules: readonly AdoptedModule[], url: string, events: LoadEvents): ModuleMatch | undefined {
   if (!url.startsWith('file:')) return undefined;
   const end = url.indexOf('?');
   // Wrappers of import-in-the-middle: the library itself follows under its own URL.

@@ -41,7 +41,7 @@ export interface Wish {
   readonly maxCategories?: number;
 }
 
-type Seen = Pick<Loaded, 'exports' | 'copy'>;
+type LoadedCopy = Pick<Loaded, 'exports' | 'copy'>;
 
 /** A module or logger that was given to `adopt()`. */
 interface Explicit {
@@ -81,7 +81,7 @@ export class Adopter {
   });
   readonly #running = new Map<Source, Running>();
   /** Copies of libraries that were loaded, by source. */
-  readonly #seen = new Map<Source, Map<unknown, Seen>>();
+  readonly #seen = new Map<Source, Map<unknown, LoadedCopy>>();
   /** Messages that were reported: once is enough. */
   readonly #reported = new Set<string>();
   readonly #explicit = new Set<Explicit>();
@@ -223,7 +223,7 @@ export class Adopter {
   #loaded({ module, exports, copy }: Loaded): void {
     for (const source of this.#sources) {
       if (source.modules?.includes(module) !== true) continue;
-      const copies = this.#seen.get(source) ?? new Map<unknown, Seen>();
+      const copies = this.#seen.get(source) ?? new Map<unknown, LoadedCopy>();
       this.#seen.set(source, copies);
       if (copies.has(exports) || [...this.#explicit].some(({ target }) => target === exports)) continue;
       const seen = { exports, copy };
@@ -233,7 +233,7 @@ export class Adopter {
     }
   }
 
-  #patch(source: Source, { undo, adoption }: Running, { exports, copy }: Seen): void {
+  #patch(source: Source, { undo, adoption }: Running, { exports, copy }: LoadedCopy): void {
     const back = this.#attempt(source, () => source.adopt?.(exports, copy, adoption));
     if (back !== undefined) undo.add(back);
   }

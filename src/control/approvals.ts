@@ -34,7 +34,7 @@ interface Asker {
 type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
 
 /** A change that waits, as it was asked for. */
-export interface Held {
+export interface PendingChange {
   /** New for each change, so that what is approved is what was seen, also when a request id is used again. */
   readonly id: string;
   readonly request: ControlRequest;
@@ -110,7 +110,7 @@ export class Approvals {
     if (waiting.filter((each) => each.maker.identity.userId === userId).length >= MAX_WAITING) throw refusal;
     const problem = refusal.message;
     const expiresAt = Math.min(now + APPROVAL_WINDOW_MS, asker.expiresAt ?? Number.POSITIVE_INFINITY);
-    const held: Held = { id, request, maker, asker, problem, fingerprint, at: now, expiresAt };
+    const held: PendingChange = { id, request, maker, asker, problem, fingerprint, at: now, expiresAt };
     const { scope, identity, requestId, source } = maker;
     await trail.record(
       {
@@ -131,19 +131,19 @@ export class Approvals {
   }
 
   /** The change with this id, approved or not; `undefined` if there is none, its time is over, or another took its place. */
-  async find(id: string): Promise<Held | undefined> {
+  async find(id: string): Promise<PendingChange | undefined> {
     const held = await this.#heldFor(id);
     return held?.id === id ? held : undefined;
   }
 
   /** What waits for the request of this id. */
-  async #heldFor(id: string): Promise<Held | undefined> {
+  async #heldFor(id: string): Promise<PendingChange | undefined> {
     const kept = await this.#kept(waitingKey(id));
     return kept && decodeJson(heldSchema, kept.response);
   }
 
   /** Changes that wait, the newest first. */
-  async waiting(): Promise<readonly Held[]> {
+  async waiting(): Promise<readonly PendingChange[]> {
     const { trail, clock } = this.#options;
     const since = clock.now() - APPROVAL_WINDOW_MS;
     const { entries } = await trail.query({ limit: MAX_LISTED, action: 'approval', since });
@@ -160,7 +160,7 @@ export class Approvals {
    * @throws {RdcpError} `RDCP_FORBIDDEN` for one's own change, and for one beyond what the approver may change
    */
   async approve(
-    { id, request, maker, fingerprint, expiresAt }: Held,
+    { id, request, maker, fingerprint, expiresAt }: PendingChange,
     approver: { readonly identity: AuditIdentity } & Pick<CommandContext, 'allow'>,
     plane: Pick<ControlPlane, 'control'>,
   ): Promise<ControlOutcome> {
@@ -176,7 +176,7 @@ export class Approvals {
    * @returns the answer, which is that of the change if somebody approved it meanwhile
    */
   async decline(
-    { id, request, maker, fingerprint, expiresAt }: Held,
+    { id, request, maker, fingerprint, expiresAt }: PendingChange,
     identity: AuditIdentity,
   ): Promise<ControlOutcome> {
     const { clock, trail } = this.#options;
@@ -215,7 +215,7 @@ function canWait({ options }: ControlRequest): boolean {
 }
 
 /** A change that waits, as an answer shows it to those who may approve it. */
-export function shownWaiting({ id, request, maker, problem, at, expiresAt }: Held): WaitingChange {
+export function shownWaiting({ id, request, maker, problem, at, expiresAt }: PendingChange): WaitingChange {
   const { userId, clientId } = maker.identity;
   const { tenantId } = maker.scope;
   return {
@@ -229,7 +229,7 @@ export function shownWaiting({ id, request, maker, problem, at, expiresAt }: Hel
   };
 }
 
-function waits({ id, expiresAt, at }: Held, refusal: RdcpError): RdcpError {
+function waits({ id, expiresAt, at }: PendingChange, refusal: RdcpError): RdcpError {
   return CHANGE_REFUSALS.waits(refusal, formatDuration((expiresAt - at) / 1000), {
     id,
     expiresAt: timestamp(expiresAt),

@@ -29,7 +29,7 @@ import type { GateBinding } from './gate-binding.ts';
 import { LocalControls } from './local-controls.ts';
 import { CHANGE_REFUSALS, MAX_REFUSED_NAMES } from './refusals.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { type Computed, isActivating, overlaySeconds, transition, UNTICKETED } from './transition.ts';
+import { type CommandEffect, isActivating, overlaySeconds, transition, UNTICKETED } from './transition.ts';
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
 export interface CommandsOptions {
@@ -155,7 +155,7 @@ export class Commands implements Writer {
     if (states.unsettled.size > 0) await this.#reconcile(key);
     const now = clock.now();
     const snapshot = { ...binding.snapshot(key), early: context.early };
-    let next: Computed;
+    let next: CommandEffect;
     let ticket: IssuedTicket | undefined;
     const ticketFor: ActivationSources['ticketFor'] = (about) => {
       // A service that verifies a ticket does not know which processes it is for, so the store has to.
@@ -201,7 +201,7 @@ export class Commands implements Writer {
     // Documents say their ends in seconds.
     const expiresAt = Math.floor(now / 1000 + seconds) * 1000;
     const activation = activationOf(request, categories, expiresAt, undefined, UNTICKETED);
-    const signed: Computed = {
+    const signed: CommandEffect = {
       at: timestamp(now),
       categories,
       changes: [],
@@ -411,7 +411,7 @@ const STORE_AWAY = ', in this process alone until the store is available again';
  */
 function controlResponse(
   request: ControlRequest,
-  { at, categories, changes, activation, summary }: Computed,
+  { at, categories, changes, activation, summary }: CommandEffect,
   alone: typeof NOT_SHARED | typeof STORE_AWAY | undefined,
   { tenant, tenantKnown, scope, shared }: CommandContext & { readonly shared: boolean },
 ): ControlResponse {
@@ -460,7 +460,7 @@ function replayRecord({ replay }: CommandContext, response: ControlResponse, now
 function commandDraft(
   request: ControlRequest,
   context: CommandContext,
-  { categories, changes, activation }: Computed,
+  { categories, changes, activation }: CommandEffect,
   outcome: AuditOutcome,
 ): AuditDraft {
   if (request.action === 'status') return draftOf(request, context, request.categories ?? [], [], outcome);

@@ -16,7 +16,7 @@ import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts'
 import type { Announcer, ChangeOrigin } from './announcer.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
 import type { Provenance, ScopeStates } from './scope-states.ts';
-import { type ControlLimits, type Ended, type Snapshot, sameOverlay, settingState } from './transition.ts';
+import { type ControlLimits, type EndCheck, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryOfProcess } from './types.ts';
 import { type Catalogue, type DescribedCategory, Views } from './views.ts';
 
@@ -131,7 +131,7 @@ export class GateBinding {
     const tenantOf = (key: ScopeKey) => this.tenantOf(key);
     const catalogue = () => this.#catalogue();
     const enabled = () => this.enabled;
-    const recorded = (name: string, ended: Ended) => this.#isRecorded(name, ended);
+    const recorded = (name: string, ended: EndCheck) => this.#isRecorded(name, ended);
     this.views = new Views({ catalogue, defaults: this.defaults, enabled, recorded, states: options.states, tenantOf });
     this.#parts = new ActiveParts({
       activate: options.activate ?? (() => () => {}),
@@ -294,7 +294,7 @@ export class GateBinding {
   }
 
   /** Whether it is recorded from the start, and nobody has switched it off for everybody. */
-  #isRecorded(name: string, ended: Ended): boolean {
+  #isRecorded(name: string, ended: EndCheck): boolean {
     if (!this.#recorded.some((matches) => matches(name))) return false;
     const setting = this.#options.states.settings(GLOBAL_SCOPE).get(name);
     return settingState(setting, 'global', ended)?.enabled !== false;

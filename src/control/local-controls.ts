@@ -32,7 +32,7 @@ export interface LocalControlsOptions {
 type Changes = Pick<Transition, 'categories' | 'changes' | 'activation'>;
 
 /** New settings and activations of a scope, and the audit entry that describes them. */
-interface Computed extends Pick<Write, 'draft'> {
+interface NextState extends Pick<Write, 'draft'> {
   readonly settings: Settings;
   readonly activations: readonly Activation[];
 }
@@ -193,7 +193,7 @@ export class LocalControls {
   }
 
   /** Local controls merged into the stored settings; `undefined` when there are none left to share. */
-  async #shared(key: ScopeKey): Promise<Computed | undefined> {
+  async #shared(key: ScopeKey): Promise<NextState | undefined> {
     const { states, binding, clock } = this.#options;
     await this.#yield(key);
     const local = states.local(key);
@@ -208,7 +208,7 @@ export class LocalControls {
     return { settings, activations, draft: this.#draft('reconcile', key, { categories, changes }, reason) };
   }
 
-  #expired(key: ScopeKey): Computed | undefined {
+  #expired(key: ScopeKey): NextState | undefined {
     const { states, clock } = this.#options;
     const stored = this.#stored(key);
     const now = clock.now();
@@ -222,7 +222,7 @@ export class LocalControls {
   }
 
   /** Retries until there is nothing left to write. The scope stays unsettled when others win every attempt. */
-  async #write(key: ScopeKey, compute: () => Promise<Computed | undefined> | Computed | undefined): Promise<void> {
+  async #write(key: ScopeKey, compute: () => Promise<NextState | undefined> | NextState | undefined): Promise<void> {
     const { states, follower, writer } = this.#options;
     for (let attempt = 0; attempt < MAX_ATTEMPTS && follower.reachable; attempt++) {
       const { revision: expectedRevision } = states.stored(key);

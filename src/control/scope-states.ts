@@ -10,7 +10,7 @@ import {
 } from '../store/state-store.ts';
 import { MAX_CLOCK_SKEW_MS } from '../wire/constants.ts';
 import type { Clock } from '../wire/time/clock.ts';
-import { type Ended, type Layers, liveOverlays, longestRecording, putSetting, sameOverlay } from './transition.ts';
+import { type EndCheck, type Layers, liveOverlays, longestRecording, putSetting, sameOverlay } from './transition.ts';
 
 /** A scope that was never written. */
 export const UNWRITTEN: ScopeState = { revision: 0, settings: new Map() };
@@ -60,9 +60,9 @@ interface Temporary {
 export class ScopeStates {
   /** Scopes with local controls, or with ended controls that are still stored. */
   readonly unsettled: Set<ScopeKey> = new Set();
-  readonly ended: Ended = (control) => this.#deadlines.hasEnded(control, this.#now());
+  readonly ended: EndCheck = (control) => this.#deadlines.hasEnded(control, this.#now());
   /** Whether a temporary control ended because its budget was used up. */
-  readonly spent: Ended = (control) => this.#deadlines.isSpent(control);
+  readonly spent: EndCheck = (control) => this.#deadlines.isSpent(control);
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #states = new Map<ScopeKey, ScopeState>();
@@ -82,7 +82,7 @@ export class ScopeStates {
   }
 
   /** Returns a check that reads the clock once, on its first call, so that all answers agree. */
-  endedTogether(): Ended {
+  endedTogether(): EndCheck {
     let now: Moment | undefined;
     return (control) => {
       now ??= this.#now();

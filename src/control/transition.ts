@@ -54,14 +54,14 @@ export interface EffectiveState {
 }
 
 /** Whether a temporary control, an overlay or an activation, has ended. */
-export type Ended = (control: Overlay | Activation) => boolean;
+export type EndCheck = (control: Overlay | Activation) => boolean;
 
 /** Precedence: tenant overlay, tenant permanent, global overlay, global permanent, registered default. */
 export function effectiveState(
   category: string,
   { global, tenant }: Layers,
   defaultEnabled: boolean,
-  ended: Ended,
+  ended: EndCheck,
 ): EffectiveState {
   return (
     settingState(tenant?.get(category), 'tenant', ended) ??
@@ -73,7 +73,7 @@ export function effectiveState(
 export function settingState(
   setting: Setting | undefined,
   origin: 'tenant' | 'global',
-  ended: Ended,
+  ended: EndCheck,
 ): EffectiveState | undefined {
   const overlay = setting?.temporary;
   if (overlay !== undefined && !ended(overlay))
@@ -111,7 +111,7 @@ function sameBudget(a: Overlay['budget'], b: Overlay['budget']): boolean {
 }
 
 /** Overlays that have not ended. */
-export function liveOverlays(settings: Settings, ended: Ended): ReadonlyMap<string, Overlay> {
+export function liveOverlays(settings: Settings, ended: EndCheck): ReadonlyMap<string, Overlay> {
   const live = new Map<string, Overlay>();
   for (const [category, { temporary }] of settings) {
     if (temporary !== undefined && !ended(temporary)) live.set(category, temporary);
@@ -138,7 +138,7 @@ export interface Snapshot extends Layers {
   /** Categories that no process has yet are accepted. @default false */
   readonly early?: boolean | undefined;
   readonly limits: ControlLimits;
-  readonly ended: Ended;
+  readonly ended: EndCheck;
 }
 
 export interface Transition {
@@ -155,7 +155,7 @@ export interface Transition {
 }
 
 /** The effect of a command, with its time and its summary. */
-export interface Computed extends Transition {
+export interface CommandEffect extends Transition {
   readonly at: Timestamp;
   /** The summary line of the answer. */
   readonly summary: string;
@@ -175,7 +175,7 @@ export function transition(
   now: number,
   identity?: AuditIdentity,
   sources: ActivationSources = UNTICKETED,
-): Computed {
+): CommandEffect {
   const { defaults, limits, activations = [] } = snapshot;
   const categories = request.categories ?? [...defaults.keys()].sort();
   assertKnown(categories, snapshot);
@@ -246,7 +246,7 @@ function withoutCategories(activations: readonly Activation[], categories: reado
 function endOne(
   activations: readonly Activation[],
   id: string,
-): Pick<Computed, 'categories' | 'activations' | 'activation' | 'summary'> {
+): Pick<CommandEffect, 'categories' | 'activations' | 'activation' | 'summary'> {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
   const summary = `Ended ${activationText(activation, { values: false })}`;

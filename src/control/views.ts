@@ -2,7 +2,7 @@ import { GLOBAL_SCOPE, type Maker, type ScopeKey } from '../store/state-store.ts
 import type { DiscoveredControl, TenantSetting, TenantSettings } from '../wire/messages.ts';
 import { timestamp } from '../wire/time.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { type Ended, effectiveState, settingState } from './transition.ts';
+import { type EndCheck, effectiveState, settingState } from './transition.ts';
 import type { CategoryActivation, CategoryView } from './types.ts';
 
 /** Tenants that are listed for a category. */
@@ -31,7 +31,7 @@ export interface ViewsOptions {
   /** False while the whole instrumentation is switched off, when every category shows as off. */
   readonly enabled: () => boolean;
   /** Whether a category is recorded from the start. */
-  readonly recorded: (name: string, ended: Ended) => boolean;
+  readonly recorded: (name: string, ended: EndCheck) => boolean;
   readonly states: ScopeStates;
   /** The tenant of a scope; `undefined` for the global scope, and for a foreign one. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
@@ -107,7 +107,7 @@ export class Views {
   }
 
   /** By category: the tenants whose own setting has it on, or has it off although everybody has it on. */
-  #tenantSettings(ended: Ended): ReadonlyMap<string, TenantSettings> {
+  #tenantSettings(ended: EndCheck): ReadonlyMap<string, TenantSettings> {
     const { states } = this.#options;
     const global = states.settings(GLOBAL_SCOPE);
     const found = new Map<string, (TenantSetting & { readonly by: Maker | undefined })[]>();
@@ -140,7 +140,7 @@ export class Views {
   }
 
   /** By category, the activations in force: of everybody and of the scope; in the view of everybody, of every tenant. */
-  #activationsFor(key: ScopeKey, ended: Ended): ReadonlyMap<string, readonly CategoryActivation[]> {
+  #activationsFor(key: ScopeKey, ended: EndCheck): ReadonlyMap<string, readonly CategoryActivation[]> {
     const found = new Map<string, CategoryActivation[]>();
     const { states } = this.#options;
     if (!this.#options.enabled()) return found;

@@ -5,7 +5,7 @@ import { countDrop, DROP } from './drops.ts';
 import { ANY_LEVEL, LEVEL } from './levels.ts';
 import type { GateMemory } from './memory.ts';
 import { TenantCallCounts } from './tallies.ts';
-import type { CategoryDescriptor, Given, OwnLine, Refusal, Span, TappedCall } from './types.ts';
+import type { CallAttributes, CategoryDescriptor, OwnLine, Refusal, Span, TappedCall } from './types.ts';
 
 /**
  * Maximum depth of nested spans on one stack. Each takes about ten frames, and a recursive function must not overflow the
@@ -131,7 +131,13 @@ export class Calls {
    * @param own of a line that its logger writes; `message` and `given` are not looked at then
    * @returns whether the sink took it; the logger may then write its line
    */
-  emit(category: CategoryHandle, message: string, given: Given, own?: OwnLine, level: number = LEVEL.debug): boolean {
+  emit(
+    category: CategoryHandle,
+    message: string,
+    given: CallAttributes,
+    own?: OwnLine,
+    level: number = LEVEL.debug,
+  ): boolean {
     if (!this.records(category)) return this.#emitNow(category, message, given, own, level);
     if (this.onlyRecords(category)) return this.record(category, message, given, level, own);
     const shared = once(given);
@@ -140,7 +146,13 @@ export class Calls {
     return written;
   }
 
-  #emitNow(category: CategoryHandle, message: string, given: Given, own: OwnLine | undefined, level: number): boolean {
+  #emitNow(
+    category: CategoryHandle,
+    message: string,
+    given: CallAttributes,
+    own: OwnLine | undefined,
+    level: number,
+  ): boolean {
     if (this.#refuses(category)) return false;
     const on = this.#isOn(category, level);
     if (!on && !this.#asks('tapped', category)) return false;
@@ -209,7 +221,7 @@ export class Calls {
   #deliver(
     descriptor: CategoryDescriptor,
     message: string,
-    given: Given,
+    given: CallAttributes,
     tenantId: string | undefined,
     own?: OwnLine,
   ): boolean {
@@ -289,7 +301,7 @@ export class Calls {
   record(
     { descriptor }: CategoryHandle,
     message: string,
-    given: Given,
+    given: CallAttributes,
     level: number,
     own?: OwnLine,
     isWritten = false,

@@ -2,7 +2,7 @@ import { CAPACITY } from './bits.ts';
 import type { Calls } from './calls.ts';
 import type { GateCore } from './core.ts';
 import { LEVEL } from './levels.ts';
-import type { CategoryDescriptor, CategoryOptions, GatedCategory, Given, OwnLine, Span } from './types.ts';
+import type { CallAttributes, CategoryDescriptor, CategoryOptions, GatedCategory, OwnLine, Span } from './types.ts';
 
 /**
  * The category object that applications use. Plain fields because of benchmarks/gate-off.ts: V8 folds constant fields of
@@ -38,7 +38,7 @@ export class CategoryHandle implements GatedCategory {
     return (this.interest[this.word]! & this.mask) !== 0 && this.calls.resolve(this);
   }
 
-  debug(message: string, attributes?: Given): void {
+  debug(message: string, attributes?: CallAttributes): void {
     if ((this.interest[this.word]! & this.mask) === 0) return;
     this.calls.emit(this, message, attributes);
   }

@@ -16,7 +16,7 @@ import {
   THREADS,
   type ThreadRecord,
 } from './thread-messages.ts';
-import type { Attributes, Given } from './types.ts';
+import type { Attributes, CallAttributes } from './types.ts';
 
 type Threads = typeof import('node:worker_threads');
 
@@ -259,7 +259,7 @@ export class ThreadHost {
 }
 
 /** Returns attributes that behave here as the original ones did in the thread. */
-function attributesOf(given: GivenAttributes): Given {
+function attributesOf(given: GivenAttributes): CallAttributes {
   if ('value' in given) return given.value as Attributes | undefined;
   if ('asynchronous' in given) return (async () => ({})) as unknown as () => Attributes;
   return () => {

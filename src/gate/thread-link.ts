@@ -15,7 +15,7 @@ import {
   type Registration,
   THREADS,
 } from './thread-messages.ts';
-import type { CategoryDescriptor, Controller, Given, Sink } from './types.ts';
+import type { CallAttributes, CategoryDescriptor, Controller, Sink } from './types.ts';
 
 /** Maximum number of records in flight to the main thread. A thread drops and counts records beyond it. */
 const MAX_IN_FLIGHT = 1000;
@@ -171,7 +171,7 @@ export class ThreadLink implements Controller {
   #emit(
     { index }: CategoryDescriptor,
     message: string,
-    attributes: Given,
+    attributes: CallAttributes,
     tenantId: string | undefined,
     off: boolean,
     level: number = LEVEL.debug,
@@ -192,7 +192,7 @@ export class ThreadLink implements Controller {
   }
 }
 
-function evaluate(attributes: Given): GivenAttributes {
+function evaluate(attributes: CallAttributes): GivenAttributes {
   if (typeof attributes !== 'function') return { value: attributes };
   try {
     const value: unknown = attributes();

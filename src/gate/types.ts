@@ -34,7 +34,7 @@ export interface Span {
 }
 
 /** Attributes as passed to a call: a function has not been called yet. */
-export type Given = Attributes | (() => Attributes) | undefined;
+export type CallAttributes = Attributes | (() => Attributes) | undefined;
 
 /** A named group of debug points that is switched as a unit. The same name returns the same object, process-wide. */
 export interface Category {
@@ -65,7 +65,7 @@ export interface Category {
 /** A line that the caller writes itself, as the taps of its category get it. */
 export interface Described {
   readonly message: string;
-  readonly attributes?: Given;
+  readonly attributes?: CallAttributes;
 }
 
 /** A category with what is needed to control the debug output of another library. */
@@ -185,7 +185,7 @@ export interface OwnLine {
 export interface TappedCall {
   readonly category: CategoryDescriptor;
   readonly message: string;
-  readonly given: Given;
+  readonly given: CallAttributes;
   readonly tenantId: string | undefined;
   readonly level: number;
   /** Whether its logger writes the line. @default false */
@@ -229,7 +229,7 @@ export interface Sink {
   emit(
     category: CategoryDescriptor,
     message: string,
-    attributes: Given,
+    attributes: CallAttributes,
     tenantId?: string,
   ): AttributeFailure | DropCode | undefined;
   /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditFilter } from '../../src/client.ts';
-import { serverFilter, type Wanted, wantedOf } from '../../src/tools/console/views/audit/audit-filter.ts';
+import { type AuditSearch, serverFilter, wantedOf } from '../../src/tools/console/views/audit/audit-filter.ts';
 import { AuditPages } from '../../src/tools/console/views/audit/audit-pages.ts';
 import { ChainCheck } from '../../src/tools/console/views/audit/chain-check.ts';
 import { changesText, whoOf } from '../../src/tools/console/views/audit/entry-text.ts';
@@ -37,7 +37,7 @@ function trail(length: number, instanceId = 'p1'): AuditEntry[] {
 }
 
 /** Serves a trail page by page. */
-function served(entries: AuditEntry[], wanted: Wanted = {}) {
+function served(entries: AuditEntry[], wanted: AuditSearch = {}) {
   const asked: AuditFilter[] = [];
   const fetch = async (filter: AuditFilter) => {
     asked.push(filter);

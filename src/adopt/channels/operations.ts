@@ -4,14 +4,14 @@ import type { AdoptedCategory } from '../category.ts';
 import type { Family, Handlers } from './family.ts';
 import { errorType, type Fields } from './fields.ts';
 
-interface Started {
+interface OpenOperation {
   readonly at: number;
   readonly fields: Fields;
   /** Runs a function in the async context in which the operation began. */
   readonly there: <T>(fn: () => T) => T;
 }
 
-const here: Started['there'] = (fn) => fn();
+const here: OpenOperation['there'] = (fn) => fn();
 
 /**
  * Pairs what channels publish about the beginning and the end of an operation. Operations of our own, and those that had
@@ -19,7 +19,7 @@ const here: Started['there'] = (fn) => fn();
  */
 export class Operations {
   readonly #category: Pick<AdoptedCategory, 'debug'>;
-  readonly #started = new WeakMap<object, Started>();
+  readonly #started = new WeakMap<object, OpenOperation>();
   readonly #endsInContext: boolean;
 
   constructor(category: Pick<AdoptedCategory, 'debug'>, { endsInContext = false }: Pick<Family, 'endsInContext'>) {

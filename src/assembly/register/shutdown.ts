@@ -8,7 +8,7 @@ const END_DEADLINE_MS = 2000;
 /** Share of a deadline for closing; the rest is for exporting what closing emits. */
 const CLOSE_SHARE = 0.6;
 
-interface Started {
+interface RunningService {
   /** Absent if the application started the SDK. */
   readonly sdk: { shutdown(): Promise<void> } | undefined;
   /** Closes the remote control. */
@@ -20,7 +20,7 @@ interface Started {
  * signal, it decides when to exit, and telemetry works until then. Otherwise the signal is raised again after the flush, so
  * that the process ends as it would without this package.
  */
-export function flushAtTheEnd({ sdk, close }: Started): void {
+export function flushAtTheEnd({ sdk, close }: RunningService): void {
   const collectAndClose = async () => {
     // Closing removes our instruments, so collect their last values first.
     const collected = flush(registeredProviders().metrics);

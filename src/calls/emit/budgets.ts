@@ -3,7 +3,7 @@ import type { BudgetState, ControlBudget } from '../../wire/messages.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { Allowance, Budget, type Rate, TICK_MS, TICKS_PER_SECOND, type Totals } from './budget.ts';
 
-type Named = Pick<CategoryDescriptor, 'index' | 'name'>;
+type NamedCategory = Pick<CategoryDescriptor, 'index' | 'name'>;
 
 /** The configured budgets: `controls.budget`. */
 export interface ConfiguredBudgets {
@@ -62,9 +62,9 @@ export interface BudgetsOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly schedule: Schedule;
   /** Called when another budget applies to a category. */
-  readonly changed: (category: Named) => void;
+  readonly changed: (category: NamedCategory) => void;
   /** Reports the number of dropped calls, ten seconds after the first one. */
-  readonly overspent: (category: Named, surplus: Surplus) => void;
+  readonly overspent: (category: NamedCategory, surplus: Surplus) => void;
 }
 
 /** Ticks from the first dropped call to the record about it. */
@@ -92,7 +92,7 @@ export class Budgets {
     this.#shared = configured === false || configured.process === false ? undefined : new Allowance(configured.process);
   }
 
-  of(category: Named): Budget | undefined {
+  of(category: NamedCategory): Budget | undefined {
     const { index } = category;
     const controls = this.#controls.get(index);
     if (controls?.has(GLOBAL) === true) return controls.get(GLOBAL);
@@ -102,12 +102,12 @@ export class Budgets {
   }
 
   /** Whether a tenant's control of the category has a budget of its own, or none. */
-  hasTenants({ index }: Named): boolean {
+  hasTenants({ index }: NamedCategory): boolean {
     return this.#controls.has(index);
   }
 
   /** The budget of a call in a tenant's context. */
-  ofCall(category: Named, tenantId: string | undefined): Budget | undefined {
+  ofCall(category: NamedCategory, tenantId: string | undefined): Budget | undefined {
     const controls = tenantId === undefined ? undefined : this.#controls.get(category.index);
     return controls?.has(tenantId!) === true ? controls.get(tenantId!) : this.of(category);
   }
@@ -117,7 +117,7 @@ export class Budgets {
    * @param exhausted called once, when a total is used up
    */
   readonly setControl = (
-    category: Named,
+    category: NamedCategory,
     tenantId: string | undefined,
     control: ControlBudget | false | undefined,
     exhausted?: () => void,
@@ -147,7 +147,7 @@ export class Budgets {
   readonly configuredRate = (name: string): number | undefined => this.configured(name)?.callsPerSecond;
 
   /** The budget state outside of tenants, or of one tenant. @returns `undefined` when nothing is limited */
-  readonly stateOf = (category: Named, tenantId?: string): BudgetState | undefined => {
+  readonly stateOf = (category: NamedCategory, tenantId?: string): BudgetState | undefined => {
     const budget = this.ofCall(category, tenantId);
     if (budget === undefined) return undefined;
     const { own, callsLeft, bytesLeft } = budget;
@@ -174,7 +174,7 @@ export class Budgets {
    * Makes a budget of the category, in use until it is released.
    * @param exhausted called once, when a total is used up
    */
-  open(category: Named, { callsPerSecond, ...totals }: ControlBudget, exhausted?: () => void): Budget {
+  open(category: NamedCategory, { callsPerSecond, ...totals }: ControlBudget, exhausted?: () => void): Budget {
     const configured = this.configured(category.name);
     const rate =
       callsPerSecond === undefined
@@ -187,7 +187,7 @@ export class Budgets {
   }
 
   /** Makes a budget that does not draw on that of the process. */
-  openApart(category: Named, rate: Rate): Budget {
+  openApart(category: NamedCategory, rate: Rate): Budget {
     return this.#use(new Budget(this, category, { own: new Allowance(rate), shared: undefined }));
   }
 

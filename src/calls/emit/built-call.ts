@@ -1,4 +1,4 @@
-import type { Given } from '../../gate/types.ts';
+import type { CallAttributes } from '../../gate/types.ts';
 import { ATTR_TENANT_ID } from '../../otel/semconv.ts';
 import type { Redaction } from '../../wire/redaction.ts';
 import { isError, messageOf, typeOfThrown } from '../../wire/thrown.ts';
@@ -19,7 +19,7 @@ export class CallBuilder {
   }
 
   /** @param at when the call was made, in milliseconds since the epoch. @default now */
-  build(category: string, message: string, given: Given, tenantId: string | undefined, at?: number): Call {
+  build(category: string, message: string, given: CallAttributes, tenantId: string | undefined, at?: number): Call {
     const isText = typeof message === 'string';
     const built = buildAttributes(category, isText ? given : withError(message, given), this.#redaction);
     const text = messageText(message, this.#redaction);

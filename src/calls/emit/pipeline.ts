@@ -1,8 +1,8 @@
 import type { DropCode } from '../../gate/drops.ts';
 import type {
   AttributeFailure,
+  CallAttributes,
   CategoryDescriptor,
-  Given,
   OwnLine,
   Refusal,
   TapOutcome,
@@ -57,7 +57,7 @@ export class Pipeline {
     this.refusals[index] = undefined;
   }
 
-  emit(category: CategoryDescriptor, message: string, given: Given, tenantId: string | undefined): Outcome {
+  emit(category: CategoryDescriptor, message: string, given: CallAttributes, tenantId: string | undefined): Outcome {
     const plan = this.#plans[category.index] ?? this.#plan(category);
     const budget = plan.byTenant ? this.#parts.budgets.ofCall(category, tenantId) : plan.budget;
     const dropped = budget?.admit();

@@ -106,7 +106,7 @@ export class KeptPast implements Past {
   }
 
   /** Finished work that the query is for, with those of its lines. */
-  async *#matching(query: PastQuery, end: number): AsyncGenerator<Found> {
+  async *#matching(query: PastQuery, end: number): AsyncGenerator<PastMatch> {
     let passed = 0;
     let read = 0;
     for (const entry of this.#options.ring.upTo(end)) {
@@ -192,7 +192,7 @@ export class KeptPast implements Past {
   }
 }
 
-interface Found {
+interface PastMatch {
   readonly work: KeptWork;
   readonly entry: StoredEntry;
   readonly lines: readonly KeptLine[];

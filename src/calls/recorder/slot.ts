@@ -1,5 +1,5 @@
 import type { Context } from '@opentelemetry/api';
-import type { AttributeFailure, CategoryDescriptor, Described, Given, OwnLine } from '../../gate/types.ts';
+import type { AttributeFailure, CallAttributes, CategoryDescriptor, Described, OwnLine } from '../../gate/types.ts';
 import type { Work } from '../../gate/work.ts';
 import type { Fields } from '../../wire/debug-record.ts';
 import type { CallBuilder } from '../emit/built-call.ts';
@@ -50,13 +50,13 @@ export interface Slot extends Content {
   isKept: boolean;
 }
 
-type Taken = Content & Pick<Slot, 'category' | 'tenantId'>;
+type SlotContent = Content & Pick<Slot, 'category' | 'tenantId'>;
 
 /**
  * Takes over what was given to a call before the application changes it. Plain data, which is the usual case, is copied; anything else is
  * bounded and redacted at once. Never throws.
  */
-export function takeOver(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+export function takeOver(slot: SlotContent, given: CallAttributes, builder: CallBuilder): AttributeFailure | undefined {
   let attributes: unknown = given;
   try {
     if (typeof given === 'function') attributes = given();
@@ -70,7 +70,7 @@ export function takeOver(slot: Taken, given: Given, builder: CallBuilder): Attri
     slot.bytes = MAX_BYTES - room.left;
     return undefined;
   } catch {
-    return build(slot, typeof given === 'function' ? ((() => attributes) as Given) : given, builder);
+    return build(slot, typeof given === 'function' ? ((() => attributes) as CallAttributes) : given, builder);
   }
 }
 
@@ -80,7 +80,7 @@ function fails(error: unknown): () => never {
   };
 }
 
-function build(slot: Taken, given: Given, builder: CallBuilder): AttributeFailure | undefined {
+function build(slot: SlotContent, given: CallAttributes, builder: CallBuilder): AttributeFailure | undefined {
   const call = builder.build(slot.category.name, slot.message, given, slot.tenantId);
   const { message, attributes, bytes, failure } = call;
   Object.assign(slot, { message, attributes, bytes, plain: false });

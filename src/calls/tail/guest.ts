@@ -41,7 +41,7 @@ export class Guest {
   readonly #send: (message: FleetMessage) => Promise<void>;
   readonly #leaving: FleetMessage;
   readonly #end: () => void;
-  readonly #sent: Sent;
+  readonly #sent: Progress;
   /** Whether it counts what the process that asked misses while that one is silent. */
   readonly counts: boolean;
   /** `undefined` while this process is not chosen. */
@@ -118,14 +118,14 @@ export class Guest {
 }
 
 /** What was sent, also in the times before that this process was chosen. */
-interface Sent {
+interface Progress {
   /** Live ones, dropped ones included. */
   lines: number;
   /** Whether live lines are sent; before, they wait until all recorded ones were read. */
   isLive: boolean;
 }
 
-function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, sent: Sent): Task {
+function lines(lease: Extract<Lease, { type: 'tail' }>, options: GuestOptions, sent: Progress): Task {
   const { id, rate, log } = lease;
   const since = sent.isLive ? undefined : lease.since;
   const pages = since === undefined ? undefined : new RecordedPages(lease, options, since);

@@ -52,7 +52,7 @@ export interface RelayOptions extends Omit<GuestOptions, 'now' | 'send' | 'sourc
 }
 
 /** A tail or a forecast that this process serves: every process of the fleet, this one included, works for it. */
-interface Asked {
+interface ServedReader {
   readonly lease: () => Lease;
   hear(message: FleetMessage, from: string, now: number): void;
   /** Called at intervals. */
@@ -86,7 +86,7 @@ export interface Asking<Type extends 'measured' | 'failed'> extends Running {
 export class Relay {
   readonly #options: RelayOptions;
   /** Tails and forecasts that this process serves, by id. */
-  readonly #asked = new Map<string, Asked & { renewedAt: number }>();
+  readonly #asked = new Map<string, ServedReader & { renewedAt: number }>();
   /** Work for a process that serves a tail or forecast, by its address and the id. */
   readonly #guests = new Map<string, Guest>();
   readonly #unsubscribe: (() => void) | undefined;
@@ -253,7 +253,7 @@ export class Relay {
     return this.#options.takesPart?.(instance, categories) ?? true;
   }
 
-  #ask(id: string, asked: Asked): Running {
+  #ask(id: string, asked: ServedReader): Running {
     const lease = asked.lease();
     this.#asked.set(id, { ...asked, renewedAt: this.#options.clock.monotonic() });
     this.#admit(lease, HERE, async (message) => this.#hear(message as Exclude<FleetMessage, Lease>, HERE));

@@ -16,12 +16,12 @@ interface OfWork {
   [WORK]?: Work | undefined;
 }
 
-interface Started {
+interface RequestStart {
   readonly request: IncomingMessage & OfWork;
   readonly response: ServerResponse & OfWork;
 }
 
-interface StreamStarted {
+interface StreamStart {
   readonly stream: ServerHttp2Stream & OfWork;
   readonly headers: IncomingHttpHeaders;
 }
@@ -37,7 +37,7 @@ export class HttpRequests {
   /** Node.js has the channel of HTTP/2 from 22.17 and 24.2 on. */
   readonly #channels: Readonly<Record<string, (message: unknown) => void>> = {
     'http.server.request.start': (message) => {
-      const { request, response } = message as Started;
+      const { request, response } = message as RequestStart;
       this.#follow(new HttpRequest(request, this.#routes), response);
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
       // A request without a body ends where the application reads it.
@@ -46,9 +46,9 @@ export class HttpRequests {
       request.on('end', this.#entered);
     },
     // Comes before the application's listeners of `finish`. An answer that has finished is closed in the same context.
-    'http.server.response.finish': (message) => this.#enter((message as Started).response),
+    'http.server.response.finish': (message) => this.#enter((message as RequestStart).response),
     'http2.server.stream.start': (message) => {
-      const { stream, headers } = message as StreamStarted;
+      const { stream, headers } = message as StreamStart;
       this.#follow(new Http2Request(stream, headers, this.#routes), stream);
       stream.on('end', this.#entered).on('finish', this.#entered);
     },

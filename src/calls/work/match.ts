@@ -9,15 +9,15 @@ import { HttpRequests } from './http-requests.ts';
 import { Matching } from './matching.ts';
 import { WorkOutcomes } from './outcomes.ts';
 
-interface Followed {
+interface WorkSources {
   readonly requests: HttpRequests;
   readonly outcomes: WorkOutcomes;
 }
 
 /** Each request is one piece of work, however many control planes the process has. */
-const followed = new WeakMap<WorkContext, Followed>();
+const followed = new WeakMap<WorkContext, WorkSources>();
 
-function followedOf(work: WorkContext): Followed {
+function followedOf(work: WorkContext): WorkSources {
   const known = followed.get(work);
   if (known !== undefined) return known;
   const requests = new HttpRequests(work);

@@ -19,7 +19,7 @@ interface Entry<T> {
 }
 
 /** Entries by the name of an attribute. */
-interface Named<T> {
+interface AttributeEntries<T> {
   /** By value. */
   readonly exact: Map<string, Entry<T>[]>;
   /** Prefixes, and values that redaction may have written. */
@@ -51,7 +51,7 @@ export class Matching<T> {
   #alwaysItems: readonly T[] | undefined;
   readonly #entries = new Set<Entry<T>>();
   /** `undefined` until it is built from the entries. */
-  #byName: ReadonlyMap<string, Named<T>> | undefined;
+  #byName: ReadonlyMap<string, AttributeEntries<T>> | undefined;
   #decisions = new WeakMap<Work, Decision<T>>();
 
   constructor(options: MatchingOptions) {
@@ -130,11 +130,11 @@ export function holds(actual: string | undefined, wanted: string, redaction: Red
   return (allows(actual) || wanted.includes(REDACTED)) && allows(shown(actual, redaction));
 }
 
-function byName<T>(entries: Iterable<Entry<T>>): Map<string, Named<T>> {
-  const found = new Map<string, Named<T>>();
+function byName<T>(entries: Iterable<Entry<T>>): Map<string, AttributeEntries<T>> {
+  const found = new Map<string, AttributeEntries<T>>();
   for (const entry of entries) {
     const { name, value } = entry;
-    const named: Named<T> = found.get(name) ?? { exact: new Map(), tested: [] };
+    const named: AttributeEntries<T> = found.get(name) ?? { exact: new Map(), tested: [] };
     found.set(name, named);
     if (value.endsWith('*') || value.includes(REDACTED)) named.tested.push(entry);
     else named.exact.set(value, [...(named.exact.get(value) ?? []), entry]);

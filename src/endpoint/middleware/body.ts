@@ -81,7 +81,7 @@ function malformed(field: string, problem: string): RdcpError {
 }
 
 /** Reads bodies of some media types: their bytes, or what a parser of the application made of them. */
-function bodyReader(mediaTypes: string[], maximum: number): (ctx: Context) => Promise<Buffer | Parsed> {
+function bodyReader(mediaTypes: string[], maximum: number): (ctx: Context) => Promise<Buffer | ParsedBody> {
   const parser = textParser(mediaTypes, maximum);
   return async (ctx) => {
     assertMediaType(ctx, mediaTypes);
@@ -91,7 +91,7 @@ function bodyReader(mediaTypes: string[], maximum: number): (ctx: Context) => Pr
   };
 }
 
-interface Parsed {
+interface ParsedBody {
   readonly parsed: unknown;
 }
 
@@ -166,7 +166,7 @@ async function readBody(ctx: Context, parser: BodyParser, maximum: number): Prom
  * The result of the application's parser: bytes, or a parsed value. Our size limit applies, because parsers have
  * others.
  */
-function parsedBefore(req: IncomingMessage, maximum: number): Buffer | Parsed {
+function parsedBefore(req: IncomingMessage, maximum: number): Buffer | ParsedBody {
   const { body } = req as { body?: unknown };
   if (body === undefined) throw REFUSALS.readBefore(new Error(LEAVE_BODY));
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? Buffer.from(body as Uint8Array) : undefined;

@@ -1,5 +1,5 @@
 import { isOfTenants, keepsRights, type Principal } from '../../access/principal.ts';
-import { type Held, shownWaiting } from '../../control/approvals.ts';
+import { type PendingChange, shownWaiting } from '../../control/approvals.ts';
 import { approvalRequestSchema } from '../../wire/control-request.ts';
 import type { ApprovalsResponse } from '../../wire/messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
@@ -43,7 +43,7 @@ export function approve({
 }
 
 /** Whether the request addresses the tenant of the change; who may see all tenants decides about all. */
-function mayDecide(ctx: Context, { maker }: Held): boolean {
+function mayDecide(ctx: Context, { maker }: PendingChange): boolean {
   const { tenantId, scope } = required(ctx, 'tenancy');
   if (tenantId === undefined) return !isOfTenants(required(ctx, 'principal'));
   return maker.scope.key === scope.key;

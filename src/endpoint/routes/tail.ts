@@ -221,9 +221,9 @@ function parseCategories(value: string): string[] | undefined {
   return names.every(isCategoryName) && new Set(names).size === names.length ? names : undefined;
 }
 
-type Begun = Pick<TailRequest, 'rate' | 'log' | 'since' | 'past'>;
+type TailStart = Pick<TailRequest, 'rate' | 'log' | 'since' | 'past'>;
 
-function began(seconds: number, { rate, log, since, past }: Begun): string {
+function began(seconds: number, { rate, log, since, past }: TailStart): string {
   const recorded = since === undefined ? '' : `those recorded in the last ${formatDuration(since)}`;
   if (past) return `begun for ${recorded}`;
   const before = since === undefined ? '' : `, first ${recorded}`;

@@ -187,9 +187,9 @@ function isExposed(baseUrl: string): boolean {
 
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
-type Found = Credential & { readonly origin: string };
+type FoundCredential = Credential & { readonly origin: string };
 
-function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): Found | undefined {
+function findCredential(terminal: Terminal, values: Values, { url, own, named }: Place): FoundCredential | undefined {
   const tokenFile = text(values, 'token-file');
   const keyFile = text(values, 'key-file');
   if (tokenFile !== undefined && keyFile !== undefined) {
@@ -213,7 +213,7 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
 }
 
 /** A profile with a client certificate may have none. */
-function credentialOf({ name, apiKey, token }: NamedProfile): Found | undefined {
+function credentialOf({ name, apiKey, token }: NamedProfile): FoundCredential | undefined {
   if ((apiKey ?? token) === undefined) return undefined;
   return { ...given(apiKey === undefined ? { token } : { apiKey }), origin: `profile ${name}` };
 }

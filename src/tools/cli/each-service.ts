@@ -58,7 +58,7 @@ function forOneOr(
   };
 }
 
-interface Asked {
+interface ServiceRequest {
   readonly service: Service;
   readonly gone: AbortController;
   readonly outcome: Promise<Outcome>;
@@ -71,7 +71,7 @@ export async function askEach(
   ask: Ask,
   following?: Following,
 ): Promise<readonly Outcome[]> {
-  const asked = new Map<string, Asked>();
+  const asked = new Map<string, ServiceRequest>();
   const outcomes: Promise<Outcome>[] = [];
   const start = (service: Service) => {
     const gone = new AbortController();
@@ -101,7 +101,7 @@ export async function askEach(
 async function follow(
   terminal: Terminal,
   again: AsyncIterable<readonly Service[]>,
-  asked: Map<string, Asked>,
+  asked: Map<string, ServiceRequest>,
   start: (service: Service) => void,
 ): Promise<void> {
   for await (const services of again) {

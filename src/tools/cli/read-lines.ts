@@ -60,7 +60,7 @@ export async function readLines(
   const tails: SourceTail[] = [];
   // Live lines wait until the recorded ones of every service have come, so that all are in the order of their times.
   const readingPast = new Set<SourceTail>();
-  const shared: Shared = {
+  const shared: TailContext = {
     terminal,
     wanted,
     order,
@@ -102,7 +102,7 @@ export async function readLines(
   }
 }
 
-interface Shared {
+interface TailContext {
   readonly terminal: Terminal;
   readonly wanted: LinesRequest;
   readonly order: Arrangement['order'];
@@ -146,7 +146,7 @@ class LineOwners {
 
 class SourceTail {
   readonly notes: TailNotes;
-  readonly #shared: Shared;
+  readonly #shared: TailContext;
   readonly #source: Source;
   readonly #signal: AbortSignal;
   readonly #client: RdcpClient;
@@ -156,7 +156,7 @@ class SourceTail {
   #saidShared = false;
   #processCount = 1;
 
-  constructor(shared: Shared, source: Source, signal: AbortSignal) {
+  constructor(shared: TailContext, source: Source, signal: AbortSignal) {
     this.#shared = shared;
     this.#source = source;
     this.#signal = signal;

@@ -89,7 +89,7 @@ export async function* servicesAgain(
   }
 }
 
-interface Known {
+interface KnownService {
   readonly name: string;
   readonly url: string;
   readonly tenant?: string | undefined;
@@ -99,13 +99,13 @@ interface Known {
 
 interface Catalogue {
   /** By name. More than one where the profiles and the platform's file disagree. */
-  readonly services: ReadonlyMap<string, readonly Known[]>;
+  readonly services: ReadonlyMap<string, readonly KnownService[]>;
   readonly groups: Groups;
 }
 
 function catalogueOf(terminal: Terminal): Catalogue {
   const { profiles, groups } = readProfilesFile(terminal);
-  const services = new Map<string, Known[]>();
+  const services = new Map<string, KnownService[]>();
   for (const [name, { url, tenant }] of profiles) {
     services.set(name, [{ name, url, tenant, selecting: { profile: name } }]);
   }
@@ -126,7 +126,7 @@ async function expanded(
   catalogue: Catalogue,
   word: string,
   within: readonly string[] = [],
-): Promise<readonly Known[]> {
+): Promise<readonly KnownService[]> {
   if (!isServiceName(word)) {
     throw new UsageError(`--service must be names such as shop,cart or @checkout, not '${word}'`);
   }
@@ -152,9 +152,9 @@ function unknown(what: 'service' | 'group', word: string, { services, groups }: 
 }
 
 /** RFC 2782. HTTPS, as RDCP 1.0 demands, except on loopback and where the name is that of a plain port, `_http._tcp`. */
-async function discovered(terminal: Terminal, srv: string): Promise<readonly Known[]> {
+async function discovered(terminal: Terminal, srv: string): Promise<readonly KnownService[]> {
   const isPlain = srv.startsWith('_http.');
-  const missing = (message: string, cause?: unknown): Known => {
+  const missing = (message: string, cause?: unknown): KnownService => {
     const problem = new RdcpError('RDCP_UNAVAILABLE', message, { cause });
     return { name: srv, url: srv, selecting: {}, problem };
   };
@@ -166,7 +166,7 @@ async function discovered(terminal: Terminal, srv: string): Promise<readonly Kno
   }
   const hosts = targets.map(({ name, port }) => ({ host: name.replace(/\.$/, '').toLowerCase(), port }));
   const firsts = hosts.map(({ host }) => host.split('.', 1)[0] ?? host);
-  return hosts.map(({ host, port }, at): Known => {
+  return hosts.map(({ host, port }, at): KnownService => {
     // RFC 2782: this target means that the service is not there.
     if (!/^[\w-]+(?:\.[\w-]+)*$/.test(host)) return missing(`DNS names no host for ${srv}`);
     const name = new Set(firsts).size === hosts.length ? (firsts[at] ?? host) : `${host}:${port}`;
@@ -176,8 +176,8 @@ async function discovered(terminal: Terminal, srv: string): Promise<readonly Kno
 }
 
 /** Each service once. @throws {UsageError} for two services of one name, and for one service with two names */
-function distinct(found: readonly Known[], tenant: string | undefined): readonly Known[] {
-  const byName = new Map<string, Known>();
+function distinct(found: readonly KnownService[], tenant: string | undefined): readonly KnownService[] {
+  const byName = new Map<string, KnownService>();
   const byPlace = new Map<string, string>();
   for (const known of found) {
     const same = byName.get(known.name);
@@ -198,7 +198,7 @@ function distinct(found: readonly Known[], tenant: string | undefined): readonly
 }
 
 /** Before anything is sent, so that the others can go on. @throws the problem, where every service has one */
-function checked(terminal: Terminal, values: Values, found: readonly Known[]): readonly Service[] {
+function checked(terminal: Terminal, values: Values, found: readonly KnownService[]): readonly Service[] {
   const services = found.map(({ name, url, selecting, problem }): Service => {
     const service = { name, url, values: { ...values, ...selecting, ...tenantOf(values) }, sources: {} };
     try {

@@ -3,7 +3,7 @@ import type { TailLine } from '../../wire/streams.ts';
 /** Lines are held this long, in milliseconds, so that one of another process that was made earlier comes first. */
 const HELD_MS = 1000;
 
-interface Held {
+interface WaitingLine {
   readonly madeAt: number;
   readonly arrivedAt: number;
   readonly show: () => void;
@@ -11,7 +11,7 @@ interface Held {
 
 export class TimeOrder {
   readonly #heldMs: number;
-  #held: Held[] = [];
+  #held: WaitingLine[] = [];
 
   constructor(heldMs = HELD_MS) {
     this.#heldMs = heldMs;

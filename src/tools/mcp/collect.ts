@@ -19,7 +19,7 @@ const MAX_TEXT = 1000;
 /** Collections at a time: of more than eight streams of a key the service ends the oldest. */
 const MAX_AT_A_TIME = 4;
 
-const ENDS: Readonly<Record<TailEndReason, Ended>> = {
+const ENDS: Readonly<Record<TailEndReason, EndReason>> = {
   expired: 'time',
   budget: 'max_lines',
   past: 'past',
@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<TailEndReason, Ended>> = {
   replaced: 'service_ended',
 };
 const ENDED = ['time', 'past', 'max_lines', 'max_bytes', 'credential_ended', 'service_ended'] as const;
-type Ended = (typeof ENDED)[number];
+type EndReason = (typeof ENDED)[number];
 
 const line = z.object({
   timestamp: z.string(),
@@ -106,7 +106,7 @@ export function collectLines(): AddTool {
 type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
 
 class Collected {
-  ended: Ended = 'service_ended';
+  ended: EndReason = 'service_ended';
   readonly #lines: z.input<typeof line>[] = [];
   readonly #most: number;
   readonly #part: Part;

@@ -38,7 +38,7 @@ const changed = z.object({
   thisProcessAlone: z.literal(true).optional().describe('Other processes do not share the store.'),
 });
 
-type Given = z.output<z.ZodObject<typeof common>> & {
+type SwitchInput = z.output<z.ZodObject<typeof common>> & {
   readonly target?: object | undefined;
   readonly filter?: object | undefined;
   readonly when?: object | undefined;
@@ -51,8 +51,8 @@ interface Switch<Input extends z.ZodObject> {
   readonly idempotentHint?: boolean;
   readonly input: Input;
   /** Asks the person, with what the change would do. */
-  readonly question: (given: z.output<Input> & Given, names: string, call: Call) => string | Promise<string>;
-  readonly command: (given: z.output<Input> & Given) => Pick<ControlCommand, 'action' | 'options'>;
+  readonly question: (given: z.output<Input> & SwitchInput, names: string, call: Call) => string | Promise<string>;
+  readonly command: (given: z.output<Input> & SwitchInput) => Pick<ControlCommand, 'action' | 'options'>;
 }
 
 /** The tools that change something, for a server that was started with --allow-writes. */
@@ -72,7 +72,7 @@ export function switches(): Switches {
       annotations: { readOnlyHint: false, destructiveHint, idempotentHint, openWorldHint: false },
       output: changed,
       run: async (all, call) => {
-        const given = all as z.output<Input> & Given;
+        const given = all as z.output<Input> & SwitchInput;
         const names = exactly(given.categories);
         const asked = await unanswered(call, codec, given, () => question(given, names.join(', '), call));
         if (asked !== undefined) return asked;
@@ -165,7 +165,7 @@ function exactly(words: readonly string[]): readonly string[] {
 }
 
 /** What the agent wrote is JSON, which it cannot end to add words of its own to the question. */
-function whose({ tenant, target, filter, when }: Given): string {
+function whose({ tenant, target, filter, when }: SwitchInput): string {
   const part = { ...target, ...filter, ...when };
   const work = Object.keys(part).length === 0 ? 'all work' : escapeUnprintable(JSON.stringify(part));
   return `for ${tenant === undefined ? '' : `tenant ${tenant}, `}${work}`;
@@ -175,7 +175,7 @@ function whose({ tenant, target, filter, when }: Given): string {
 async function unanswered(
   { context: { mcpReq }, asks }: Call,
   codec: RequestStateCodec,
-  given: Given,
+  given: SwitchInput,
   question: () => string | Promise<string>,
 ): Promise<InputRequiredResult | undefined> {
   if (!asks) return undefined;

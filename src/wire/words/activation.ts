@@ -32,7 +32,7 @@ interface Described {
   readonly level?: Level | undefined;
 }
 
-interface Shown {
+interface ShownParts {
   /** Whether the values of attributes are shown; they may be personal data. */
   readonly values: boolean;
 }
@@ -40,7 +40,7 @@ interface Shown {
 /** Such as `ORDERS on for work with user.id=42 in one process`, `recording ORDERS`. @param state of the categories, such as `on` */
 export function activationText(
   activation: Described & Pick<DiscoveredActivation, 'categories'>,
-  { values, state }: Shown & { readonly state?: string },
+  { values, state }: ShownParts & { readonly state?: string },
 ): string {
   const { categories, when } = activation;
   const names = nameSome(categories);
@@ -55,7 +55,7 @@ export function isRecording({ when, record }: Pick<Described, 'when' | 'record'>
 }
 
 /** A part of the work behind what is done with it: ` for work with user.id=42 in one process, filtered by where`; empty for all. */
-export function workText({ target, filter, level }: Described, shown: Shown): string {
+export function workText({ target, filter, level }: Described, shown: ShownParts): string {
   const work = matchText(target?.match, shown);
   const processes = instancesText(target?.instances);
   return [
@@ -67,7 +67,7 @@ export function workText({ target, filter, level }: Described, shown: Shown): st
 }
 
 /** Attributes of work, such as `user.id=42`. The value of a ticket is a hash, and never shown. */
-export function matchText(match: Match = {}, { values }: Shown = { values: true }): string {
+export function matchText(match: Match = {}, { values }: ShownParts = { values: true }): string {
   return Object.entries(match)
     .map(([name, value]) => (name === TICKET_ATTRIBUTE ? 'the ticket' : values ? `${name}=${value}` : name))
     .join(' and ');

@@ -117,7 +117,7 @@ function isSwitched(category: DiscoveredCategory): boolean {
   return isOn(category) || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
 }
 
-interface Shown {
+interface ListView {
   readonly wide: boolean;
   readonly measured: ForecastResponse | undefined;
 }
@@ -125,7 +125,7 @@ interface Shown {
 /** For each of its states; the first one has the figures. */
 type Row = DiscoveredCategory & { readonly shown: CategoryState; readonly isFirst: boolean };
 
-function columns(categories: readonly DiscoveredCategory[], { wide, measured }: Shown): Column<Row>[] {
+function columns(categories: readonly DiscoveredCategory[], { wide, measured }: ListView): Column<Row>[] {
   const has = (name: keyof DiscoveredCategory) => categories.some((category) => category[name] !== undefined);
   // A budget is shown where it ends something, or has dropped calls.
   const isLimited = ({ otelrdcp_budget: budget, otelrdcp_dropped: dropped = 0 }: DiscoveredCategory) =>

@@ -91,13 +91,13 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
-interface Seen extends Pick<CategoryStates, 'unmeasured'> {
+interface WatchState extends Pick<CategoryStates, 'unmeasured'> {
   readonly who: ReadonlyMap<string, string>;
   readonly counted: string | undefined;
 }
 
 interface View {
-  show(categories: readonly DiscoveredCategory[], seen: Seen): void;
+  show(categories: readonly DiscoveredCategory[], seen: WatchState): void;
   lost(error: RdcpError): void;
 }
 

@@ -22,7 +22,7 @@ import type { Intent } from './intents.ts';
 import { intentsOf, isAllowed, longestAllowed } from './intents.ts';
 import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
-import { type Asked, PageState, type Receipt } from './state.ts';
+import { type ChangeQuestion, PageState, type Receipt } from './state.ts';
 
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
@@ -228,7 +228,7 @@ export class Connection {
   }
 
   /** Opens the dialog for a change. */
-  ask(intent: Intent, categories: readonly string[], proposed: Pick<Asked, 'tenant' | 'part'> = {}): void {
+  ask(intent: Intent, categories: readonly string[], proposed: Pick<ChangeQuestion, 'tenant' | 'part'> = {}): void {
     this.state.asked.value = { intent, categories, tenant: this.tenant, ...proposed };
   }
 

@@ -39,7 +39,7 @@ interface Change {
 }
 
 /** What limits a credential beside its scopes. */
-type Limited = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;
+type CredentialLimits = Pick<SessionResponse, 'otelrdcp_allow' | 'otelrdcp_approval'>;
 
 type Offered = readonly [intent: Intent, text: string];
 
@@ -77,7 +77,11 @@ export function intentsOf(category: DiscoveredCategory, tenant: string | undefin
 }
 
 /** Whether a credential may do this, alone or with the approval of somebody else. */
-export function isAllowed(intent: Intent | 'tail' | 'forecast', name: string | undefined, session: Limited): boolean {
+export function isAllowed(
+  intent: Intent | 'tail' | 'forecast',
+  name: string | undefined,
+  session: CredentialLimits,
+): boolean {
   const allow = limitsOf(session);
   if (allow === undefined) return true;
   const action = intent === 'tail' || intent === 'forecast' ? intent : actionOf(intent);
@@ -88,7 +92,7 @@ export function isAllowed(intent: Intent | 'tail' | 'forecast', name: string | u
 }
 
 /** Longest time that a credential may switch something on for, in seconds; `undefined` if it may do so for good. */
-export function longestAllowed(session: Limited): number | undefined {
+export function longestAllowed(session: CredentialLimits): number | undefined {
   const { maxDuration } = limitsOf(session) ?? {};
   return maxDuration === undefined ? undefined : parseDuration(maxDuration);
 }
@@ -96,14 +100,14 @@ export function longestAllowed(session: Limited): number | undefined {
 /** Whether a change has to wait for the approval of another user. */
 export function needsApproval(
   { intent, categories, seconds = Number.POSITIVE_INFINITY }: Change,
-  { otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited,
+  { otelrdcp_allow: allow, otelrdcp_approval: approval }: CredentialLimits,
 ): boolean {
   if (allow === undefined || approval !== true) return false;
-  const limits: Limited = { otelrdcp_allow: allow };
+  const limits: CredentialLimits = { otelrdcp_allow: allow };
   const isLong = !isReset(intent) && seconds > (longestAllowed(limits) ?? Number.POSITIVE_INFINITY);
   return isLong || categories.some((name) => !isAllowed(intent, name, limits));
 }
 
-function limitsOf({ otelrdcp_allow: allow, otelrdcp_approval: approval }: Limited) {
+function limitsOf({ otelrdcp_allow: allow, otelrdcp_approval: approval }: CredentialLimits) {
   return approval === true ? undefined : allow;
 }

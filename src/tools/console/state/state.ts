@@ -32,7 +32,7 @@ type Stage =
   | 'expired';
 
 /** The change that the dialog asks about. */
-export interface Asked {
+export interface ChangeQuestion {
   readonly intent: Intent;
   readonly categories: readonly string[];
   /** Proposed. @default the one that is shown */
@@ -93,7 +93,7 @@ export class PageState {
   /** Answers to changes, newest last. */
   readonly receipts = signal<readonly Receipt[]>([]);
   /** The change that the dialog asks about. */
-  readonly asked = signal<Asked>();
+  readonly asked = signal<ChangeQuestion>();
   /** Whether shortcuts of a single key are on. */
   readonly shortcuts = signal(true);
   readonly #initial: ReadonlyMap<Signal, unknown> = new Map(this.#signals.map((each) => [each, each.value]));

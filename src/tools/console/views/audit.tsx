@@ -10,7 +10,7 @@ import { SelectField, TextField } from '../parts/fields.tsx';
 import { Loading, Notice } from '../parts/notice.tsx';
 import { Fields } from '../parts/tables.tsx';
 import { spansOfTrail } from '../state/spans.ts';
-import { type Wanted, wantedOf } from './audit/audit-filter.ts';
+import { type AuditSearch, wantedOf } from './audit/audit-filter.ts';
 import { AuditPages } from './audit/audit-pages.ts';
 import type { ChainState } from './audit/chain-check.ts';
 import { EntryTable } from './audit/entry-table.tsx';
@@ -22,7 +22,7 @@ const REFRESH_MS = 300;
 const BACK_MS = 24 * 3600_000;
 
 /** The entries of a search. Another search begins with new ones. */
-function useAudit(wanted: Wanted): AuditPages {
+function useAudit(wanted: AuditSearch): AuditPages {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0);
   const pages = useMemo(
     () =>
@@ -101,10 +101,10 @@ function Sentinel({ onSeen }: { readonly onSeen: () => void }) {
 }
 
 /** The fields of a search. They stand in the address. */
-function AuditForm({ wanted }: { readonly wanted: Wanted }) {
+function AuditForm({ wanted }: { readonly wanted: AuditSearch }) {
   const id = useId();
-  const onChange = (change: Wanted) => replaceQuery('audit', { ...wanted, ...change });
-  const field = (name: keyof Wanted, label: string, input: JSX.IntrinsicElements['input'] = {}) => (
+  const onChange = (change: AuditSearch) => replaceQuery('audit', { ...wanted, ...change });
+  const field = (name: keyof AuditSearch, label: string, input: JSX.IntrinsicElements['input'] = {}) => (
     <TextField
       input={input}
       label={label}

@@ -26,7 +26,7 @@ import {
 import { isReset, needsApproval, VERBS } from '../state/intents.ts';
 import { EVERYTHING, readPart as partOf, trimmed } from '../state/part.ts';
 import type { Problem } from '../state/problem.ts';
-import type { Asked } from '../state/state.ts';
+import type { ChangeQuestion } from '../state/state.ts';
 import { Forecast } from './forecast.tsx';
 import { MatchFields, PartFields } from './part-fields.tsx';
 import { TenantChoice } from './tenant-choice.tsx';
@@ -46,7 +46,7 @@ const CASES = [
 ] as const;
 
 /** Asks for whom, how long and why, offers a forecast, and sends the change. */
-export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { readonly asked: Asked }) {
+export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { readonly asked: ChangeQuestion }) {
   const [record, setRecord] = useState(false);
   const maxSeconds = connection.maxSeconds({ record });
   const [tenant, setTenant] = useState(proposed.tenant);

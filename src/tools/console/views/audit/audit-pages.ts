@@ -1,7 +1,7 @@
 import type { AuditFilter } from '../../../../client.ts';
 import type { AuditEntry, AuditResponse } from '../../../../wire/audit-messages.ts';
 import type { Problem } from '../../state/problem.ts';
-import { isWanted, serverFilter, type Wanted } from './audit-filter.ts';
+import { type AuditSearch, isWanted, serverFilter } from './audit-filter.ts';
 import { ChainCheck, type ChainState, type Digest } from './chain-check.ts';
 
 /** Entries of one page. */
@@ -18,7 +18,7 @@ interface AuditPagesParts {
 /** The entries of one search, page by page. Another search is another object. */
 export class AuditPages {
   readonly #parts: AuditPagesParts;
-  readonly #wanted: Wanted;
+  readonly #wanted: AuditSearch;
   readonly #check: ChainCheck | undefined;
   readonly #controller = new AbortController();
   /** Everything that was loaded, newest first, also what the page's own filters leave out. */
@@ -34,7 +34,7 @@ export class AuditPages {
   chain: ChainState | undefined;
   problem: Problem | undefined;
 
-  constructor(wanted: Wanted, parts: AuditPagesParts) {
+  constructor(wanted: AuditSearch, parts: AuditPagesParts) {
     this.#wanted = wanted;
     this.#parts = parts;
     this.#check = parts.digest && new ChainCheck(parts.digest);
