@@ -12,7 +12,7 @@ const MOST_CHAINS = 500;
 const MOST_RETAINED = 5_000;
 
 /** An entry and its position in the store. */
-export interface PlacedEntry<P> {
+export interface Placed<P> {
   /** Where the store keeps the entry. */
   readonly place: P;
   /** The entry. */
@@ -33,7 +33,7 @@ export interface PrunePlan<P> {
  * @param batches the trail, oldest entry first
  */
 export async function planPrune<P>(
-  batches: AsyncIterable<readonly PlacedEntry<P>[]>,
+  batches: AsyncIterable<readonly Placed<P>[]>,
   now: number,
   mayDrop: (entry: AuditEntry) => boolean,
 ): Promise<PrunePlan<P>> {
@@ -51,7 +51,7 @@ export async function planPrune<P>(
     return dropped.chains.some(({ instanceId }) => stopped.has(instanceId) && !heads.has(instanceId));
   }
 
-  function visit({ place, entry }: PlacedEntry<P>): void {
+  function visit({ place, entry }: Placed<P>): void {
     const { action, compliance } = entry;
     const { instanceId, sequence, hash, retainUntil } = compliance;
     const ended = Date.parse(retainUntil) <= now;
@@ -77,7 +77,7 @@ export async function planPrune<P>(
 /** A trail, as far as a prune needs it. */
 export interface Prunable<P> {
   /** Oldest entry first. */
-  batches(): AsyncIterable<readonly PlacedEntry<P>[]>;
+  batches(): AsyncIterable<readonly Placed<P>[]>;
   /** Returns how many entries it dropped. */
   drop(places: readonly P[]): number | Promise<number>;
 }

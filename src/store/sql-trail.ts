@@ -3,7 +3,7 @@ import { parseAuditEntry } from '../wire/audit-entry.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../wire/time.ts';
 import { countedPosition, type Hit, inBatches, pageOf } from './audit-query.ts';
-import { type PlacedEntry, prune } from './prune-plan.ts';
+import { type Placed, prune } from './prune-plan.ts';
 import type { Row } from './sql-rows.ts';
 import type { AuditPage, AuditQuery, StateStore } from './state-store.ts';
 
@@ -88,7 +88,7 @@ export class SqlTrail {
   }
 
   /** Oldest first. */
-  async *#batches(): AsyncGenerator<readonly PlacedEntry<number>[]> {
+  async *#batches(): AsyncGenerator<readonly Placed<number>[]> {
     const { readAtOnce, readAfter } = this.#table;
     for (let last = 0; ; ) {
       const rows = await readAfter(last);

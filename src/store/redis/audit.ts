@@ -2,7 +2,7 @@ import { parseAuditEntry } from '../../wire/audit-entry.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
 import { auditFilter, decodeCursor, type Hit, inBatches, pageOf } from '../audit-query.ts';
-import { type PlacedEntry, prune } from '../prune-plan.ts';
+import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
 import type { Send } from './script.ts';
 
@@ -28,7 +28,7 @@ export function createRedisTrail(send: Send, stream: string) {
   }
 
   /** Oldest first. */
-  async function* batches(): AsyncGenerator<readonly PlacedEntry<string>[]> {
+  async function* batches(): AsyncGenerator<readonly Placed<string>[]> {
     for (let after = '-'; ; ) {
       const batch = await range('XRANGE', after, '+', BATCH);
       yield batch.map(({ position, entry }) => ({ place: position, entry }));
