@@ -44,7 +44,12 @@ const OUTPUT: OutputOptions = {
   chunkFileNames: 'chunks/[name].js',
   comments: false,
   // Small files that are loaded together: reading each costs up to a millisecond.
-  codeSplitting: { groups: [{ name: 'words', test: /wire\/words\// }] },
+  codeSplitting: {
+    groups: [
+      { name: 'words', test: /wire\/words\// },
+      { name: 'time', test: /wire\/time\// },
+    ],
+  },
 };
 
 /** The page that the endpoint serves, for browsers. */
