@@ -11,7 +11,6 @@ import { REFUSALS } from '../../wire/refusals.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { clientCertificateOf } from '../request.ts';
 import type { Context, Step } from '../steps.ts';
-import { header } from './headers.ts';
 
 /**
  * Authenticates the sender of a request; resolves to `undefined` without a credential. Rejects as
@@ -102,9 +101,10 @@ const MAX_TENANT_NAME_LENGTH = 200;
 export function tenancy(addressing: Addressing, access: Access): Step {
   return (ctx) => {
     const { req, state } = ctx;
-    const tenantIds = req.headersDistinct[REQUEST_HEADERS.tenantId] ?? [];
-    const isolationLevel = header(req, REQUEST_HEADERS.isolationLevel);
-    const name = header(req, REQUEST_HEADERS.tenantName);
+    const headers = req.headersDistinct;
+    const tenantIds = headers[REQUEST_HEADERS.tenantId] ?? [];
+    const isolationLevel = headers[REQUEST_HEADERS.isolationLevel]?.[0];
+    const name = headers[REQUEST_HEADERS.tenantName]?.[0];
     const address = addressing.resolve(state.principal, { tenantIds, isolationLevel }, access);
     state.tenancy = name === undefined ? address : { ...address, tenantName: inTrail(name) };
   };
