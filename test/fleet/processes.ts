@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
@@ -46,9 +47,14 @@ export interface MemberProcess {
   kill(): Promise<void>;
 }
 
+/** A process gets its configuration as JSON, so that it makes a client of Redis itself. */
+export interface MemberConfig extends RdcpConfig {
+  readonly redis?: { readonly sentinel: RedisSentinelOptions } | { readonly cluster: RedisClusterOptions };
+}
+
 /** @param program what it runs, which listens and tells where */
-export async function startMember(config: RdcpConfig, program = MEMBER): Promise<MemberProcess> {
-  const full: RdcpConfig = {
+export async function startMember(config: MemberConfig, program = MEMBER): Promise<MemberProcess> {
+  const full: MemberConfig = {
     server: { port: 0 },
     security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
     limits: { controlPerMinute: 1_000_000, readPerMinute: 1_000_000, anonymousPerMinute: 1_000_000 },

@@ -43,14 +43,24 @@ const ROWS: readonly Row[] = [
     401,
     'RDCP_AUTH_FAILED',
     header(HEADERS.apiKey),
-    ['', `${admin}x`, admin.slice(0, -1), admin.toUpperCase(), `${admin},${admin}`, 'x'.repeat(5000), '__proto__'],
+    [
+      ...['', `${admin}x`, admin.slice(0, -1), admin.toUpperCase(), `${admin},${admin}`, '__proto__', '*'],
+      ...['x', 'x'.repeat(40), 'x'.repeat(5000), `sha256:${'0'.repeat(64)}`, "' OR '1'='1"],
+    ],
   ],
   [
     'Authorization',
     401,
     'RDCP_AUTH_FAILED',
     (value) => withHeader(KEYLESS, 'Authorization', value),
-    ['Bearer', `Bearer ${admin}`],
+    ['Bearer', 'Bearer x', `Bearer ${admin}`],
+  ],
+  [
+    'named method',
+    401,
+    'RDCP_AUTH_FAILED',
+    header(HEADERS.authMethod),
+    ['bearer', 'mtls', 'hybrid', 'API-KEY', 'none', ''],
   ],
   [
     'a header of a proxy in place of a credential',
