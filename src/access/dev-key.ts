@@ -71,7 +71,7 @@ function readKey(directory: string): string | undefined {
   }
 }
 
-/** All scopes, client `env`. @param name variable that holds the key @throws {RdcpError} `RDCP_CONFIG_INVALID` */
+/** The record of a key from the environment: all scopes, client `env`. @param name variable that holds the key @throws {RdcpError} `RDCP_CONFIG_INVALID` */
 export function secretKeyRecord(secret: string, name: string): ApiKeyRecord {
   assertUsableSecret(secret, name);
   return fullAccess('env', secret);

@@ -16,7 +16,7 @@ const ABOUT_CLIENT = ['invalid_client', 'unauthorized_client'];
 /** RFC 6750, section 3.1. Some servers send it in the body. */
 const ABOUT_TOKEN = 'invalid_token';
 
-/** RFC 7662, section 2. Rejects without a valid response. @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https */
+/** Asks the issuer about a token (RFC 7662, section 2). Rejects without a valid response. @throws {RdcpError} `RDCP_CONFIG_INVALID` for an endpoint that is not https */
 export function introspectionRequest({
   endpoint,
   clientId,

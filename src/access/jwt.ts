@@ -40,7 +40,7 @@ interface Verification {
   readonly verifiedAt: number;
 }
 
-/** RFC 7519, RFC 9068, RFC 8725. Valid tokens are cached by their SHA-256, at most for five minutes; refused ones are not. */
+/** Verifies JWTs (RFC 7519, RFC 9068, RFC 8725). Valid tokens are cached by their SHA-256, at most for five minutes; refused ones are not. */
 export function createJwtVerifier({
   issuers,
   own,

@@ -82,7 +82,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const TYPED = /^(DNS|URI|email|IP Address|IP):(.*)$/is;
 
-/** Such as `DNS:ops.example`. Node quotes names that contain a comma or a quote, so that one name cannot be read as two. */
+/** The names of a certificate, such as `DNS:ops.example`. Node quotes names that contain a comma or a quote, so that one name cannot be read as two. */
 function alternativeNames({ subjectAltName }: X509Certificate): string[] {
   if (subjectAltName === undefined) return [];
   return subjectAltName.split(', ').flatMap((entry) => {

@@ -23,7 +23,7 @@ export interface Principal extends Limits {
   readonly certificateThumbprint?: string | undefined;
 }
 
-/** For rate limits and replays, without credentials. A key, its tokens and a certificate of the same user and client share one. */
+/** Names an identity for rate limits and replays, without credentials. A key, its tokens and a certificate of the same user and client share one. */
 export function identityKey({ tenantId = '', userId, clientId = userId }: Principal): string {
   return JSON.stringify([tenantId, clientId, userId]);
 }

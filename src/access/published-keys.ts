@@ -39,7 +39,7 @@ interface PublishedKey extends KeyHeader {
   readonly key: KeyObject;
 }
 
-/** RFC 7517. A stale set is used for a day while the issuer is down. A timer tries again, so that the end of an outage is noticed. */
+/** The key set that an issuer publishes (RFC 7517). A stale set is used for a day while the issuer is down. A timer tries again, so that the end of an outage is noticed. */
 export function publishedKeys({ uri: configured, clock, delay, field, condition }: PublishedKeysOptions) {
   const uri = trustedUri(configured, field);
   let keys: readonly PublishedKey[] = [];

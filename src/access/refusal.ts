@@ -30,7 +30,7 @@ export function refusal(method: AuthMethod, reason: RefusalReason = INVALID[meth
 const BEARER_CHALLENGE = 'Bearer realm="rdcp"';
 const API_KEY_CHALLENGE = 'ApiKey realm="rdcp", header="X-RDCP-API-Key"';
 
-/** RFC 9110, section 11.6.1. Certificates have no challenge. Without other methods it is the API key's: 401 requires the header. */
+/** The challenges of a 401 (RFC 9110, section 11.6.1). Certificates have no challenge. Without other methods it is the API key's: 401 requires the header. */
 function challenge(methods: readonly AuthMethod[]) {
   const takesTokens = methods.includes('bearer') || methods.includes('hybrid');
   const takesKeys = methods.includes('api-key') || !takesTokens;

@@ -191,7 +191,7 @@ export class AdoptedCategory {
     };
   }
 
-  /** Begins something whenever it becomes {@link wanted}, and again when that is told anew. Returns a function that ends it. */
+  /** Calls `begin` whenever the category becomes {@link wanted}, and again after each change. Returns a function that ends it. */
   whileWanted(begin: () => () => void): () => void {
     let end = () => {};
     const stop = this.onWanted((wanted) => {

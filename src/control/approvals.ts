@@ -172,7 +172,7 @@ export class Approvals {
   }
 
   /**
-   * Ends the waiting of a change that nobody approved yet. Its answer, to a repeated request and a late approval too, is that it failed.
+   * Declines a change that nobody has approved yet. A repeated request and a late approval are answered that it failed.
    * @returns the answer, which is that of the change if somebody approved it meanwhile
    */
   async decline(

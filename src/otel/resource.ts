@@ -1,6 +1,6 @@
 import { registeredProviders } from './telemetry.ts';
 
-/** Of the registered SDK, in private fields that both lines have, otherwise of `OTEL_RESOURCE_ATTRIBUTES`. */
+/** An attribute of the registered SDK's resource, in private fields that both lines have; otherwise of `OTEL_RESOURCE_ATTRIBUTES`. */
 export function resourceAttribute(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const resources = Object.values(registeredProviders()).map(
     (provider) => field(provider, '_resource') ?? field(field(provider, '_sharedState'), 'resource'),

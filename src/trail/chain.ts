@@ -81,7 +81,7 @@ export function isIntact(entry: AuditEntry): boolean {
   return hashOf(entry) === entry.compliance.hash;
 }
 
-/** By the present retention: a slow clock may have made `retainUntil` too early. A timestamp in the future counts as ended. */
+/** Whether an entry may go by the present retention: a slow clock may have made `retainUntil` too early. A timestamp in the future counts as ended. */
 export function hasEnded({ timestamp: written }: AuditEntry, now: number, retentionDays: number): boolean {
   const at = Date.parse(written);
   return at > now || at + retentionDays * DAY_MS <= now;

@@ -13,7 +13,7 @@ export interface ExportedRecords {
   readonly waiting: Map<string, Attributes>;
 }
 
-/** From OTLP (`resourceLogs`), log records with `attributes`, or an array of either. @param service limits OTLP to its `service.name` */
+/** Adds the entries of OTLP (`resourceLogs`), log records with `attributes`, or an array of either. @param service limits OTLP to its `service.name` */
 export function addExported(value: unknown, { checkpoints, waiting }: ExportedRecords, service?: string): void {
   for (const attributes of attributesIn(value, service)) {
     const instanceId = attributes[semconv.ATTR_AUDIT_CHAIN_ID];

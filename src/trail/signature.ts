@@ -12,7 +12,7 @@ export type Signer = (entryHash: string) => Signature;
 
 const PUBLIC_KEY = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/** Ed25519, PKCS #8, PEM. @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` without any part of the key */
+/** Reads an Ed25519 key, PKCS #8 in PEM. @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` without any part of the key */
 export function createSigner(text: string, name: string): Signer {
   const key = parsed(() => createPrivateKey(text));
   if (key?.asymmetricKeyType !== 'ed25519') {

@@ -112,7 +112,7 @@ export function configurationError(field: string, problem: string, cause?: unkno
   return invalidSetting(field, `configuration: ${field} ${problem}`, cause);
 }
 
-/** Such as ` (ECONNREFUSED)`, or the first word of a Redis error: the part of another's error that may be shown, or ''. */
+/** The code of an error, such as ` (ECONNREFUSED)`, or the first word of a Redis error: the part of another's error that may be shown, or ''. */
 export function failureCode(error: unknown): string {
   if (!isError(error)) return '';
   const code = /^[A-Z][A-Z0-9_]{2,60}$/.exec(codeOf(error) ?? '')?.[0];

@@ -9,7 +9,7 @@ export interface FirstIssue {
   readonly message: string;
 }
 
-/** For a union that of the alternative that matched furthest; if none has the input's type, all of them. */
+/** The first error; for a union that of the alternative that matched furthest; if none has the input's type, all of them. */
 export function firstIssue(error: z.ZodError): FirstIssue {
   const issue = error.issues[0];
   return issue === undefined ? { field: '', message: 'is not valid' } : describe(issue, []);

@@ -50,7 +50,7 @@ export function serialized(value: unknown): string | undefined {
   }
 }
 
-/** Of an untrusted text; `undefined` where it is not JSON. The parser's own error could quote the text. */
+/** The value of an untrusted text; `undefined` where it is not JSON. The parser's own error could quote the text. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

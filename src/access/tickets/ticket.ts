@@ -30,7 +30,7 @@ export function ticketHash(ticket: string): string {
   return hash('sha256', ticket, 'base64url');
 }
 
-/** As OpenTelemetry's propagator reads it: of a doubled entry the last one counts. A header longer than 8 KiB is not read. */
+/** Reads baggage as OpenTelemetry's propagator does: of a doubled entry the last one counts. A header longer than 8 KiB is not read. */
 export function ticketIn(baggage: string): string | undefined {
   if (baggage.length > MAX_BAGGAGE) return undefined;
   let found: string | undefined;

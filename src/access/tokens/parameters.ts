@@ -10,7 +10,7 @@ const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 /** Parameters that may be repeated (RFC 8693, section 2.1). */
 const REPEATABLE: readonly string[] = ['audience', 'resource'];
 
-/** Empty ones count as omitted (RFC 6749, section 3.2). @throws {RdcpError} `invalid_request` for a duplicate parameter */
+/** Reads the parameters of a form; empty ones count as omitted (RFC 6749, section 3.2). @throws {RdcpError} `invalid_request` for a duplicate parameter */
 export function readParameters(pairs: TokenCall['form']): Parameters {
   const parameters = new Map<string, string>();
   for (const [name, value] of pairs) {
@@ -33,7 +33,7 @@ export function requiredParameter(parameters: Parameters, name: string): string 
   return value;
 }
 
-/** From HTTP Basic or the body (RFC 6749, section 2.3.1). @throws {RdcpError} `invalid_request` for both, `invalid_client` */
+/** Reads client id and secret from HTTP Basic or the body (RFC 6749, section 2.3.1). @throws {RdcpError} `invalid_request` for both, `invalid_client` */
 export function clientCredentials(parameters: Parameters, authorization: string | undefined) {
   const secret = parameters.get('client_secret');
   if (authorization !== undefined && /^basic(?: |$)/i.test(authorization)) {
@@ -59,7 +59,7 @@ function decodeBasic(authorization: string) {
   return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
 }
 
-/** All that the credential has, unless fewer are asked for. @throws {RdcpError} `invalid_scope` for others */
+/** The scopes of a new token: all that the credential has, unless fewer are asked for. @throws {RdcpError} `invalid_scope` for others */
 export function requestedScopes(parameters: Parameters, principal: Principal): readonly Scope[] {
   const scope = parameters.get('scope');
   if (scope === undefined) return principal.scopes;

@@ -13,7 +13,7 @@ export interface RefreshToken {
   readonly tag: string;
 }
 
-/** 256 random bits and a MAC, which tells a replaced token (its reuse means theft) from a made-up one without storing it. */
+/** A refresh token is 256 random bits and a MAC, which tells a replaced token (its reuse means theft) from a made-up one without storing it. */
 export function newRefreshToken(
   sessionId: string,
   tagKey: string,

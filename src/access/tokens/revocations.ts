@@ -65,7 +65,7 @@ export function createRevocations({
   void poll();
   const stop = schedule(POLL_MS, () => void poll());
   return {
-    /** Also for a revoked ancestor. Synchronous once the store was read. @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown */
+    /** Whether a session, or one it was made from, was revoked. Synchronous once the store was read. @throws {RdcpError} `RDCP_UNAVAILABLE` if that is unknown */
     isRevoked: (sessionId: string): boolean | Promise<boolean> =>
       isFresh() ? includes(sessionId) : isRevokedAfterRead(sessionId),
     add: (sessionId: string, until: number) => void revoked.set(sessionId, until),

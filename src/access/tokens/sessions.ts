@@ -50,7 +50,7 @@ export function sessionsOf({ store, revocations, settings, keys, clock, allowedN
     return { sessionId, grant: { ...grant, refresh_token: token } };
   }
 
-  /** RFC 6749, section 6, with rotation (RFC 9700, section 4.14.2). @param client authenticated client, if any */
+  /** Exchanges a refresh token (RFC 6749, section 6) with rotation (RFC 9700, section 4.14.2). @param client authenticated client, if any */
   async function refresh(
     call: TokenCall,
     token: string,

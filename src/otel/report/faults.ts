@@ -3,13 +3,13 @@ import { fieldOf, isError, messageOf, typeOfThrown } from '../../wire/thrown.ts'
 import type { Clock } from '../../wire/time/clock.ts';
 import type { Reporter } from './reporter.ts';
 
-/** Of an error that was not foreseen. @param place where it happened, such as `POST /rdcp/v1/control` */
+/** Reports an error that was not foreseen. @param place where it happened, such as `POST /rdcp/v1/control` */
 export type ReportFault = (error: unknown, place: string) => void;
 
 const MINUTE_MS = 60_000;
 const MAX_KINDS = 100;
 
-/** Once a minute for each kind. Message and stack go to the diagnostics alone: they may hold a path or a credential. */
+/** Reports a fault once a minute for each kind. Message and stack go to the diagnostics alone: they may hold a path or a credential. */
 export function createFaultReporter(reporter: Reporter, clock: Pick<Clock, 'monotonic'>): ReportFault {
   /** By the text of the line, the longest unreported first. */
   const kinds = new Map<string, { readonly reportedAt: number; more: number }>();

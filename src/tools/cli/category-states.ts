@@ -22,7 +22,7 @@ export interface Following {
   readonly lost: (error: RdcpError) => void;
 }
 
-/** From the service's event stream; by polling where it has none, or no free one. @throws the first error, if nothing came before */
+/** Follows the state by the service's event stream; by polling where it has none, or no free one. @throws the first error, if nothing came before */
 export async function* categoryStates(
   client: Client,
   { signal, lost }: Following,

@@ -25,7 +25,7 @@ interface Candidate {
   readonly help: string;
 }
 
-/** For the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is empty. */
+/** Prints completions of the last word, one a line, each with its meaning after a tab. Never fails: without an answer the list is empty. */
 export async function complete(root: Group, words: readonly string[], terminal: Terminal): Promise<string[]> {
   try {
     return await candidates(root, words, { ...terminal, note: () => undefined });

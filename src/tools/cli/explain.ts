@@ -32,7 +32,7 @@ function optionOf({ details }: RdcpError): string | undefined {
   return [...OPTIONS].find(([at]) => path === at || path.startsWith(`${at}.`))?.[1];
 }
 
-/** One line: the server's message and details, and what to do next. @param option is named in place of the field @default the field */
+/** An error in one line: the server's message and details, and what to do next. @param option is named in place of the field @default the field */
 export function explain(error: RdcpError, sources: Sources = {}, option?: string): string {
   if (isOutcomeUnknown(error)) return `${error.code}: ${OUTCOME_UNKNOWN}`;
   const { allow, ...others } = error.details ?? {};

@@ -9,7 +9,7 @@ import { RdcpResponseError } from '../client/response-error.ts';
 import { localClock } from './local-time.ts';
 import type { Terminal } from './terminal.ts';
 
-/** As `host:pid`, with since when one is not heard of; by id where the service does not list them. Safe to print. */
+/** Names a process as `host:pid`, with since when one is not heard of; by id where the service does not list them. Safe to print. */
 export async function processNames(
   client: Pick<RdcpClient, 'fleet'>,
   ids: readonly string[],

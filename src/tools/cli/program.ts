@@ -29,7 +29,7 @@ function helpColumns({ screen }: Terminal): number {
   return Math.min(screen.columns || COLUMNS, COLUMNS);
 }
 
-/** Only that command is loaded; of the others the names are known. @throws {UsageError} for arguments that it does not take */
+/** Runs the command of a line. Only that command is loaded; of the others the names are known. @throws {UsageError} for arguments that it does not take */
 export async function run(name: string, root: Group, args: readonly string[], terminal: Terminal): Promise<number> {
   assertNoKey(args);
   // `help enable` is `enable --help`.

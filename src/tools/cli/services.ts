@@ -151,7 +151,7 @@ function unknown(what: 'service' | 'group', word: string, { services, groups }: 
   return new UsageError(`there is no ${what} '${word}' (${there}): ${how}`);
 }
 
-/** RFC 2782. HTTPS, as RDCP 1.0 demands, except on loopback and where the name is that of a plain port, `_http._tcp`. */
+/** The addresses of an SRV name (RFC 2782). HTTPS, as RDCP 1.0 demands, except on loopback and where the name is that of a plain port, `_http._tcp`. */
 async function discovered(terminal: Terminal, srv: string): Promise<readonly KnownService[]> {
   const isPlain = srv.startsWith('_http.');
   const missing = (message: string, cause?: unknown): KnownService => {
@@ -197,7 +197,7 @@ function distinct(found: readonly KnownService[], tenant: string | undefined): r
   return [...byName.values()];
 }
 
-/** Before anything is sent, so that the others can go on. @throws the problem, where every service has one */
+/** Checks the services before anything is sent, so that the others can go on. @throws the problem, where every service has one */
 function checked(terminal: Terminal, values: Values, found: readonly KnownService[]): readonly Service[] {
   const services = found.map(({ name, url, selecting, problem }): Service => {
     const service = { name, url, values: { ...values, ...selecting, ...tenantOf(values) }, sources: {} };

@@ -140,7 +140,7 @@ export function createTerminal(host: Host): Terminal {
   };
 }
 
-/** By the first of the variables that is set (POSIX, 8.2). Where none is, as in most containers, it does. */
+/** Whether the terminal shows UTF-8, by the first of the variables that is set (POSIX, 8.2). Where none is, as in most containers, it does. */
 function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: Host['env']): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || 'UTF-8';
   return /utf-?8/i.test(locale);

@@ -122,7 +122,7 @@ interface ListView {
   readonly measured: ForecastResponse | undefined;
 }
 
-/** For each of its states; the first one has the figures. */
+/** A category has a row for each of its states; the first one has the figures. */
 type Row = DiscoveredCategory & { readonly shown: CategoryState; readonly isFirst: boolean };
 
 function columns(categories: readonly DiscoveredCategory[], { wide, measured }: ListView): Column<Row>[] {

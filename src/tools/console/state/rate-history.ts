@@ -5,7 +5,7 @@ export const HISTORY_SECONDS = 900;
 
 /**
  * Calls a second of each category in the last 15 minutes: a number for each second, at the second since the epoch modulo the length.
- * Seconds that nobody measured are gaps (`NaN`).
+ * A second without a measurement is a gap (`NaN`).
  */
 export class RateHistory {
   /** 0 for a second that was measured. */
