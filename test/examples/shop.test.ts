@@ -90,8 +90,9 @@ describe('the running example', () => {
         // npx finds the command of the package in whose directory it runs, which is not where this shop runs.
         const child = await start('sh', ['-c', command.replace('npx rdcp', own)], { cwd: shop.cwd });
         assert.equal(await child.ended, 0, `${command}: ${child.output.stderr}`);
+        // With fewer lines of that customer in the last minute, a tail waits for more and says where live ones begin.
         assert.match(
-          child.output.stdout,
+          child.output.stdout.replace(/^\S+ now: .*\n/m, ''),
           command.includes('curl')
             ? /^\{"protocol":"rdcp\/1\.0","timestamp"/
             : command.includes(' tail ')
