@@ -91,6 +91,11 @@ export class TokenRecords {
     return this.#records.write([{ kind: 'session', key: id }, revocation], now);
   }
 
+  /** Whether one of these sessions was revoked. */
+  async isRevoked(ids: readonly string[], now: number): Promise<boolean> {
+    return (await this.#records.get('revocation', ids, now)).size > 0;
+  }
+
   /** Revocations in force that were added after a position; 0 reads all. */
   async revocations(after: number, now: number) {
     const { position, records } = await this.#records.list('revocation', after, now);

@@ -104,7 +104,9 @@ for (const [ending, end] of Object.entries(ENDINGS)) {
     };
     await end({ server, first, second, removeKey });
     assert.equal((await session(server, second.access_token)).status, 401, 'at once');
-    for (const each of [server, other]) assert.equal((await refresh(each, second.refresh_token)).status, 400);
+    for (const each of [server, other]) {
+      for (const { refresh_token: token } of [second, derived]) assert.equal((await refresh(each, token)).status, 400);
+    }
     for (const at of [1000, MINUTE, 3 * MINUTE, TOKEN_END - 1000]) {
       // Polls once at the end, not twice a second.
       time.suspend(issuedAt + at - 500 - time.clock.now());

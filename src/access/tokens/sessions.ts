@@ -13,7 +13,7 @@ import { KEY_CLAIM, type OwnTokens, TENANT_CLAIM } from './own-tokens.ts';
 import { type Parameters, requestedScopes } from './parameters.ts';
 import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
 import { badCredential, othersToken, withOAuthError } from './refusals.ts';
-import { decodeSession, encodeSession, newSessionId, type SessionData } from './session.ts';
+import { decodeSession, encodeSession, lineageOf, newSessionId, type SessionData } from './session.ts';
 
 export interface IssueRequest {
   /** Principal of the token. Limits its lifetime and scopes. */
@@ -136,7 +136,9 @@ export function sessionsOf({ store, revocations, settings, keys, clock, allowedN
     const session = await fromStore(store.find(parsed.sessionId, clock.now()));
     if (session === undefined) return undefined;
     const data = decodeSession(session.data);
-    if (!wasIssued(parsed, data.tagKey) || (await revocations.isRevoked(session.id))) return undefined;
+    if (!wasIssued(parsed, data.tagKey)) return undefined;
+    // The list of this process may be half a second old.
+    if (await fromStore(store.isRevoked(lineageOf(session.id), clock.now()))) return undefined;
     return { session, data, presented: parsed.hash, principal: principalOf(session, data) };
   }
 
