@@ -192,6 +192,8 @@ export const COMMANDS: Readonly<Record<string, readonly Row[]>> = {
     ['enable DB_WRITE --key-file bob.key --tenant acme --for 10m', /rdcp approve (?<WAITING>\w+)/, { code: 1 }],
     ['approve', /^\S+ +\S.* bob \(acme\) +enable DB_WRITE for 10m /m],
     ['approve $WAITING', /^Enabled DB_WRITE until /],
+    ['enable DB_WRITE --key-file bob.key --tenant acme --for 11m', /rdcp approve (?<WAITING>\w+)/, { code: 1 }],
+    ['approve $WAITING --decline', /^Declined by /],
     ['keys revoke --file keys.json $KEY', /^Revoked key-/],
     ['list --key-file bob.key', /RDCP_AUTH_FAILED/, { code: 1, again: true }],
   ],
