@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openAuthentication } from '../access/configured.ts';
 import { discoveryProblem } from '../access/tokens/issuer-url.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
+import { CallHistory, HISTORY_STEP_MS } from '../calls/metrics/history.ts';
 import { addCalls } from '../calls/metrics/shared.ts';
 import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
@@ -220,6 +221,13 @@ export function openState(
   const pulled = followDocument(host, { plane, relay });
   if (pulled !== undefined) opened.push(pulled);
 
+  const measurements = addCalls(host.measurements, fleet?.calls);
+  const history = new CallHistory({
+    counted: () => plane.view(GLOBAL).map((view) => [view.name, measurements.countedSoFar(view)]),
+    clock,
+  });
+  opened.push({ close: schedule(HISTORY_STEP_MS, () => history.sample()) });
+
   const approvals = new Approvals({ store, trail, clock, randomUUID });
   const checkStore = async () => {
     try {
@@ -254,7 +262,8 @@ export function openState(
     recorded: () => new Map(gate.categories().map(({ name }) => [name, sink.recorder.isRecorded(name)])),
     reach: () => sink.recorder.past.reach,
     outputs: sink.outputs,
-    measurements: addCalls(host.measurements, fleet?.calls),
+    measurements,
+    history,
     service: () => host.instance().service,
     instruments,
     isolation,

@@ -1,5 +1,6 @@
 import type { Authenticator } from '../access/authenticator.ts';
 import type { TokenService } from '../access/tokens/service.ts';
+import type { CallHistory } from '../calls/metrics/history.ts';
 import type { ControlInstruments, SharedMeasurements } from '../calls/metrics/types.ts';
 import type { Reach } from '../calls/recorder/types.ts';
 import type { Relay } from '../calls/tail/relay.ts';
@@ -67,6 +68,8 @@ export interface EndpointParts extends Time {
   /** Where debug calls go, and whether they are lost. */
   readonly outputs: { readonly emission: Emission; readonly lost: boolean };
   readonly measurements: SharedMeasurements;
+  /** The calls of all processes that share the state, since this one started. */
+  readonly history: Pick<CallHistory, 'read'>;
 
   // The process. These outlive a change of the store.
   /** Name of this process's service. */

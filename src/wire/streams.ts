@@ -276,7 +276,7 @@ export interface EventsRates {
   readonly history?: EventsHistory;
 }
 
-/** The calls of the responding process in the last 15 minutes. */
+/** The calls of the last 15 minutes, or since the responding process started; with a shared store, those of all processes. */
 export interface EventsHistory {
   /** When each step began, in seconds before the event, the oldest first. The last one ends with the event. */
   readonly secondsAgo: readonly number[];

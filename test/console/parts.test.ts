@@ -219,7 +219,7 @@ test('the history of rates has a place for each second, and gaps for seconds wit
     [NaN, NaN, 1, 1, 2, 2, 3],
   );
   assert.deepEqual([...history.of('B', 2)], [0, 0], 'what was not called in that time was measured too');
-  assert.deepEqual([known.at(-1), history.ownUntil], [7, Date.parse(at(2000))]);
+  assert.equal(known.at(-1), 7);
   for (const [second, dropped] of [
     [2001, 7],
     [2002, 7],

@@ -234,8 +234,26 @@ test('figures that nobody has confirmed for as long as a process may be silent a
   const calls = new AnnouncedCalls(clock);
   calls.read([SELF, entry('a', figures(['ORDERS', 5, 1]))], 'self');
   await pass(3501);
-  assert.equal(calls.of('ORDERS'), undefined);
+  assert.deepEqual(calls.of('ORDERS'), { total: 0, rate: 0, seen: 0 });
   assert.deepEqual(calls.instances(), { of: 2, counted: 1 });
+});
+
+test('an outage of the store makes no calls: neither those before it nor those in it are seen at its end', async () => {
+  const { clock, pass } = virtualTime();
+  const calls = new AnnouncedCalls(clock);
+  const read = (total: number) => calls.read([SELF, entry('a', figures(['ORDERS', total, 1]))], 'self');
+  const seen = () => calls.of('ORDERS')?.seen;
+  read(1000);
+  await pass(1000);
+  read(1005);
+  assert.equal(seen(), 5);
+  await pass(60_000);
+  assert.equal(seen(), 5);
+  read(1300);
+  assert.equal(seen(), 5);
+  await pass(1000);
+  read(1304);
+  assert.equal(seen(), 9);
 });
 
 test('an announcement has the categories that were called, and of too many the most frequent, and says so', () => {

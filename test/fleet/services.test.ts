@@ -49,6 +49,12 @@ describe('two services on one Redis', { skip: whyNoRedis() }, () => {
       ['enable'],
       'one audit trail',
     );
+    await until('the last minutes of one have the calls of the other', async () => {
+      for await (const { event, data } of shop.client.events()) {
+        if (event === 'rates') return data.history !== undefined && 'BILLING' in data.history.categories;
+      }
+      return false;
+    });
   });
 
   test('are told apart by the command: rows once, processes by their service, the chosen process by name', async (t) => {

@@ -32,7 +32,7 @@ describe('measurements', () => {
     assert.equal(measurements.callsTotal(0), 7);
   });
 
-  it('sample by the schedule they are given, keep 15 minutes, and stop once closed', () => {
+  it('sample by the schedule they are given, and stop once closed', () => {
     let task: (() => void) | undefined;
     const schedule: Schedule = (_milliseconds, scheduled) => {
       task = scheduled;
@@ -58,24 +58,6 @@ describe('measurements', () => {
       task?.();
     }
     assert.equal(measurements.callsPerSecond(0), 0);
-    for (const at of [16_000, 31_000, 40_000]) {
-      now = at;
-      calls += at === 16_000 ? 0 : 30;
-      if (at < 40_000) task?.();
-    }
-    const recent = measurements.recentCalls();
-    assert.deepEqual(
-      [recent.secondsAgo, recent.of(0)],
-      [
-        [40, 24, 9],
-        [6.25, 2, 30 / 9],
-      ],
-    );
-    for (let step = 0; step < 70; step += 1) {
-      now += 15_000;
-      task?.();
-    }
-    assert.deepEqual([measurements.recentCalls().secondsAgo.length, measurements.recentCalls().of(0)], [61, undefined]);
     measurements.close();
     assert.equal(task, undefined);
   });

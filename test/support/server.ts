@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import type { TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { openAuthentication } from '../../src/access/configured.ts';
+import { CallHistory } from '../../src/calls/metrics/history.ts';
 import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
 import { addCalls } from '../../src/calls/metrics/shared.ts';
 import { Relay } from '../../src/calls/tail/relay.ts';
@@ -99,6 +100,8 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
   const gate = new GateCore();
   for (const name of CATEGORIES) gate.category(name, { description: `${name} in the test` });
   const measurements = createMeasurements({ gate, clock, windowSeconds: 60, schedule: () => () => undefined });
+  const counted = () => gate.categories().map(({ index, name }) => [name, gate.callsTotal(index)] as const);
+  const history = new CallHistory({ counted, clock });
   const isolation = createIsolation(config.tenancy);
   const store = isolation.storeFor(options.store ?? createMemoryStore());
   // Nothing of a test's debug output goes to its console.
@@ -198,6 +201,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     reach: () => ({ since: undefined, works: 0, bytes: 0 }),
     outputs: sink.outputs,
     measurements: addCalls(measurements),
+    history,
     service: () => self().service,
     instruments: {
       authFailure: (method, reason) => void authFailures.push([method, reason]),

@@ -1,71 +1,80 @@
-import type { Gate } from '../../gate/types.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 
-/** Length of a step, in milliseconds. */
-const STEP_MS = 15_000;
+/** How long a step is, in milliseconds. */
+export const HISTORY_STEP_MS = 15_000;
 /** Steps that are kept: 15 minutes. With 4,096 categories, all of them called, they take 1 MB. */
 const STEPS = 60;
 
-/** The calls of this process in the last 15 minutes, in steps. */
+/** The calls of the last 15 minutes, in steps. */
 export interface RecentCalls {
   /** When each step began, in seconds before now, the oldest first. The last one still runs. */
   readonly secondsAgo: readonly number[];
-  /** Calls a second in each step; `undefined` for a category that was not called in any. */
-  of(index: number): readonly number[] | undefined;
+  /** Calls a second in each step, of the categories that were called. */
+  readonly categories: ReadonlyMap<string, readonly number[]>;
+}
+
+export interface CallHistoryOptions {
+  /** Counts the calls of each category so far, by its name. */
+  readonly counted: () => Iterable<readonly [category: string, calls: number]>;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** Calls a second of each category in steps. A category that was not called in any takes no room. */
 export class CallHistory {
-  readonly #gate: Pick<Gate, 'categories' | 'callsTotal'>;
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #options: CallHistoryOptions;
   /** When the kept steps and the running one began. */
   readonly #begins: number[];
-  /** By category index, the oldest step first. */
-  readonly #rates = new Map<number, Float32Array>();
-  /** Calls before the running step, by category index. */
-  #totals = new Float64Array(0);
+  /** The oldest step first. */
+  readonly #rates = new Map<string, Float32Array>();
+  /** Calls before the running step. */
+  #before: ReadonlyMap<string, number>;
 
-  constructor(gate: Pick<Gate, 'categories' | 'callsTotal'>, clock: Pick<Clock, 'monotonic'>) {
-    this.#gate = gate;
-    this.#clock = clock;
-    this.#begins = [clock.monotonic()];
+  constructor(options: CallHistoryOptions) {
+    this.#options = options;
+    this.#begins = [options.clock.monotonic()];
+    this.#before = new Map(options.counted());
   }
 
-  /** Ends the running step once its time is over, and begins the next. */
+  /** Ends the running step, and begins the next. */
   sample(): void {
-    const now = this.#clock.monotonic();
-    if (now - (this.#begins.at(-1) ?? now) < STEP_MS) return;
-    const totals = new Float64Array(this.#gate.categories().length);
-    for (let index = 0; index < totals.length; index += 1) {
-      const rate = this.#running(index, now);
-      const rates = this.#rates.get(index) ?? (rate > 0 ? new Float32Array(STEPS) : undefined);
-      totals[index] = this.#gate.callsTotal(index);
+    const { now, counted, rateOf } = this.#running();
+    for (const name of new Set([...counted.keys(), ...this.#rates.keys()])) {
+      const rate = rateOf(name);
+      const rates = this.#rates.get(name) ?? (rate > 0 ? new Float32Array(STEPS) : undefined);
       if (rates === undefined) continue;
       rates.copyWithin(0, 1);
       rates[STEPS - 1] = rate;
-      if (rate > 0 || rates.some((each) => each > 0)) this.#rates.set(index, rates);
-      else this.#rates.delete(index);
+      if (rates.some((each) => each > 0)) this.#rates.set(name, rates);
+      else this.#rates.delete(name);
     }
-    this.#totals = totals;
+    this.#before = counted;
     if (this.#begins.push(now) > STEPS + 1) this.#begins.shift();
   }
 
   read(): RecentCalls {
-    const now = this.#clock.monotonic();
+    const { now, counted, rateOf } = this.#running();
     const kept = this.#begins.length - 1;
+    const called = [...counted.keys()].filter((name) => this.#rates.has(name) || rateOf(name) > 0);
     return {
       secondsAgo: this.#begins.map((begin) => (now - begin) / 1000),
-      of: (index) => {
-        const rate = this.#running(index, now);
-        const rates = this.#rates.get(index);
-        if (rates === undefined && rate === 0) return undefined;
-        return [...(rates ?? new Float32Array(STEPS)).subarray(STEPS - kept), rate];
-      },
+      categories: new Map(
+        called.map((name) => {
+          const rates = this.#rates.get(name) ?? new Float32Array(STEPS);
+          return [name, [...rates.subarray(STEPS - kept), rateOf(name)]];
+        }),
+      ),
     };
   }
 
-  #running(index: number, now: number): number {
+  #running() {
+    const now = this.#options.clock.monotonic();
+    const counted = new Map(this.#options.counted());
     const seconds = (now - (this.#begins.at(-1) ?? now)) / 1000;
-    return seconds > 0 ? (this.#gate.callsTotal(index) - (this.#totals[index] ?? 0)) / seconds : 0;
+    const rateOf = (name: string) => {
+      const calls = (counted.get(name) ?? 0) - (this.#before.get(name) ?? 0);
+      // Fewer than before: a process of the fleet has gone.
+      return seconds > 0 ? Math.max(0, calls / seconds) : 0;
+    };
+    return { now, counted, rateOf };
   }
 }

@@ -1,7 +1,6 @@
 import type { Gate } from '../../gate/types.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
 import { createEventLoopDelay } from './event-loop-delay.ts';
-import { CallHistory } from './history.ts';
 import { createRates, createTenantRates } from './rates.ts';
 import type { Measurements } from './types.ts';
 
@@ -19,11 +18,9 @@ export function createMeasurements(options: MeasurementsOptions): Measurements &
   const rates = createRates({ gate, clock, windowSeconds, cpuMicroseconds });
   const delay = createEventLoopDelay(windowSeconds * 1000, clock);
   const tenantRates = createTenantRates({ calls: gate.tenantCalls, clock, windowSeconds });
-  const history = new CallHistory(gate, clock);
   const stop = schedule(rates.intervalMs, () => {
     rates.sample();
     tenantRates.sample();
-    history.sample();
     delay.rotate();
   });
   return {
@@ -33,7 +30,6 @@ export function createMeasurements(options: MeasurementsOptions): Measurements &
       callsTotal: (index) => gate.tenantCalls.total(tenantId, index),
       callsPerSecond: (index) => tenantRates.callsPerSecond(tenantId, index),
     }),
-    recentCalls: () => history.read(),
     process() {
       const { rss, heapUsed } = process.memoryUsage();
       const cpuUsage = rates.cpuPercent();

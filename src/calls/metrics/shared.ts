@@ -41,7 +41,6 @@ export function addCalls(own: Measurements, others?: CallsOfOthers): SharedMeasu
     ownCallsOf,
     countedSoFar,
     instances: () => others?.instances(),
-    recentCalls: () => own.recentCalls(),
     process: () => own.process(),
   };
 }

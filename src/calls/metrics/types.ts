@@ -1,7 +1,6 @@
 import type { AuditOutcome } from '../../wire/audit-messages.ts';
 import type { AuthMethod, ControlAction } from '../../wire/constants.ts';
 import type { CountedInstances } from '../../wire/messages.ts';
-import type { RecentCalls } from './history.ts';
 
 /** Calls by category. */
 export interface CallMeasurements {
@@ -39,7 +38,7 @@ export interface OthersCalls {
 }
 
 /** Measurements for the answers: the calls of this process and of the others of its fleet. */
-export interface SharedMeasurements extends Pick<Measurements, 'process' | 'recentCalls'> {
+export interface SharedMeasurements extends Pick<Measurements, 'process'> {
   /** @param tenants counts the calls of these tenants alone */
   callsOf(category: Counted, tenants?: readonly string[]): CategoryCalls;
   /** The part of this process. */
@@ -54,8 +53,6 @@ export interface SharedMeasurements extends Pick<Measurements, 'process' | 'rece
 export interface Measurements extends CallMeasurements {
   /** Returns the measurements of a tenant's calls; zero if calls are not counted per tenant. */
   ofTenant(tenantId: string): CallMeasurements;
-  /** The calls of this process in the last 15 minutes. */
-  recentCalls(): RecentCalls;
   /** Returns current values of the process. Values that the platform cannot measure are absent. */
   process(): {
     /** Percent of one core, over the window. */

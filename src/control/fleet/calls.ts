@@ -11,13 +11,17 @@ interface Sums {
   seen: number;
 }
 
+/** The totals of each process, by instance id. */
+type TotalsByInstance = ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }>;
+const NONE_KNOWN: TotalsByInstance = new Map();
+
 /** Sums up what the other processes of the fleet announced of their calls. */
 export class AnnouncedCalls {
   readonly #clock: Pick<Clock, 'monotonic'>;
   #sums: ReadonlyMap<string, Sums> = new Map();
   #lines: ReadonlyMap<string, LineCounts> = new Map();
-  /** The totals of each process at the last read, by instance id. */
-  #before: ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }> = new Map();
+  /** At the last read. */
+  #before: TotalsByInstance = NONE_KNOWN;
   #instances: CountedInstances = { of: 1, counted: 1 };
   #until = Number.NEGATIVE_INFINITY;
 
@@ -33,13 +37,14 @@ export class AnnouncedCalls {
     const others = entries.filter(({ instance }) => instance.id !== self);
     const sums = new Map<string, Sums>();
     const lines = new Map<string, LineCounts>();
+    const known = this.#isCurrent ? this.#before : NONE_KNOWN;
     const read = new Map<string, { totals: Map<string, number>; cut: boolean }>();
     for (const { instance, calls } of others) {
       if (calls === undefined) continue;
       for (const [category, counts] of Object.entries(calls.lines ?? {}))
         lines.set(category, sumOfLines(lines.get(category) ?? NO_LINES, counts));
       const cut = calls.cut === true;
-      const before = this.#before.get(instance.id);
+      const before = known.get(instance.id);
       const totals = new Map<string, number>();
       for (const [category, total, rate, tenantId] of calls.figures) {
         const key = keyOf(category, tenantId);
@@ -48,9 +53,9 @@ export class AnnouncedCalls {
         sums.set(key, sum);
         sum.total += total;
         sum.rate += rate;
-        // What a process counted before it was known, or while its announcements were cut, was not seen.
-        const known = before?.totals.get(key) ?? (before === undefined || before.cut || cut ? total : 0);
-        sum.seen += Math.max(0, total - known);
+        // What a process counted before it was known, while its announcements were cut, or in an outage, was not seen.
+        const seenBefore = before?.totals.get(key) ?? (before === undefined || before.cut || cut ? total : 0);
+        sum.seen += Math.max(0, total - seenBefore);
       }
       read.set(instance.id, { totals, cut });
     }
@@ -65,8 +70,10 @@ export class AnnouncedCalls {
     this.#until = this.#clock.monotonic() + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
   }
 
+  /** While the store is unreachable, nothing more is seen, and what was seen before stays. */
   of(category: string, tenantId?: string): Readonly<Sums> | undefined {
-    return this.#isCurrent ? this.#sums.get(keyOf(category, tenantId)) : undefined;
+    const sums = this.#sums.get(keyOf(category, tenantId));
+    return sums === undefined || this.#isCurrent ? sums : { total: 0, rate: 0, seen: sums.seen };
   }
 
   linesOf(category: string): LineCounts {

@@ -15,7 +15,8 @@ import { shown } from './service.ts';
 /** Most streams of events. */
 const MAX_WATCHERS = { total: 32, perIdentity: 8 };
 
-type EventsParts = CategoryParts & Uses<'fleet' | 'streams' | 'watchers' | 'watchCredential' | 'schedule' | 'delay'>;
+type EventsParts = CategoryParts &
+  Uses<'fleet' | 'history' | 'streams' | 'watchers' | 'watchCredential' | 'schedule' | 'delay'>;
 
 /** `GET /rdcp/v1/events`: the state, and how it changes. */
 export function events(parts: EventsParts): Handler {
@@ -131,7 +132,7 @@ class EventsReader implements Watcher {
       categories: Object.fromEntries(measured.filter(([, rate]) => rate > 0)),
       ...(instances !== undefined && { instances }),
       ...this.#budgetsInUse(views),
-      ...(!this.#hasHistory && this.#recentCalls(views)),
+      ...(!this.#hasHistory && this.#recentCalls()),
     };
     // The next ones come in a second.
     if (this.#stream.send('rates', data)) this.#hasHistory = true;
@@ -159,14 +160,11 @@ class EventsReader implements Watcher {
   }
 
   /** Not kept for each tenant: a tenant would see the calls of others. */
-  #recentCalls(views: readonly CategoryView[]): Pick<EventsRates, 'history'> {
+  #recentCalls(): Pick<EventsRates, 'history'> {
     if (required(this.#ctx, 'tenancy').callsOf !== undefined) return {};
-    const { secondsAgo, of } = this.#parts.measurements.recentCalls();
+    const { secondsAgo, categories } = this.#parts.history.read();
     const short = (value: number) => Number(value.toPrecision(3));
-    const called = views.flatMap(({ name, index }) => {
-      const rates = index === undefined ? undefined : of(index);
-      return rates === undefined ? [] : [[name, rates.map(short)] as const];
-    });
+    const called = [...categories].map(([name, rates]) => [name, rates.map(short)] as const);
     return { history: { secondsAgo: secondsAgo.map(short), categories: Object.fromEntries(called) } };
   }
 

@@ -16,12 +16,6 @@ export class RateHistory {
   /** The same since the start of the service, when it was heard of last. */
   readonly #droppedSoFar = new Map<string, number>();
   #newest: number | undefined;
-  #filled = 0;
-
-  /** Until when the calls are those of the process that answers, in milliseconds since the epoch; 0 if none are. */
-  get ownUntil(): number {
-    return this.#filled > (this.#newest ?? 0) - HISTORY_SECONDS ? this.#filled * 1000 : 0;
-  }
 
   /** The newest time that is known of, in milliseconds since the epoch. */
   get newest(): number | undefined {
@@ -61,7 +55,6 @@ export class RateHistory {
     this.#measured.fill(Number.NaN);
     for (const each of [this.#rates, this.#dropped, this.#droppedSoFar]) each.clear();
     this.#newest = undefined;
-    this.#filled = 0;
   }
 
   /** @param from where a gap is `NaN`, and 0 otherwise */
@@ -101,7 +94,6 @@ export class RateHistory {
         if (this.#measured[place] === 0) continue;
         this.#put(second, this.#rates, rates);
         this.#measured[place] = 0;
-        this.#filled = Math.max(this.#filled, second);
       }
     }
   }

@@ -3,7 +3,6 @@ import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { capitalized, counted } from '../../../wire/words/count.ts';
 import { settingText } from '../../../wire/words/level.ts';
 import { countOfParts, endOf, isPartlyOn, isRecorded, type Part, partsOf } from '../../../wire/words/state.ts';
-import { clockTime } from '../../../wire/words/time.ts';
 import { connection, now, state, useShortcuts } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { shortNumber } from '../parts/format.ts';
@@ -63,8 +62,6 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
   const mayAudit = connection.can('admin');
-  const { ownUntil } = connection.history;
-  const isFleet = (state.rates.value?.instances?.of ?? 1) > 1;
   // Asked for again when there is another one.
   const newest = state.entries.value.find(({ categories }) => categories.includes(name));
   const { value, problem, refresh } = usePolled(
@@ -84,12 +81,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
       <Parts category={category} />
       <Curve
         label="Calls over time"
-        beside={
-          <>
-            <Rate category={category} />
-            {isFleet && ownUntil > 0 && <span class="muted">until {clockTime(ownUntil)} of one process only</span>}
-          </>
-        }
+        beside={<Rate category={category} />}
         to={connection.history.newest ?? now.value}
         values={connection.history.of(name)}
         losses={connection.history.droppedOf(name)}
