@@ -146,22 +146,24 @@ export class Judge {
   #last(key: number, now: number): void {
     const loss = Math.max(0, ...this.#world.losses);
     const all = this.#decisions.filter((each) => each.key === key && each.happened !== 'not' && each.to >= loss);
-    const isCertain = ({ happened }: Decision) => happened === 'certainly';
+    // What was on its way when the store lost everything is lost with it, or not.
+    const isCertain = ({ happened, from }: Decision) => happened === 'certainly' && from > loss;
     const lastOf = (some: readonly Decision[]) =>
       some.filter((one) => !some.some((other) => isCertain(other) && other.from > one.to));
     const last = lastOf(all);
     // One that ends about now, or has ended before its process could put it into the store, may be seen or not; so may a local
     // one from before the store lost everything.
     if (last.some(({ ends, local }) => Math.abs(ends - now) < 2000 || (local && ends < now))) return;
-    const isOpen = !all.some((each) => isCertain(each) && each.from > loss);
-    if (isOpen && this.#decisions.some((each) => each.key === key && each.local && each.from < loss)) return;
+    if (!all.some(isCertain) && this.#decisions.some((each) => each.key === key && each.local && each.from < loss))
+      return;
     const lasting = all.filter(({ operation }) => operation.seconds === undefined);
     const under = lastOf(lasting).map(({ enables }) => enables);
     if (!lasting.some(isCertain)) under.push(false);
     const possible = last.flatMap(({ ends, enables }) => (ends > now ? enables : under));
     if (!all.some(isCertain)) possible.push(false);
     const states = this.#world.living().map((life) => isOn(life, key, now));
-    const say = () => `${KEYS[key]?.category} is ${states} at ${clock(now)} after ${last.map(text).join('; ')}`;
+    const lost = loss === 0 ? '' : `; the store lost all at ${clock(loss)}`;
+    const say = () => `${KEYS[key]?.category} is ${states} at ${clock(now)} after ${last.map(text).join('; ')}${lost}`;
     this.check(
       'last',
       states.every((state) => possible.includes(state)),
