@@ -42,7 +42,9 @@ function decisionOf(requested: Requested, rest: number) {
   // What one process has alone dies with it.
   const kept = done.some(({ outcome, life }) => outcome === 'ok' || life.to > rest);
   const isUnknown = attempts.some(({ outcome }) => outcome === 'unknown' || outcome === 'wrong');
-  const to = done[0]?.end ?? (isUnknown ? rest : (attempts.at(-1)?.end ?? rest));
+  // A repeat is carried out anew where the store has lost the first answer, or never had it.
+  const carriedOut = done.filter(({ isReplay }) => !isReplay).at(-1) ?? done[0];
+  const to = carriedOut?.end ?? (isUnknown ? rest : (attempts.at(-1)?.end ?? rest));
   // Of a request that was repeated at a process that is cut off, each process has an end of its own.
   const stated = done.map(({ answer }) => Date.parse(answer?.changes[0]?.expiresAt ?? '')).filter((at) => at > 0);
   return {
