@@ -8,7 +8,7 @@ import type { ErrorResponse, TenantContext } from '../wire/messages.ts';
 import type { OAuthErrorResponse } from '../wire/oauth-messages.ts';
 import { REFUSALS } from '../wire/refusals.ts';
 import { withDeadline } from '../wire/time/deadline.ts';
-import { discard, endConnection, factsOf, hasBody, http2Stream } from './request.ts';
+import { discard, endConnection, factsOf, http2Stream, isArriving } from './request.ts';
 
 /** How long to wait for the rest of a body, in milliseconds. */
 const REST_OF_BODY_MS = 500;
@@ -40,8 +40,8 @@ export async function endWithAnswer(req: IncomingMessage, res: ServerResponse): 
     return;
   }
   // Closing a connection with unread data resets it, and the client would not see the answer.
-  if (hasBody(req) && !req.complete) await withDeadline(discard(req), REST_OF_BODY_MS);
-  if (req.complete || !hasBody(req)) endConnection(res);
+  if (isArriving(req)) await withDeadline(discard(req), REST_OF_BODY_MS);
+  if (!isArriving(req)) endConnection(res);
 }
 
 interface ErrorContext {

@@ -256,3 +256,8 @@ export function discard(req: IncomingMessage): Promise<boolean> {
 export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
+
+/** Whether a part of the body has not arrived yet. */
+export function isArriving(req: IncomingMessage): boolean {
+  return hasBody(req) && !req.complete;
+}

@@ -14,9 +14,9 @@ import { REFUSALS } from '../wire/refusals.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
 import type { NoteRefusal } from './audit.ts';
-import { ANSWER_HEADERS, contentType, endWithAnswer, endWithRefusal, errorAnswer } from './error-answer.ts';
+import { ANSWER_HEADERS, arrivedTooSlowly, contentType, endWithAnswer, endWithRefusal, errorAnswer } from './error-answer.ts';
 import { preferredMediaType } from './middleware/headers.ts';
-import { factsOf, type RequestFacts } from './request.ts';
+import { endConnection, factsOf, isArriving, type RequestFacts } from './request.ts';
 
 /** The tenant that a request addresses. */
 export interface Tenancy extends Address {
@@ -111,7 +111,10 @@ export function errorBoundary({
       const { tenant } = ctx.state.tenancy ?? addressing.own(ctx.state.principal);
       if (error.code === 'RDCP_RATE_LIMITED') await endWithAnswer(ctx.req, ctx.res);
       else if (ctx.state.principal === undefined && error.status < 500) await endWithRefusal(ctx.req, ctx.res);
-      const { status, headers, body } = errorAnswer(ctx.req, error, { tenant });
+      const late = error.code === 'RDCP_TIMEOUT' && isArriving(ctx.req);
+      if (late) endConnection(ctx.res);
+      const answered = late ? arrivedTooSlowly() : { error, status: error.status };
+      const { status, headers, body } = errorAnswer(ctx.req, answered.error, { status: answered.status, tenant });
       ctx.set({ ...headers });
       ctx.status = status;
       ctx.body = JSON.stringify(body);
@@ -129,7 +132,7 @@ function routeOf(ctx: object): string {
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
- * Rejects with 504 when the request takes too long. The work continues; a retry with the same request id shows its
+ * Rejects when the request takes too long. The work continues; a retry with the same request id shows its
  * result. A later failure is reported, since it can no longer be sent.
  */
 function inTime(

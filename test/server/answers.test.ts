@@ -182,6 +182,17 @@ const ON_THE_CONNECTION: readonly (readonly [what: string, status: number, reque
   ['a header that is no HTTP', 400, 'not a field\r\n\r\n', JSON_TYPE],
 ];
 
+test('a body that does not arrive within limits.requestTimeoutSeconds is answered once, by 408, and the connection ends', async (t) => {
+  const listener = { timeouts: { headersMs: 500, requestMs: 3000, checkMs: 50 } };
+  const { url } = await startServer(t, { config: { limits: { requestTimeoutSeconds: 1 } }, listener });
+  const head = `POST ${PATHS.control} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nX-RDCP-API-Key: ${KEYS.control}\r\n`;
+  for (const length of [9, 100_000]) {
+    const text = await exchange(url, `${head}Content-Length: ${length}\r\n\r\n{`);
+    assert.deepEqual(text.match(/HTTP\/1\.1 .*/g), ['HTTP/1.1 408 Request Timeout'], `${length}`);
+    assert.equal(parseAnswer(text)?.headers.get('connection'), 'close');
+  }
+});
+
 for (const [what, status, rest, mediaType] of ON_THE_CONNECTION) {
   test(`the refusal of ${what} is ${mediaType} to a client that prefers the type of RDCP`, async (t) => {
     const timeouts = status === 408 ? { headersMs: 200, requestMs: 300, checkMs: 50 } : {};

@@ -219,6 +219,18 @@ test('a body that drips is cut off by the request timeout', async (t) => {
   assertEnvelope(await exchange(url, slow), 408, 'RDCP_TIMEOUT');
 });
 
+test('a request that was answered before its body arrived gets no second answer', async (t) => {
+  const timeouts = { headersMs: 100, requestMs: 200, checkMs: 50 };
+  for (const rest of ['{', 'none\r\n']) {
+    const url = await listen(t, {}, undefined, { timeouts });
+    const framing = rest === '{' ? 'Content-Length: 1000' : 'Transfer-Encoding: chunked';
+    const text = await exchange(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${framing}\r\n\r\n`, (socket) => {
+      socket.once('data', () => socket.write(rest));
+    });
+    assert.deepEqual(text.match(/HTTP\/1\.1 .*/g), ['HTTP/1.1 200 OK'], framing);
+  }
+});
+
 test('closing answers what is in flight, then nothing listens any more', async () => {
   const { promise: release, resolve } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { answerResponse, arrivedTooSlowly } from '../error-answer.ts';
 import { cutOff, endConnection, http2Stream } from '../request.ts';
@@ -17,6 +17,8 @@ export class InFlight {
   readonly #requests = new Map<ServerResponse, Times>();
   readonly #requestMs: number;
   readonly #ending = new WeakSet<ServerResponse>();
+  /** The newest one of each connection, also when it was answered. */
+  readonly #newest = new WeakMap<Duplex, ServerResponse>();
 
   /** @param requestMs time limit for receiving a request, and for sending an answer */
   constructor(requestMs: number) {
@@ -25,6 +27,7 @@ export class InFlight {
 
   follow(res: ServerResponse): void {
     this.#requests.set(res, {});
+    this.#newest.set(res.req.socket, res);
     res.once('close', () => this.#requests.delete(res));
   }
 
@@ -45,10 +48,10 @@ export class InFlight {
     return true;
   }
 
-  /** The incomplete request on a connection. */
-  unfinished(socket: Duplex): IncomingMessage | undefined {
-    for (const { req } of this.#requests.keys()) if (req.socket === socket && !req.complete) return req;
-    return undefined;
+  /** The response to the request on a connection that has not arrived completely. */
+  unfinished(socket: Duplex): ServerResponse | undefined {
+    const newest = this.#newest.get(socket);
+    return newest?.req.complete === false ? newest : undefined;
   }
 
   /** Closes connections with stalled requests, and with answers that the client does not read. */

@@ -238,7 +238,10 @@ function refuseOnTheSocket(server: NetworkServer, inFlight: InFlight, connection
   /** An answer now would be mistaken for that of a pending request. */
   function endWith(socket: Duplex, error: RdcpError, status?: number): void {
     if (inFlight.endWithAnswer(socket)) return;
-    answerRaw(socket, { error, requestId: randomUUID(), status }, inFlight.unfinished(socket));
+    const unfinished = inFlight.unfinished(socket);
+    // A second answer would be mistaken for that of the next request.
+    if (unfinished?.writableEnded === true) socket.destroy();
+    else answerRaw(socket, { error, requestId: randomUUID(), status }, unfinished?.req);
   }
 }
 
