@@ -68,7 +68,7 @@ export class Acknowledgement {
       if (isLast || (known !== undefined && isSettled(known))) return known;
       const now = clock.monotonic();
       const pollMs = Math.min(MAX_POLL_MS, Math.max(POLL_MS, (now - begunAt) * POLL_SHARE));
-      await this.#change(Math.min(deadline - now, pollMs));
+      await this.#change(Math.max(0, Math.min(deadline - now, pollMs)));
     }
   }
 
