@@ -14,7 +14,14 @@ import { REFUSALS } from '../wire/refusals.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
 import type { NoteRefusal } from './audit.ts';
-import { ANSWER_HEADERS, arrivedTooSlowly, contentType, endWithAnswer, endWithRefusal, errorAnswer } from './error-answer.ts';
+import {
+  ANSWER_HEADERS,
+  arrivedTooSlowly,
+  contentType,
+  endWithAnswer,
+  endWithRefusal,
+  errorAnswer,
+} from './error-answer.ts';
 import { preferredMediaType } from './middleware/headers.ts';
 import { endConnection, factsOf, isArriving, type RequestFacts } from './request.ts';
 
