@@ -226,7 +226,11 @@ export function openState(
     counted: () => plane.view(GLOBAL).map((view) => [view.name, measurements.countedSoFar(view)]),
     clock,
   });
-  opened.push({ close: schedule(HISTORY_STEP_MS, () => history.sample()) });
+  const sample = async () => {
+    await fleet?.sample();
+    history.sample();
+  };
+  opened.push({ close: schedule(HISTORY_STEP_MS, sample) });
 
   const approvals = new Approvals({ store, trail, clock, randomUUID });
   const checkStore = async () => {
@@ -278,6 +282,7 @@ export function openState(
 
   const started = plane.start();
   fleet?.start();
+  void fleet?.sample();
 
   return { store, authenticator, trail, plane, fleet, streams, choosing, relay, alerts, pulled, app, started };
 }

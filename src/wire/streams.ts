@@ -276,7 +276,10 @@ export interface EventsRates {
   readonly history?: EventsHistory;
 }
 
-/** The calls of the last 15 minutes, or since the responding process started; with a shared store, those of all processes. */
+/**
+ * The calls of the last 15 minutes, or since the responding process started; with a shared store, those of all processes, in a
+ * fleet of more than 333 as far as it was read.
+ */
 export interface EventsHistory {
   /** When each step began, in seconds before the event, the oldest first. The last one ends with the event. */
   readonly secondsAgo: readonly number[];

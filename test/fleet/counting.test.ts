@@ -18,6 +18,8 @@ interface Other {
   readonly id: string;
   readonly applied: Position;
   readonly silentFor?: number;
+  readonly startedAt?: number;
+  readonly calls?: MemberCalls;
 }
 
 const others = (number: number, applied: Position): Other[] =>
@@ -224,8 +226,8 @@ test('processes that come and go make no calls between two moments', () => {
     [0, undefined],
     [3, undefined],
     [5, 4],
-    [undefined, 5],
-    [0, 5],
+    [5, 5],
+    [5, 5],
   ]);
 });
 
@@ -254,6 +256,31 @@ test('an outage of the store makes no calls: neither those before it nor those i
   await pass(1000);
   read(1304);
   assert.equal(seen(), 9);
+});
+
+test('without a reader a sample sees the calls of the others, but none of an outage; a large fleet reads nothing for it', async () => {
+  const { time, state, seen, fleet } = start();
+  const sampleAfter = async (milliseconds: number, total: number) => {
+    await time.pass(milliseconds);
+    state.fails = false;
+    state.instances = [{ id: 'a', applied: at(0), calls: figures(['ORDERS', total, 1]) }];
+    await time.pass(1000);
+    await fleet.sample();
+    return fleet.calls.of('ORDERS')?.seen;
+  };
+  assert.equal(await sampleAfter(0, 1000), 0);
+  assert.equal(await sampleAfter(14_000, 1500), 500);
+  state.fails = true;
+  assert.equal(await sampleAfter(10_000, 1900), 500);
+  assert.equal(await sampleAfter(14_000, 1901), 501);
+  await time.pass(10_000);
+  state.instances = [{ id: 'new', startedAt: time.clock.now(), applied: at(0), calls: figures(['ORDERS', 7, 1]) }];
+  await fleet.sample();
+  assert.equal(fleet.calls.of('ORDERS')?.seen, 508, 'a process that has started since');
+  state.beatMs = 3000;
+  const before = seen.looked;
+  await fleet.sample();
+  assert.equal(seen.looked, before);
 });
 
 test('an announcement has the categories that were called, and of too many the most frequent, and says so', () => {

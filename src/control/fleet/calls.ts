@@ -14,18 +14,21 @@ interface Sums {
 /** The totals of each process, by instance id. */
 type TotalsByInstance = ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }>;
 const NONE_KNOWN: TotalsByInstance = new Map();
+/** Time between two reads in which calls are seen, in milliseconds: more than a step of the history. */
+const SEEN_WITHIN_MS = 20_000;
 
 /** Sums up what the other processes of the fleet announced of their calls. */
 export class AnnouncedCalls {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Clock;
   #sums: ReadonlyMap<string, Sums> = new Map();
   #lines: ReadonlyMap<string, LineCounts> = new Map();
   /** At the last read. */
   #before: TotalsByInstance = NONE_KNOWN;
+  #readAt = Number.NEGATIVE_INFINITY;
   #instances: CountedInstances = { of: 1, counted: 1 };
   #until = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
@@ -37,7 +40,11 @@ export class AnnouncedCalls {
     const others = entries.filter(({ instance }) => instance.id !== self);
     const sums = new Map<string, Sums>();
     const lines = new Map<string, LineCounts>();
-    const known = this.#isCurrent ? this.#before : NONE_KNOWN;
+    const now = this.#clock.monotonic();
+    const isRecent = now - this.#readAt <= SEEN_WITHIN_MS;
+    const known = isRecent ? this.#before : NONE_KNOWN;
+    /** Wall time since which another process is new. */
+    const newSince = isRecent ? this.#clock.now() - (now - this.#readAt) : Number.POSITIVE_INFINITY;
     const read = new Map<string, { totals: Map<string, number>; cut: boolean }>();
     for (const { instance, calls } of others) {
       if (calls === undefined) continue;
@@ -45,6 +52,7 @@ export class AnnouncedCalls {
         lines.set(category, sumOfLines(lines.get(category) ?? NO_LINES, counts));
       const cut = calls.cut === true;
       const before = known.get(instance.id);
+      const isUnseen = cut || (before === undefined ? instance.startedAt <= newSince : before.cut);
       const totals = new Map<string, number>();
       for (const [category, total, rate, tenantId] of calls.figures) {
         const key = keyOf(category, tenantId);
@@ -53,21 +61,31 @@ export class AnnouncedCalls {
         sums.set(key, sum);
         sum.total += total;
         sum.rate += rate;
-        // What a process counted before it was known, while its announcements were cut, or in an outage, was not seen.
-        const seenBefore = before?.totals.get(key) ?? (before === undefined || before.cut || cut ? total : 0);
+        // What an older process counted before it was known, while its announcements were cut, or in an outage, was not seen.
+        const seenBefore = before?.totals.get(key) ?? (isUnseen ? total : 0);
         sum.seen += Math.max(0, total - seenBefore);
       }
       read.set(instance.id, { totals, cut });
     }
+    // What was seen of a category stays seen when its last process ends.
+    for (const [key, { seen }] of this.#sums) {
+      if (key.endsWith(keyOf('')) && !sums.has(key)) sums.set(key, { total: 0, rate: 0, seen });
+    }
     this.#sums = sums;
     this.#lines = lines;
     this.#before = read;
+    this.#readAt = now;
     this.#instances = {
       of: others.length + 1 + silent,
       counted: [...read.values()].filter(({ cut }) => !cut).length + 1,
       ...(silent > 0 && { silent }),
     };
-    this.#until = this.#clock.monotonic() + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
+    this.#until = now + Math.max(0, ...others.map(({ goneAfter }) => goneAfter));
+  }
+
+  /** Called while the store is unreachable: what is counted until the next read is not seen. */
+  interrupt(): void {
+    this.#before = NONE_KNOWN;
   }
 
   /** While the store is unreachable, nothing more is seen, and what was seen before stays. */

@@ -89,6 +89,7 @@ export function createFleet(options: FleetOptions) {
     start(): void {
       stops.push(
         schedule(BEAT_MS, () => {
+          if (!beat.reachable) calls.interrupt();
           beat.tick();
           acknowledgement.wake();
         }),
@@ -126,6 +127,14 @@ export function createFleet(options: FleetOptions) {
         );
       }
       await refreshing;
+    },
+
+    /**
+     * Reads what the others have called, for a history of it. In a large fleet, whose processes announce themselves less
+     * often, each reads that for answers only.
+     */
+    async sample(): Promise<void> {
+      if (store.beatMs() === BEAT_MS) await this.refresh();
     },
 
     /** Whether a process has one of these categories; true if it does not say which it has. */
