@@ -172,7 +172,7 @@ function assertMay(
     throw notAllowed(
       holder,
       'categories',
-      `must match ${categories.join(', ')} for this credential; ${nameSome(others)} does not`,
+      `must match ${categories.join(', ')} for this credential; ${nameSome(others)} ${others.length === 1 ? 'does' : 'do'} not`,
     );
   }
   const { tenantId } = asked;

@@ -45,6 +45,7 @@ describe('a credential with allow', () => {
     const { limited, refusedField } = await start(DB);
     assert.equal((await limited(enable(['DB_POOL', 'DB_QUERY']))).response.status, 'success');
     assert.equal(await refusedField(enable(['DB_POOL', 'HTTP'])), 'categories');
+    await assert.rejects(limited(enable(['CACHE', 'HTTP'])), /; CACHE, HTTP do not$/);
     for (const action of ['disable', 'toggle', 'reset'] as const) {
       assert.equal(await refusedField({ action, categories: ['DATABASE'] }), 'categories', action);
     }
