@@ -121,7 +121,7 @@ browserTest('a permanent change needs a second step', async (t, browser) => {
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Permanent', { exact: true }).click();
   await dialog.getByRole('button', { name: /permanently …/ }).click();
-  await dialog.getByText('until it is switched again').first().waitFor();
+  await dialog.getByText('1 category will be on until switched again.').waitFor();
   await assertAccessible(page, 'the second step');
   const status = async () => (await service.client.status()).categories;
   assert.equal((await status()).CACHE, false);

@@ -59,6 +59,24 @@ browserTest('the dialog begins with the common cases, and its button says what w
   await entry.getByRole('button', { name: 'record' }).waitFor();
 });
 
+browserTest('the dialog says what is missing, and nothing that is not so', async (t, browser) => {
+  const config = { tenancy: { isolation: 'organization', tenants: { Acme: {} } } } as const;
+  const { page, client } = await openConsole(t, browser, { config });
+  await page.getByRole('button', { name: 'Enable ORDERS' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('One user or request', { exact: true }).click();
+  await dialog.getByRole('button', { name: /^Enable / }).click();
+  await dialog.getByText('Name the work, such as user.id=42, or choose everybody').waitFor();
+  await dialog.getByText('Other', { exact: true }).click();
+  assert.doesNotMatch(await dialog.innerText(), /until it is switched again/, 'no time is given yet');
+  await dialog.getByRole('button', { name: 'Everybody', exact: true }).click();
+  await dialog.getByText('Permanent', { exact: true }).click();
+  await dialog.getByRole('combobox', { name: 'For whom' }).selectOption('Acme');
+  await dialog.getByRole('button', { name: 'Enable for Acme permanently …' }).click();
+  await dialog.getByRole('button', { name: 'Yes, enable for Acme permanently' }).waitFor();
+  assert.equal((await client.status()).categories.ORDERS, false);
+});
+
 browserTest('a trace of which a filter finds one line stays whole, under its outcome', async (t, browser) => {
   const scene = await openScene();
   t.after(() => scene.close());

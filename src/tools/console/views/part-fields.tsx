@@ -27,26 +27,34 @@ export function PartFields({ wrong, disabled = false, withoutMatch = false, ...p
   if (!open && limitsOf(withoutMatch ? { ...value, match: [], failed: false } : value).length > 0) setOpen(true);
   const set = (change: Partial<PartForm>) => onChange({ ...value, ...change });
   return (
-    <details class="part" open={open}>
-      <summary>{offersRequest && 'More: '}Only some work or lines</summary>
-      <fieldset class="limit-fields" disabled={disabled} aria-describedby="part-help">
-        {!withoutMatch && <MatchFields {...props} />}
-        {TEXTS.filter((name) => !(name in FIELDS.processes) || connection.has('fleet')).map((name) => (
-          <TextField
-            key={name}
-            label={PART_FIELDS[name].page[0]}
-            title={PART_FIELDS[name].help}
-            value={value[name]}
-            placeholder={PART_FIELDS[name].page[1]}
-            onText={(text) => set({ [name]: text })}
-          />
-        ))}
-        <Check label={PART_FIELDS.failed.page[0]} checked={failed} onCheck={() => set({ failed: !failed })} />
-      </fieldset>
-      <p id="part-help" class={wrong === undefined ? 'muted' : 'wrong'}>
-        {wrong ?? 'Attributes of the work, such as user.id, url.path or http.request.header.NAME.'}
-      </p>
-    </details>
+    <>
+      <details class="part" open={open}>
+        <summary>{offersRequest && 'More: '}Only some work or lines</summary>
+        <fieldset class="limit-fields" disabled={disabled} aria-describedby="part-help">
+          {!withoutMatch && <MatchFields {...props} />}
+          {TEXTS.filter((name) => !(name in FIELDS.processes) || connection.has('fleet')).map((name) => (
+            <TextField
+              key={name}
+              label={PART_FIELDS[name].page[0]}
+              title={PART_FIELDS[name].help}
+              value={value[name]}
+              placeholder={PART_FIELDS[name].page[1]}
+              onText={(text) => set({ [name]: text })}
+            />
+          ))}
+          <Check label={PART_FIELDS.failed.page[0]} checked={failed} onCheck={() => set({ failed: !failed })} />
+        </fieldset>
+        <p id="part-help" class="muted">
+          Attributes of the work, such as user.id, url.path or http.request.header.NAME.
+        </p>
+      </details>
+      {/* Also seen where the fields are folded away. */}
+      {wrong !== undefined && (
+        <p class="wrong" role="alert">
+          {wrong}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -190,8 +190,7 @@ export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { r
         {sure && (
           <p class="notice warning">
             <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
-            {record ? 'is recorded' : intent === 'disable' ? 'stays off' : 'stays on'} {whom} until it is switched
-            again.
+            will be {record ? 'recorded' : intent === 'disable' ? 'off' : 'on'} {whom} until switched again.
           </p>
         )}
         <TextField
@@ -238,7 +237,7 @@ export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { r
             {busy
               ? 'Sending …'
               : sure
-                ? `Yes, ${button.toLowerCase().replace(/ permanently.*/, '')} permanently`
+                ? `Yes, ${button.charAt(0).toLowerCase()}${button.slice(1, -' …'.length)}`
                 : `${asksFirst ? 'Send for approval: ' : ''}${button}`}
           </Button>
           <Button onClick={() => (sure ? setSure(false) : close())}>{sure ? 'Back' : 'Cancel'}</Button>
@@ -322,9 +321,9 @@ function TimeChoice({ time, typed, maxSeconds, seconds, wrong, onTime, onTyped, 
       )}
       <p id="time-help" class={wrong === undefined ? 'muted' : 'wrong'}>
         {wrong ??
-          (seconds === undefined
+          (time === NO_END
             ? 'Stays until it is switched again.'
-            : `Goes back by itself at ${clockTime(now.value + seconds * 1000)}.`)}
+            : seconds !== undefined && `Goes back by itself at ${clockTime(now.value + seconds * 1000)}.`)}
       </p>
     </>
   );
