@@ -11,9 +11,10 @@ import { problemOf } from '../../src/tools/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/tools/console/state/rate-history.ts';
 import { href, parseRoute } from '../../src/tools/console/state/route.ts';
 import { ShortcutKeys } from '../../src/tools/console/state/shortcuts.ts';
-import { spansOfTrail } from '../../src/tools/console/state/spans.ts';
+import { countedSince, spansOfTrail } from '../../src/tools/console/state/spans.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
+import { discovered } from './discovered.ts';
 
 test('a time is read with its unit, and not beyond the maximum', () => {
   assert.equal(readDuration(' 15m ', 3600), 900);
@@ -195,6 +196,23 @@ test('the audit trail says who was on when: extended, ended, expired, and begun 
   ]);
 });
 
+test('calls are counted since the first of what a category is on for now', () => {
+  const since = (second: number) => new Date(1_700_000_000_000 + second * 1000).toISOString();
+  const work = (second: number, more = {}) => ({
+    ...{ id: 'x', categories: ['A'], by: { since: since(second) }, ...more },
+  });
+  for (const [given, expected] of [
+    [{}, Number.POSITIVE_INFINITY],
+    [{ enabled: true }, Number.NEGATIVE_INFINITY],
+    [{ enabled: true, otelrdcp_control: { since: since(7) } }, 7],
+    [{ otelrdcp_activations: [work(9), work(8), work(1, { when: { failed: true } }), work(2, { record: true })] }, 8],
+    [{ otelrdcp_activations: [work(1, { record: true })] }, Number.POSITIVE_INFINITY],
+  ] as const) {
+    const from = countedSince(discovered({ name: 'A', ...given } as Parameters<typeof discovered>[0]));
+    assert.equal(Number.isFinite(from) ? (from - 1_700_000_000_000) / 1000 : from, expected, JSON.stringify(given));
+  }
+});
+
 test('the history of rates has a place for each second, and gaps for seconds without an event', () => {
   const history = new RateHistory();
   const at = (second: number) => new Date(1_700_000_000_000 + second * 1000).toISOString();
@@ -213,12 +231,14 @@ test('the history of rates has a place for each second, and gaps for seconds wit
     ...{ timestamp: at(2000), callsPerSecond: 7, categories: { A: 7 } },
     history: { secondsAgo: [40, 25, 10], categories: { A: [1, 2, 3] } },
   });
-  const known = [...history.of('A', 42)];
+  const known = [...history.of('A', { seconds: 42 })];
   assert.deepEqual(
     [known[0], known[1], known[2], known[16], known[17], known[31], known[32]],
     [NaN, NaN, 1, 1, 2, 2, 3],
   );
-  assert.deepEqual([...history.of('B', 2)], [0, 0], 'what was not called in that time was measured too');
+  assert.deepEqual([...history.of('B', { seconds: 2 })], [0, 0], 'what was not called in that time was measured too');
+  const from = Date.parse(at(2000));
+  assert.deepEqual([...history.of('B', { seconds: 3, from })], [NaN, NaN, 0], 'but not while it was off');
   assert.equal(known.at(-1), 7);
   for (const [second, dropped] of [
     [2001, 7],
@@ -228,7 +248,7 @@ test('the history of rates has a place for each second, and gaps for seconds wit
     history.add({ timestamp: at(second), callsPerSecond: 0, categories: {}, budgets: { OLD: { dropped } } });
   }
   assert.deepEqual([...history.droppedOf('OLD').slice(-4)], [0, 0, 0, 5]);
-  assert.deepEqual([...history.of('A', 4)], [7, 0, 0, 0]);
+  assert.deepEqual([...history.of('A', { seconds: 4 })], [7, 0, 0, 0]);
 });
 
 test('numbers are short', () => {

@@ -133,6 +133,11 @@ browserTest('who is on when is a lane from switch to end, and for whom is a matr
     ['CACHE acme', 'DATABASE recorded', 'ORDERS everybody'].map((name) => `${name} 00:00:00 to 00:00:00, admin`),
   );
   await assertAccessible(page, 'who is on when');
+  for (let user = 0; user < 6; user += 1) {
+    await client.enable('CACHE', { duration: '5m', otelrdcp_target: { match: { 'user.id': String(user) } } });
+  }
+  await figure.getByText('the newest 8 of 9').waitFor();
+  await client.disable('CACHE', { duration: '5m' });
 
   await client.reset('ORDERS');
   await names.filter({ hasText: 'ORDERS' }).waitFor({ state: 'detached' });

@@ -37,9 +37,14 @@ export class RateHistory {
     this.#measured[second % HISTORY_SECONDS] = 0;
   }
 
-  /** Oldest first; empty before the first event. */
-  of(category: string, seconds = HISTORY_SECONDS): Float32Array {
-    const rates = this.#read(this.#rates.get(category), seconds, this.#measured);
+  /**
+   * Oldest first; empty before the first event.
+   * @param from since when its calls are counted, in milliseconds since the epoch: no call before is no measurement
+   */
+  of(category: string, { seconds = HISTORY_SECONDS, from = Number.NEGATIVE_INFINITY } = {}): Float32Array {
+    const counted = this.#read(this.#rates.get(category), seconds, this.#measured);
+    const first = (this.#newest ?? 0) - seconds + 1;
+    const rates = counted.map((rate, at) => (rate === 0 && (first + at) * 1000 < from ? Number.NaN : rate));
     // A second that two roundings left out is no gap.
     return rates.map((rate, at) =>
       Number.isNaN(rate) && !Number.isNaN(rates[at - 1]) ? (rates[at + 1] ?? rate) : rate,

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../../wire/audit-messages.ts';
+import { isCounted } from '../../../wire/counted-calls.ts';
 import type { DiscoveredCategory } from '../../../wire/messages.ts';
 import { partText } from '../../../wire/words/activation.ts';
 import { whoText } from '../../../wire/words/change.ts';
@@ -25,10 +26,18 @@ export function spansOf(category: DiscoveredCategory, tenant?: string): readonly
     category: name,
     reach: part.recorded ? 'recorded' : part.activation ? 'some' : part.tenant ? 'tenant' : 'everybody',
     whom: part.whom,
-    from: part.control === undefined ? Number.NEGATIVE_INFINITY : Date.parse(part.control.since),
+    from: begunAt(part),
     to: endOf(part),
     who: whoText(part.control ?? {}) ?? '',
   }));
+}
+
+/** Since when its calls are counted, in milliseconds since the epoch; `Infinity` while they are not. */
+export function countedSince(category: DiscoveredCategory): number {
+  const { enabled, otelrdcp_control: control, otelrdcp_activations: activations = [] } = category;
+  const counted = activations.filter((each) => isCounted({ enabled: false, otelrdcp_activations: [each] }));
+  const parts = partsOf({ ...category, otelrdcp_activations: counted });
+  return Math.min(...[...(enabled ? [{ control }] : []), ...parts].map(begunAt));
 }
 
 /** What categories were on for, by the entries of the audit trail, the newest first. */
@@ -63,6 +72,11 @@ export function spansOfTrail(entries: readonly AuditEntry[]): readonly Span[] {
     }
   }
   return [...over, ...open.values()];
+}
+
+/** On by default, or by whom this reader may not know, is on since ever. */
+function begunAt({ control }: Pick<Part, 'control'>): number {
+  return control === undefined ? Number.NEGATIVE_INFINITY : Date.parse(control.since);
 }
 
 function endOf({ expiresAt }: { readonly expiresAt?: string | undefined }): number {

@@ -9,6 +9,7 @@ import { Sparkline } from '../parts/pictures.tsx';
 import { Text } from '../parts/text.tsx';
 import { Ago } from '../parts/time.tsx';
 import { href } from '../state/route.ts';
+import { countedSince } from '../state/spans.ts';
 import { Budget, Dropped, OfferButtons, OnBadge, Rate, Until, WhoAndWhy, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
 
@@ -79,7 +80,9 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
         {isMeasured ? (
           <Measured />
         ) : (
-          isCounted(category) && <Sparkline rates={connection.history.of(name, SPARK_SECONDS)} />
+          isCounted(category) && (
+            <Sparkline rates={connection.history.of(name, { seconds: SPARK_SECONDS, from: countedSince(category) })} />
+          )
         )}
         <Dropped category={category} />
       </div>

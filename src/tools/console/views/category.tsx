@@ -14,7 +14,7 @@ import { Time, TimeLeft } from '../parts/time.tsx';
 import { usePolled } from '../parts/use-polled.ts';
 import { type Intent, isEnding, isOwn, VERBS } from '../state/intents.ts';
 import { href } from '../state/route.ts';
-import { spansOf, spansOfTrail } from '../state/spans.ts';
+import { countedSince, spansOf, spansOfTrail } from '../state/spans.ts';
 import { EntryTable } from './audit/entry-table.tsx';
 import { Budget, Dropped, OfferButtons, OnBadge, Rate, Until, Who, Whom } from './facts.tsx';
 import { tailOf } from './tail/running-tail.ts';
@@ -83,7 +83,7 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
         label="Calls over time"
         beside={<Rate category={category} />}
         to={connection.history.newest ?? now.value}
-        values={connection.history.of(name)}
+        values={connection.history.of(name, { from: countedSince(category) })}
         losses={connection.history.droppedOf(name)}
         marks={(value === undefined ? spansOf(category) : spansOfTrail(value.entries)).flatMap(({ from, to, who }) => [
           { at: from, tone: 'on', text: `on, ${who}` },

@@ -116,11 +116,6 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
   const live = state.rates.value?.budgets?.[category.name];
   const rate = connection.rateOf(category);
   const left = budget ? leftOf({ ...budget, ...live }) : [];
-  const failures = category.otelrdcp_recorder?.written;
-  const more = [
-    ...(left.length > 0 ? [`${left.join(', ')} left`] : []),
-    ...(failures === undefined ? [] : [`${counted(failures, 'line')} of failures`]),
-  ];
   return (
     <>
       {budget && budget.callsPerSecond !== undefined && (
@@ -129,7 +124,7 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
           {rate === undefined ? '-' : shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
         </span>
       )}
-      {more.length > 0 && <span class="budget-left">{more.join(', ')}</span>}
+      {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
     </>
   );
 }

@@ -27,24 +27,28 @@ interface WhoIsOnProps {
 /** A lane for each category and whom it is on for: since when, by whom, and until when. */
 export function WhoIsOn({ label, lanes: all, spans, back }: WhoIsOnProps) {
   const at = now.value;
-  const known = (times: readonly number[]) => times.filter(Number.isFinite);
-  const past = Math.max(MINUTE, Math.min(back, at - Math.min(...known(all.map(({ from }) => from)))));
-  const last = Math.max(...known(all.map(({ to }) => to)));
+  const finite = (times: readonly number[]) => times.filter(Number.isFinite);
+  const past = Math.max(MINUTE, Math.min(back, at - Math.min(...finite(all.map(({ from }) => from)))));
+  const last = Math.max(...finite(all.map(({ to }) => to)));
   const coming = Math.max(past / 10, Math.min(last - at, Math.max(30 * MINUTE, past)));
   // The line for now is at no edge.
   const scale = { from: at - Math.max(past, coming / 4), to: at + coming };
   const newest = (same: readonly Span[]) => Math.max(...same.map(({ from }) => from));
   const shown = all.filter(({ to }) => to >= scale.from);
-  const lanes = [...Map.groupBy(shown, ({ category, whom }) => `${category} ${whom}`).values()]
-    .sort((a, b) => newest(b) - newest(a))
-    .slice(0, MOST);
+  const known = [...Map.groupBy(shown, ({ category, whom }) => `${category} ${whom}`).values()];
+  const lanes = known.sort((a, b) => newest(b) - newest(a)).slice(0, MOST);
   if (lanes.length === 0) return null;
   const reaches = new Set(lanes.flat().map(({ reach }) => REACHES[reach]));
   const clock = (time: number, otherwise: string) => (Number.isFinite(time) ? clockTime(time) : otherwise);
   return (
     <Lanes
       label={label}
-      beside={<Legend of={[...reaches]} />}
+      beside={
+        <>
+          <Legend of={[...reaches]} />
+          {known.length > MOST && ` the newest ${MOST} of ${known.length}`}
+        </>
+      }
       heads={['Category', 'For whom', 'When']}
       scale={scale}
       now={at}
