@@ -61,6 +61,39 @@ browserTest('a key that may do little is offered that, and no more', async (t, b
   assert.equal(await page.getByRole('button', { name: 'Tail' }).count(), 0);
 });
 
+browserTest('a key with a list of tenants chooses one of them, and switches it alone', async (t, browser) => {
+  const keyOf = (name: string) => `${name}-key-`.padEnd(40, 'k');
+  const keyFor = (name: string, more: object) => ({
+    ...{ id: name, hash: hashApiKey(keyOf(name)), clientId: name, scopes: ['discovery', 'control'] as const, ...more },
+  });
+  const apiKeys = [...KEY_RECORDS, keyFor('oncall', { tenants: ['acme', 'b*'] }), keyFor('guest', {})];
+  const { page, ...service } = await openConsole(t, browser, {
+    config: { security: { apiKeys }, tenancy: { isolation: 'organization', tenants: { acme: {}, globex: {} } } },
+    key: keyOf('oncall'),
+  });
+  await page.getByText('Your credential switches tenants only: choose one.').waitFor();
+  const choice = page.getByRole('combobox', { name: 'Tenant' });
+  await choice.selectOption('acme');
+  await page.getByRole('button', { name: 'Enable CACHE' }).click();
+  await page.getByRole('button', { name: 'Enable for acme for 15 min' }).click();
+  await page.getByText('On for acme: CACHE', { exact: true }).waitFor();
+  const { tenants } = await service.client.tenants();
+  assert.deepEqual(
+    tenants.map(({ id, categories }) => [id, categories.CACHE]),
+    [
+      ['acme', true],
+      ['globex', false],
+    ],
+  );
+  await go(page, '#/tenants');
+  await page.getByRole('table', { name: 'Tenants' }).getByText('acme').waitFor();
+  assert.equal(await page.getByText('globex').count(), 0);
+
+  const { page: other } = await openView(t, browser, service.console, { key: keyOf('guest') });
+  await other.getByText('Your credential has no scope admin, so it cannot switch what all tenants inherit.').waitFor();
+  assert.equal(await other.getByRole('combobox', { name: 'Tenant' }).count(), 0);
+});
+
 browserTest('a change that waits is shown to administrators, who approve or decline it', async (t, browser) => {
   const key = (name: string) => `${name}-key-`.padEnd(40, 'k');
   const mayDo = (name: string, scope: 'control' | 'admin') => ({

@@ -110,8 +110,8 @@ export class Connection {
 
   /** Whether settings are kept for each tenant, and this credential belongs to none and may choose one. */
   get choosesTenants(): boolean {
-    const tenant = this.session?.tenantId ?? EVERYBODY;
-    return this.hasTenants && tenant === EVERYBODY && this.can('admin');
+    const { tenantId = EVERYBODY, otelrdcp_tenants: named } = this.session ?? {};
+    return this.hasTenants && tenantId === EVERYBODY && (this.can('admin') || named !== undefined);
   }
 
   /** The tenant whose settings are shown; `undefined` for everybody's. */
@@ -124,7 +124,8 @@ export class Connection {
   get maySwitch(): boolean {
     const { session } = this;
     const everybody = session?.tenantId === EVERYBODY && session.tenant?.isolationLevel !== 'global';
-    return this.can('control') && (!everybody || !this.hasTenants || this.can('admin'));
+    const oneTenant = !everybody || this.tenant !== undefined;
+    return this.can('control') && (oneTenant || !this.hasTenants || this.can('admin'));
   }
 
   /** Whether the credential may make this change of a category. */
@@ -137,9 +138,10 @@ export class Connection {
     if (this.mayChange('enable', name)) return undefined;
     const { otelrdcp_allow: allow } = this.session ?? {};
     if (!this.can('control')) return 'Your credential has no scope control, so it cannot switch categories.';
-    return allow === undefined
+    if (this.maySwitch && allow) return `Your credential may do this only: ${allowText(allow)}.`;
+    return this.choosesTenants
       ? 'Your credential switches tenants only: choose one.'
-      : `Your credential may do this only: ${allowText(allow)}.`;
+      : 'Your credential has no scope admin, so it cannot switch what all tenants inherit.';
   }
 
   /** The changes that a category offers to this credential, the most frequent first. */

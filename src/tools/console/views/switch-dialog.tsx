@@ -189,8 +189,8 @@ export function SwitchDialog({ asked: { intent, categories, ...proposed } }: { r
         )}
         {sure && (
           <p class="notice warning">
-            <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')}{' '}
-            will be {record ? 'recorded' : intent === 'disable' ? 'off' : 'on'} {whom} until switched again.
+            <strong>Permanent.</strong> {counted(categories.length, 'category', 'categories')} will be{' '}
+            {record ? 'recorded' : intent === 'disable' ? 'off' : 'on'} {whom} until switched again.
           </p>
         )}
         <TextField
