@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createRdcpClient } from '../../src/client.ts';
 import { until } from '../support/until.ts';
 import { go } from './drive.ts';
 import { assertAccessible, browserTest, startService } from './support.ts';
@@ -50,6 +51,24 @@ browserTest('the audit trail pages to its beginning, filters, and checks the cha
   await until('one entry', async () => (await rows.count()) === 1);
   await go(page, '#/audit?who=nobody');
   await page.getByText(/No entry|entries searched/).waitFor();
+});
+
+browserTest('what was refused is seen to be, at every width', async (t, browser) => {
+  const service = await startService(t);
+  await createRdcpClient({ baseUrl: service.url, apiKey: 'x'.repeat(40) })
+    .status()
+    .catch(() => {});
+  const { page } = await openView(t, browser, `${service.console}#/audit?outcome=denied`);
+  const badge = page.getByRole('row', { name: /authenticate/ }).getByText('denied', { exact: true });
+  await badge.waitFor();
+  for (const width of [1440, 970, 800, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const cut = await badge.evaluate((each) => {
+      const cell = each.closest('[role=cell]') ?? each;
+      return each.getBoundingClientRect().right - cell.getBoundingClientRect().right;
+    });
+    assert.ok(cut <= 0, `${cut} px are cut off at ${width}`);
+  }
 });
 
 browserTest('a trail that was changed on its way is shown as broken', async (t, browser) => {

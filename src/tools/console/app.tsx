@@ -69,7 +69,10 @@ const ENTRIES: Readonly<Record<ViewName, Entry>> = {
     key: 'n',
     lacks: () =>
       connection.hasTenants
-        ? lacksUnless(connection.choosesTenants && connection.can('control'), 'The list of tenants needs the scope admin')
+        ? lacksUnless(
+            connection.choosesTenants && connection.can('control'),
+            'The list of tenants needs the scope admin',
+          )
         : ['This service has no tenants', 'Its settings are for everybody.'],
   },
 };

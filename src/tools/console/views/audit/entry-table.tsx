@@ -37,10 +37,14 @@ export function EntryTable({ label, entries, faultOf = () => undefined }: EntryT
             Time: ({ timestamp }) => <Time at={timestamp} />,
             Action: (entry) => (
               <>
+                {entry.outcome !== 'success' && (
+                  <>
+                    <OutcomeBadge outcome={entry.outcome} />{' '}
+                  </>
+                )}
                 <button type="button" class="link" aria-haspopup="dialog" onClick={() => setOpened(entry)}>
                   {actionText(entry)}
                 </button>{' '}
-                {entry.outcome !== 'success' && <OutcomeBadge outcome={entry.outcome} />}
                 {entry.count !== undefined && <span class="muted">× {entry.count.toLocaleString()}</span>}
               </>
             ),
