@@ -73,6 +73,16 @@ test('every parameter of a tail is taken up to its bounds, and not beyond', asyn
     assert.equal(message, `Query parameter ${field} ${problem}`);
     assert.equal(details?.maximum, problem === 'must be at most 1h' ? '1h' : undefined, query);
   }
+  const since = "must be at most 1m, the server's recorder.keepSeconds";
+  for (const [path, more, message] of [
+    [PATHS.tail, { duration: '2h' }, 'duration must be at most 1h'],
+    [PATHS.tail, { since: '2m' }, `since ${since}`],
+    [PATHS.failures, { since: '2m' }, `since ${since}`],
+  ] as const) {
+    const body = { categories: ['HTTP'], ...more };
+    const answer = await server.request<ErrorResponse>(path, { method: 'POST', key: 'admin', body });
+    assert.equal(answer.body.error.message, message, 'a field of a body is no query parameter');
+  }
 });
 
 test('every field of a forecast is taken up to its bounds, and not beyond', async (t) => {

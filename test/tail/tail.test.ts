@@ -81,7 +81,7 @@ test('a reader that leaves ends its tail, and the trail has its beginning and it
   const id = begin?.otelrdcp_tail?.id;
   assert.deepEqual(begin?.otelrdcp_tail, { id, state: 'begin', duration: '5m', rate: 100, log: false });
   assert.deepEqual(end?.otelrdcp_tail, { id, state: 'end', reason: 'closed', lines: 1, dropped: 0 });
-  assert.equal(end?.reason, 'ended: the reader left; 1 lines, 0 dropped');
+  assert.equal(end?.reason, 'ended: the reader left; 1 line, 0 dropped');
 });
 
 test('a tail ends when its time is over, and when its number of lines was reached', async (t) => {

@@ -36,7 +36,7 @@ export function parseQuery<T extends object>(querystring: string, rules: Rules<T
 }
 
 /** The error for a query parameter. */
-export function malformed(name: string, problem: string, details?: object): RdcpError {
+function malformed(name: string, problem: string, details?: object): RdcpError {
   return REFUSALS.malformedQuery(name === '' ? "''" : name.slice(0, 64), problem, details);
 }
 

@@ -9,10 +9,12 @@ import type { AuditedTail } from '../../wire/audit-messages.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { isCategoryName } from '../../wire/names.ts';
 import { nameSome } from '../../wire/printable.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { tailRequestSchema } from '../../wire/stream-requests.ts';
 import type { TailCounts, TailNow, TailOpen } from '../../wire/streams.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
 import { whenText, workText } from '../../wire/words/activation.ts';
+import { counted } from '../../wire/words/count.ts';
 import { tailEndText } from '../../wire/words/tail.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
@@ -20,7 +22,7 @@ import type { Time, Uses } from '../parts.ts';
 import { type Context, type Handler, required } from '../steps.ts';
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
-import { malformed, parseQuery, wholeNumber } from './query.ts';
+import { parseQuery, wholeNumber } from './query.ts';
 import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
 
 /** The default duration, in seconds. */
@@ -174,8 +176,11 @@ function readerOf(stream: EventStream, principal: Principal): TailReader {
 }
 
 function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxDuration: number) {
-  const query: Partial<z.output<typeof tailRequestSchema>> =
-    ctx.method === 'POST' ? validBody(ctx, tailRequestSchema) : parseQuery(ctx.querystring, TAIL_QUERY);
+  const hasBody = ctx.method === 'POST';
+  const query: Partial<z.output<typeof tailRequestSchema>> = hasBody
+    ? validBody(ctx, tailRequestSchema)
+    : parseQuery(ctx.querystring, TAIL_QUERY);
+  const malformed = hasBody ? REFUSALS.malformed : REFUSALS.malformedQuery;
   const {
     categories,
     duration: seconds = Math.min(DEFAULT_SECONDS, maxDuration, longestOf(ctx.state.principal)),
@@ -203,17 +208,18 @@ export function assertRecorded(
   categories: readonly string[],
 ): void {
   const { keepSeconds } = config.recorder;
-  if (keepSeconds === 0) throw malformed('since', 'needs recorder.keepSeconds: this server keeps no finished work');
+  if (keepSeconds === 0)
+    throw REFUSALS.malformed('since', 'needs recorder.keepSeconds: this server keeps no finished work');
   if (since > keepSeconds) {
     const maximum = formatDuration(keepSeconds);
-    throw malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
+    throw REFUSALS.malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
   const recorded = parts.recorded();
   // Of a category that only other processes have, this one does not know.
   const notRecorded = categories.filter((name) => recorded.get(name) === false);
   if (notRecorded.length === 0) return;
   const problem = `needs categories that are recorded; ${nameSome(notRecorded)} ${notRecorded.length === 1 ? 'is' : 'are'} not`;
-  throw malformed('since', problem, { notRecorded });
+  throw REFUSALS.malformed('since', problem, { notRecorded });
 }
 
 function parseCategories(value: string): string[] | undefined {
@@ -236,5 +242,5 @@ export function selectionText({ match, instances, filter, when }: TapFilter): st
 }
 
 function ended({ reason, lines, dropped }: TailSummary): string {
-  return `ended: ${tailEndText(reason)}; ${lines} lines, ${dropped} dropped`;
+  return `ended: ${tailEndText(reason)}; ${counted(lines, 'line')}, ${dropped} dropped`;
 }
