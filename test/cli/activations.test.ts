@@ -43,6 +43,9 @@ describe('a category that is on for some work or some lines', () => {
       /PART_POOL on for user\.id=42, where rows > 1, .* by ops/.test(shown),
     );
 
+    const { stdout: trail } = await rdcp(['audit', '--limit', '1']);
+    assert.match(trail, / enable for user\.id=\(hidden\), where rows > 1 +PART_POOL +success/);
+
     await rdcp(['enable', 'PART_POOL', '--text', 'query*', '--sample', '1/100']);
     assert.match((await rdcp(['list'])).stdout, /^PART_POOL +on +2 activations /m);
     assert.match(

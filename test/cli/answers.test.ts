@@ -77,7 +77,7 @@ const TABLE: readonly Shown[] = [
     },
     stdout: [
       /^RECORDED +on +recording failures, [^,]+$/m,
-      /^7 debug calls so far of 2 of 3 processes, 1\.0 per second/m,
+      /^7 debug calls counted so far of 2 of 3 processes, 1\.0 per second/m,
     ],
   },
   {

@@ -156,7 +156,7 @@ test('status, health and audit are tables for people and JSON for machines', asy
   const status = await rdcp(['status', '--url', statusOf.url], { env });
   assert.equal(
     status.stdout,
-    'CATEGORY  STATE\nHTTP      off\nSQL       on\n\n12 debug calls so far, 0.5 per second now\n',
+    'CATEGORY  STATE\nHTTP      off\nSQL       on\n\n12 debug calls counted so far, 0.5 per second now\n',
   );
   const asJson = await rdcp(['status', '--json', '--url', statusOf.url], { env });
   assert.deepEqual(JSON.parse(asJson.stdout).categories, { HTTP: false, SQL: true });

@@ -4,6 +4,7 @@ import { given } from '../../../wire/json-text.ts';
 import { nameSome } from '../../../wire/printable.ts';
 import { shellWords } from '../../../wire/shell-words.ts';
 import { parseDuration, parseTimestamp, type Timestamp, timestamp } from '../../../wire/time.ts';
+import { partText } from '../../../wire/words/activation.ts';
 import { whoOf } from '../../../wire/words/change.ts';
 import { levelText } from '../../../wire/words/level.ts';
 import type { AuditFilter } from '../../client/audit.ts';
@@ -105,10 +106,7 @@ function columnsOf(terminal: Terminal, wide: boolean): Column<AuditEntry>[] {
   return [
     ['TIME', ({ timestamp }) => (wide ? localTime(timestamp) : timeCell(terminal, timestamp))],
     ['WHO', ({ identity, tenant }) => whoOf(identity, tenant?.id)],
-    [
-      'ACTION',
-      (entry) => [actionOf(entry), entry.otelrdcp_level && levelText(entry.otelrdcp_level)].filter(Boolean).join(', '),
-    ],
+    ['ACTION', actionText],
     ['CATEGORIES', ({ categories }) => (wide ? categories.join(', ') : nameSome(categories, { most: 2 })) || '-'],
     ['OUTCOME', outcome],
     wide && ['CLIENT', ({ identity }) => identity.clientId ?? '-'],
@@ -121,6 +119,14 @@ function columnsOf(terminal: Terminal, wide: boolean): Column<AuditEntry>[] {
       ({ reason = terminal.screen.isTTY === true ? '' : '-' }) => (wide ? reason : reason.replace(UUID, '$1')),
     ],
   ];
+}
+
+/** Such as `enable for user.id=(hidden)`: what is on for some work is not on for everybody. */
+function actionText(entry: AuditEntry): string {
+  const { otelrdcp_activation: activation, otelrdcp_level: level } = entry;
+  const whom = activation ? partText(activation) : '';
+  if (whom !== '') return `${actionOf(entry)} for ${whom}`;
+  return level === undefined ? actionOf(entry) : `${actionOf(entry)}, ${levelText(level)}`;
 }
 
 function outcome({ outcome, error }: AuditEntry): Cell {

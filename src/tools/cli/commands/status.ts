@@ -31,7 +31,7 @@ export const status: Command = ofServices({
       const part = partOfFleet(answer.otelrdcp_instances);
       const whose = part === undefined ? '' : ` ${part}`;
       terminal.out('');
-      terminal.say(`${totalCalls} debug calls so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      terminal.say(`${totalCalls} debug calls counted so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
       noteReach(terminal, answer.otelrdcp_recorder);
       if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
     });
