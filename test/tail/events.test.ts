@@ -194,6 +194,25 @@ test('the same control made again by another person is an event, although the ca
   assert.deepEqual(event?.event === 'category' && event.data.otelrdcp_control?.reason, 'second');
 });
 
+test('what a tenant sets is an event to who may list tenants alone', async (t) => {
+  const server = await startServer(t, { config: { tenancy: { isolation: 'organization' } } });
+  const acme = clientOf(server, 'admin', { tenantId: 'acme' });
+  for (const [key, action, seen] of [
+    ['admin', 'enable', ['snapshot', 'category', 'rates']],
+    ['operator', 'disable', ['snapshot', 'rates', 'rates']],
+  ] as const) {
+    const kinds = ['snapshot', 'category', 'rates'] as const;
+    const events = await read(clientOf(server, key).events(), kinds, 3, async (_event, count) => {
+      if (count === 1) await acme[action]('HTTP');
+    });
+    assert.deepEqual(
+      events.map(({ event }) => event),
+      seen,
+      key,
+    );
+  }
+});
+
 test('a tenant learns who made a control of its own, and not who made one for everybody', async (t) => {
   const server = await startServer(t, { config: { tenancy: { isolation: 'organization' } } });
   const admin = clientOf(server);

@@ -117,7 +117,7 @@ test('an audit entry from before a watcher came is not new to it, although the t
   const watchers = new Watchers({ ...state, ...time });
   const seen: string[] = [];
   const watcher = { scope: { key: '*' }, tenantId: undefined, audits: true } as const;
-  const ignore = { categories: () => {}, replaced: () => {}, fleet: () => {}, rates: () => {} };
+  const ignore = { seesTenants: true, categories: () => {}, replaced: () => {}, fleet: () => {}, rates: () => {} };
   const join = async (readNow: readonly AuditEntry[]) => {
     const prepared = watchers.prepare(true);
     await setImmediate();

@@ -197,7 +197,7 @@ function activationsOf(
   });
 }
 
-function seesTenants(ctx: Context): boolean {
+export function seesTenants(ctx: Context): boolean {
   const principal = required(ctx, 'principal');
   return hasScope(principal, 'admin') && !isOfTenants(principal);
 }

@@ -9,7 +9,7 @@ import { type Context, type Handler, required, timestampNow } from '../steps.ts'
 import { answerHead, EventStream } from '../streams/event-stream.ts';
 import { StreamPlaces } from '../streams/places.ts';
 import type { Watcher } from '../streams/watchers.ts';
-import { type CategoryParts, described, discovered, figures, limitsOf } from './categories.ts';
+import { type CategoryParts, described, discovered, figures, limitsOf, seesTenants } from './categories.ts';
 import { shown } from './service.ts';
 
 /** Most streams of events. */
@@ -47,6 +47,7 @@ class EventsReader implements Watcher {
   readonly scope: Watcher['scope'];
   readonly tenantId: string | undefined;
   readonly audits: boolean;
+  readonly seesTenants: boolean;
   readonly #ctx: Context;
   readonly #parts: EventsParts;
   readonly #stream: EventStream;
@@ -67,6 +68,7 @@ class EventsReader implements Watcher {
     this.#stream = stream;
     this.scope = scope;
     this.tenantId = tenantId;
+    this.seesTenants = seesTenants(ctx);
     this.audits = hasScope(principal, 'admin') && tenants === undefined;
     this.#isTenant = isOfTenants(principal);
     this.#members = members;

@@ -24,6 +24,8 @@ export interface Watcher {
   readonly tenantId: string | undefined;
   /** Whether it gets audit entries. */
   readonly audits: boolean;
+  /** Whether it is told what tenants have set. */
+  readonly seesTenants: boolean;
   /** @param changed categories that differ from the last call, or are new */
   categories(changed: readonly CategoryView[], revision: number): void;
   /** Called instead when categories are gone. */
@@ -133,7 +135,7 @@ export class Watchers {
   #look(watcher: Watcher, before: readonly CategoryView[]): void {
     const views = this.#parts.plane.view(watcher.scope);
     if (views === before) return;
-    const changed = differences(before, views);
+    const changed = differences(before, views, watcher);
     this.#watchers.set(watcher, views);
     const isGone = someGone(before, views);
     if (changed.length === 0 && !isGone) return;
@@ -201,8 +203,12 @@ function someGone(before: readonly CategoryView[], after: readonly CategoryView[
   return before.some(({ name }) => !known.has(name));
 }
 
-/** Categories that differ or are new. */
-function differences(before: readonly CategoryView[], after: readonly CategoryView[]): CategoryView[] {
+/** Categories that differ for a watcher, or are new. */
+function differences(
+  before: readonly CategoryView[],
+  after: readonly CategoryView[],
+  { seesTenants }: Watcher,
+): CategoryView[] {
   const known = new Map(before.map((view) => [view.name, view]));
   return after.filter((view) => {
     const old = known.get(view.name);
@@ -211,7 +217,7 @@ function differences(before: readonly CategoryView[], after: readonly CategoryVi
       old.by?.at !== view.by?.at ||
       COMPARED.some((member) => old[member] !== view[member]) ||
       !isDeepStrictEqual(old.instances, view.instances) ||
-      !isDeepStrictEqual(old.tenants, view.tenants) ||
+      (seesTenants && !isDeepStrictEqual(old.tenants, view.tenants)) ||
       !isDeepStrictEqual(old.activations, view.activations)
     );
   });
