@@ -86,9 +86,9 @@ export interface FailedWork {
   readonly milliseconds: number;
   /** Trace that it belongs to, 32 hex digits. */
   readonly traceId?: string;
-  /** Id of its tenant. */
+  /** Id of its tenant, or of the first one for a credential with a list of tenants. */
   readonly tenant?: string;
-  /** Attributes of the work, with secrets masked. */
+  /** Attributes of the work, and of those parts of it that were asked for, with secrets masked. */
   readonly attributes: Readonly<Record<string, string>>;
   /** Its recorded lines, by category. */
   readonly lines: Readonly<Record<string, number>>;

@@ -98,6 +98,30 @@ describe('the past', () => {
     assert.equal((await of({})).length, 3);
   });
 
+  it('shows of work for several users or tenants only the attributes of what is asked for', async (t) => {
+    const { gate, orders, works } = recording(t);
+    const attributesOf = async (query: Partial<PastQuery>) =>
+      (await works(query)).works.map(({ attributes, tenant }) => [attributes, tenant]);
+    gate.work.runNamed('nightly', () => {
+      gate.work.set({ job: 'invoices' });
+      for (const [index, tenant] of ['acme', 'globex'].entries()) {
+        gate.runWithTenant(tenant, () =>
+          gate.work.run({ 'user.id': index, [`of.${tenant}`]: true }, () => orders.debug(`of ${tenant}`)),
+        );
+      }
+      gate.work.fail(undefined);
+    });
+    const ofAcme = [[{ job: 'invoices', 'user.id': '0', 'of.acme': 'true' }, 'acme']];
+    assert.deepEqual(await attributesOf({ tenantId: 'acme' }), ofAcme);
+    assert.deepEqual(await attributesOf({ tenants: ['ac*'] }), ofAcme);
+    assert.deepEqual(await attributesOf({ match: { 'user.id': '0' } }), ofAcme);
+    assert.deepEqual(await attributesOf({ match: { 'user.id': '7' } }), []);
+    // Who may see several tenants sees work for all of them, and a tenant by which it may be passed on.
+    const ofBoth = { job: 'invoices', 'user.id': '1', 'of.acme': 'true', 'of.globex': 'true' };
+    assert.deepEqual(await attributesOf({}), [[ofBoth, undefined]]);
+    assert.deepEqual(await attributesOf({ tenants: ['acme', 'glob*'] }), [[ofBoth, 'acme']]);
+  });
+
   it('knows the work that failed or was slow, the newest first, and what it was', async (t) => {
     const { gate, orders, cards, time, works, messages } = recording(t);
     const run = (name: string, milliseconds: number, error?: Error) =>

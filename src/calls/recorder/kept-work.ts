@@ -104,7 +104,7 @@ export function readWork(entry: StoredEntry): KeptWork {
 }
 
 /** The trace of work: that of its root span, or of its first call in a trace. */
-export function traceOf({ places }: KeptWork): string | undefined {
+export function traceOf({ places }: Pick<KeptWork, 'places'>): string | undefined {
   return places.find(({ traceId }) => traceId !== undefined)?.traceId;
 }
 

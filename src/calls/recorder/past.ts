@@ -97,8 +97,8 @@ export class KeptPast implements Past {
   async works(query: PastQuery): Promise<PastWorks> {
     const when = query.when ?? { failed: true };
     const works: PastWork[] = [];
-    for await (const { work, entry, lines } of this.#matching({ ...query, when }, this.#options.ring.end)) {
-      works.push(this.#workOf(work, entry, lines));
+    for await (const match of this.#matching({ ...query, when }, this.#options.ring.end)) {
+      works.push(this.#workOf(match, query));
       if (works.length > query.limit + 1) works.shift();
     }
     const more = works.length > query.limit;
@@ -114,10 +114,11 @@ export class KeptPast implements Past {
       if (entry.endedAt < query.since || !ends(query.when, entry) || !this.#hasCategory(query, entry)) continue;
       if (read++ % READ_IN_A_TURN === READ_IN_A_TURN - 1) await turn();
       const work = readWork(entry);
-      const matches = work.places.map((place) => this.#matches(query, work, place));
-      if (!matches.includes(true)) continue;
-      const lines = work.lines.filter((line) => matches[line[3]] === true && this.#takes(query, work, line));
-      if (lines.length > 0 || asksForAll(query)) yield { work, entry, lines };
+      const isAsked = (place: Place) => takesTenant(query, place.tenantId) && this.#matches(query, work, place);
+      const places = new Set(work.places.filter(isAsked));
+      if (places.size === 0) continue;
+      const lines = work.lines.filter((line) => places.has(work.places[line[3]]!) && this.#takes(query, work, line));
+      if (lines.length > 0 || asksForAll(query)) yield { work, entry, places: [...places], lines };
     }
   }
 
@@ -141,9 +142,8 @@ export class KeptPast implements Past {
     return !isHidden(name, redaction) && holds(actual, wanted, redaction);
   }
 
-  #takes(query: PastQuery, work: KeptWork, [index, at, , place]: KeptLine): boolean {
-    const isAsked = query.categories.length === 0 || query.categories.includes(this.#nameOf(index));
-    return isAsked && work.at + at >= query.since && takesTenant(query, work.places[place]?.tenantId);
+  #takes({ categories, since }: PastQuery, work: KeptWork, [index, at]: KeptLine): boolean {
+    return work.at + at >= since && (categories.length === 0 || categories.includes(this.#nameOf(index)));
   }
 
   #takesOpen(query: PastQuery, { category, at, tenantId, work, active }: Slot): boolean {
@@ -169,14 +169,14 @@ export class KeptPast implements Past {
     return { ...recordOf(call, slot.at, spanContextOf(slot) ?? INVALID_SPAN_CONTEXT), order: slot.order };
   }
 
-  #workOf(work: KeptWork, { endedAt }: StoredEntry, lines: readonly KeptLine[]): PastWork {
+  #workOf({ work, entry: { endedAt }, places, lines }: PastMatch, query: PastQuery): PastWork {
     const { redaction } = this.#options;
-    const { number, facts, places } = work;
+    const { number, facts } = work;
     const counts: Record<string, number> = {};
     for (const [index] of lines) counts[this.#nameOf(index)] = 1 + (counts[this.#nameOf(index)] ?? 0);
-    const tenants = new Set(lines.map(([, , , place]) => places[place]?.tenantId));
+    const tenants = new Set(lines.map(([, , , place]) => work.places[place]?.tenantId));
     const [tenant] = tenants;
-    const traceId = traceOf(work);
+    const traceId = traceOf({ places });
     const shownOf = ([name, value]: readonly [string, string]) =>
       [name, isHidden(name, redaction) ? REDACTED : shown(value, redaction)] as const;
     return {
@@ -185,7 +185,7 @@ export class KeptPast implements Past {
       outcome: summaryOf(facts, redaction.mask),
       milliseconds: facts.milliseconds,
       ...(traceId !== undefined && { traceId }),
-      ...(tenants.size === 1 && tenant !== undefined && { tenant }),
+      ...((tenants.size === 1 || query.tenants !== undefined) && tenant !== undefined && { tenant }),
       attributes: Object.fromEntries(places.flatMap(({ attributes }) => attributes).map(shownOf)),
       lines: counts,
     };
@@ -195,6 +195,8 @@ export class KeptPast implements Past {
 interface PastMatch {
   readonly work: KeptWork;
   readonly entry: StoredEntry;
+  /** Those that were asked for, of which alone its attributes are told. */
+  readonly places: readonly Place[];
   readonly lines: readonly KeptLine[];
 }
 

@@ -52,8 +52,9 @@ export interface PastWork {
   readonly outcome: string;
   readonly milliseconds: number;
   readonly traceId?: string;
+  /** Of its lines: the only one, or the first where a list of tenants is asked for. */
   readonly tenant?: string;
-  /** Of the work, redacted. */
+  /** Of the work, and of its parts that match; redacted. */
   readonly attributes: Readonly<Record<string, string>>;
   /** Recorded lines by category. */
   readonly lines: Readonly<Record<string, number>>;
