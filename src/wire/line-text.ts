@@ -30,7 +30,8 @@ export function recordedOf(received: TailLine): { readonly line: TailLine; reado
     'rdcp.recorder.cut': cut,
     ...attributes
   } = received.attributes;
-  if (wasWritten !== true) return { line: { ...received, attributes } };
+  // Of lines that are read later, only those tell of their work that are not all of it.
+  if (wasWritten !== true && cut === undefined) return { line: { ...received, attributes } };
   const work = { id: `${received.instance} ${id}`, outcome: String(outcome), ...(typeof cut === 'number' && { cut }) };
   return { line: { ...received, attributes }, work };
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { AsyncResource } from 'node:async_hooks';
 import { describe, it, type TestContext } from 'node:test';
+import type { Call } from '../../src/calls/emit/record.ts';
 import type { PastQuery, RecorderLimits } from '../../src/calls/recorder/types.ts';
+import { ANY_LEVEL } from '../../src/gate/levels.ts';
+import { fieldOf } from '../../src/wire/thrown.ts';
 import { followedProcess } from './recording.ts';
 
 /** A process that records `ORDERS` and `CARDS`. */
@@ -170,6 +173,30 @@ describe('the past', () => {
     const { lines } = await past.lines({ categories: ['ORDERS'], since: 0, limit: 10_000 });
     assert.equal(lines.length, past.reach.works);
     assert.ok(past.reach.since! >= Date.parse(lines[0]!.timestamp) - 1);
+  });
+
+  it('says on the first line of a work how many calls before it had no room, as each output of it does', async (t) => {
+    const { gate, sink, orders, past } = recording(t, { callsPerWork: 3 });
+    const cut = (lines: readonly { message: string; attributes?: object | undefined }[]) =>
+      lines.map(({ message, attributes = {} }) => [message, fieldOf(attributes, 'rdcp.recorder.cut')]);
+    const readers = [0, 1].map(() => {
+      const read: Call[] = [];
+      const output = { when: { failed: true as const }, write: (_: unknown, call: Call) => void read.push(call) };
+      const part = { isWhole: true, level: ANY_LEVEL, isOfTenant: () => true, isOfWork: () => true, output };
+      t.after(sink.recorder.record(gate.categories()[0]!, part));
+      return read;
+    });
+    gate.work.runNamed('order', () => {
+      for (let call = 1; call <= 5; call++) orders.debug(`call ${call}`);
+      gate.work.fail(undefined);
+    });
+    const expected = [
+      ['call 3', 2],
+      ['call 4', undefined],
+      ['call 5', undefined],
+    ];
+    const { lines } = await past.lines({ categories: ['ORDERS'], since: 0, limit: 10 });
+    for (const some of [lines, ...readers]) assert.deepEqual(cut(some), expected);
   });
 
   it('gives the newest lines within a limit, and counts the others', async (t) => {

@@ -19,6 +19,8 @@ export interface KeptWork {
   /** The first one is the work's own. Most work has no other. */
   readonly places: readonly Place[];
   readonly lines: readonly KeptLine[];
+  /** Earlier calls that it had no room for. */
+  readonly cut: number;
 }
 
 /** Where a call was made. */
@@ -49,12 +51,14 @@ export function keptWork({
   endedAt,
   piece,
   slots,
+  cut,
   builder,
 }: {
   readonly number: number;
   readonly endedAt: number;
   readonly piece: PieceOfWork;
   readonly slots: readonly Slot[];
+  readonly cut: number;
   readonly builder: CallBuilder;
 }): RingEntry {
   const { facts, work, spanContext } = piece;
@@ -75,7 +79,7 @@ export function keptWork({
     const line = [category.index, slot.at - at, slot.order - order, places.length - 1, message, attributes] as const;
     lines.push(plain ? line : [...line, 1]);
   }
-  const kept: KeptWork = { number, facts, at, order, places, lines };
+  const kept: KeptWork = { number, facts, at, order, places, lines, cut };
   return { endedAt, failed: facts.failed, milliseconds: facts.milliseconds, categories, text: JSON.stringify(kept) };
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api';
 import type { CategoryDescriptor } from '../../gate/types.ts';
-import { ATTR_WORK_ID } from '../../otel/semconv.ts';
+import { ATTR_RECORDER_CUT, ATTR_WORK_ID } from '../../otel/semconv.ts';
 import { REDACTED } from '../../wire/credentials.ts';
 import type { DebugRecord } from '../../wire/debug-record.ts';
 import { compileLineFilter } from '../../wire/line-filter.ts';
@@ -153,14 +153,16 @@ export class KeptPast implements Past {
     );
   }
 
-  #lineOf(work: KeptWork, [index, at, order, place, message, attributes, isRedacted]: KeptLine): PastLine | undefined {
+  #lineOf(work: KeptWork, line: KeptLine): PastLine | undefined {
+    const [index, at, order, place, message, attributes, isRedacted] = line;
     const category = this.#options.categoryOf(index);
     const { tenantId, traceId, spanId } = work.places[place] ?? {};
     if (category === undefined) return undefined;
     const content = { message, attributes: attributes ?? undefined, plain: isRedacted === undefined, bytes: 0 };
     const call = callOf({ ...content, category, at: work.at + at, tenantId }, this.#options.builder);
     const span = traceId === undefined || spanId === undefined ? undefined : { traceId, spanId, traceFlags: 0 };
-    const own = { ...call, attributes: { ...call.attributes, [ATTR_WORK_ID]: workIdOf(work.number) } };
+    const cut = work.cut > 0 && line === work.lines[0] && { [ATTR_RECORDER_CUT]: work.cut };
+    const own = { ...call, attributes: { ...call.attributes, [ATTR_WORK_ID]: workIdOf(work.number), ...cut } };
     return { ...recordOf(own, work.at, span ?? INVALID_SPAN_CONTEXT), order: work.order + order };
   }
 

@@ -385,14 +385,15 @@ export class Recorder {
       return;
     }
     this.#close(piece, recording);
+    const { number, slots, cut } = recording;
     this.#write(piece, recording);
-    this.#bytes -= recording.bytes + recording.slots.length * SLOT_BYTES;
+    this.#bytes -= recording.bytes + slots.length * SLOT_BYTES;
     const { around } = piece;
     const isPart = around !== undefined && !around.ended;
     // Work inside other work that ended well is a part of that.
-    if (!isPart || piece.failure !== undefined) recording.keptAt = this.#keep(piece, recording.number, recording.slots);
-    if (isPart && recording.slots.length > 0) this.#join(around, recording);
-    else this.#countForgotten(recording.slots);
+    if (!isPart || piece.failure !== undefined) recording.keptAt = this.#keep(piece, number, slots, cut);
+    if (isPart && slots.length > 0) this.#join(around, recording);
+    else this.#countForgotten(slots);
     // An async context, such as that of a connection, can hold on to work that has ended.
     recording.slots = [];
   }
@@ -411,12 +412,12 @@ export class Recorder {
   }
 
   /** @returns its position among finished work */
-  #keep(piece: PieceOfWork, number: number, slots: readonly Slot[]): number | undefined {
+  #keep(piece: PieceOfWork, number: number, slots: readonly Slot[], cut = 0): number | undefined {
     const { limits, clock, builder } = this.#options;
     if (limits.keepSeconds === 0) return undefined;
     const kept = slots.filter((slot) => !slot.isKept && (this.#isWhole[slot.category.index] || this.#takes(slot)));
     if (kept.length === 0 && piece.failure === undefined) return undefined;
-    return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept, builder }));
+    return this.#ring.add(keptWork({ number, endedAt: clock.now(), piece, slots: kept, cut, builder }));
   }
 
   /** Whether some part of its category takes a call. */
@@ -453,24 +454,26 @@ export class Recorder {
 
   /** Writes the calls of the outputs that the work is for. */
   #write(piece: PieceOfWork, recording: Recording): void {
+    let wrote = false;
     for (const [output, slowness] of this.#outputs) {
       const { when } = output;
       const fires = (when.failed === true && piece.failure !== undefined) || piece.milliseconds >= slowness;
-      if (fires) this.#writeTo(output, piece, recording);
+      if (fires) wrote = this.#writeTo(output, piece, recording) || wrote;
     }
+    if (wrote) recording.cut = 0;
   }
 
-  #writeTo(output: HeldOutput, piece: PieceOfWork, recording: Recording): void {
+  /** @returns whether there were any */
+  #writeTo(output: HeldOutput, piece: PieceOfWork, recording: Recording): boolean {
     const { builder, redaction } = this.#options;
     const isNew = (slot: Slot) => !slot.writtenTo.includes(output.write) && !(slot.isWritten && output.isLog === true);
     const slots = recording.slots.filter((slot) => isNew(slot) && this.#takes(slot, output));
-    if (slots.length === 0) return;
+    if (slots.length === 0) return false;
     const hasRoom = output.budget?.hasRoom !== false;
     const outcome = summaryOf(piece.facts, redaction.mask);
     const workId = workIdOf(recording.number);
     const own = { [ATTR_RECORDED]: true, [ATTR_WORK_ID]: workId };
     let first = { [ATTR_WORK_OUTCOME]: outcome, ...(recording.cut > 0 && { [ATTR_RECORDER_CUT]: recording.cut }) };
-    recording.cut = 0;
     const failures = new Map<CategoryDescriptor, RecordedFailure>();
     for (const slot of slots) {
       if (!hasRoom) output.budget?.drop(1);
@@ -491,6 +494,7 @@ export class Recorder {
       failures.set(slot.category, { category: slot.category.name, lines, workId, outcome, traceId, spanId });
     }
     if (piece.failure !== undefined) for (const failure of failures.values()) output.failed?.(failure);
+    return true;
   }
 }
 
