@@ -160,11 +160,20 @@ describe('the past', () => {
     const began = time.now;
     run('old');
     assert.deepEqual({ ...past.reach, bytes: 0 }, { since: began, works: 1, bytes: 0 });
-    time.now += 11_000;
+    time.now += 10_000_000;
     run('new');
     tick();
     assert.deepEqual(await messages(), ['new']);
     assert.equal(past.reach.since, time.now - 10_000);
+    // Work from before a clock was set back does not stay until it is that late again, nor keep what came after it.
+    time.now -= 3_600_000;
+    run('after the clock was set back');
+    time.now += 5000;
+    tick();
+    assert.deepEqual(await messages(), ['after the clock was set back']);
+    time.now += 6000;
+    tick();
+    assert.equal(past.reach.works, 0);
     for (let index = 0; index < 1000; index++) {
       time.now += 1;
       run('x'.repeat(500));

@@ -44,7 +44,7 @@ describe('a ring of bytes', () => {
       text: '{}',
     });
     for (const time of [1, 2, 3, 4]) ring.add(at(time));
-    ring.dropBefore(3);
+    ring.dropOutside(3, 100);
     assert.deepEqual(
       readAll(ring).map(({ endedAt }) => endedAt),
       [3, 4],

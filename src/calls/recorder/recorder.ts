@@ -440,7 +440,8 @@ export class Recorder {
   #tick(): void {
     const { limits, clock } = this.#options;
     const now = clock.now();
-    this.#ring.dropBefore(now - limits.keepSeconds * 1000);
+    const keptFor = limits.keepSeconds * 1000;
+    this.#ring.dropOutside(now - keptFor, now + keptFor);
     const oldest = now - Math.max(limits.seconds, limits.keepSeconds) * 1000;
     let mayCopy = MAX_COPIED;
     for (const [piece, recording] of this.#open) {

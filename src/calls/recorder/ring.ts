@@ -85,9 +85,10 @@ export class Ring {
     return position < this.#first || this.#entries === 0 ? undefined : this.#read(position);
   }
 
-  /** Drops entries that ended before. */
-  dropBefore(endedAt: number): void {
-    while (this.#entries > 0 && this.#endOf(this.#first) < endedAt) this.#dropFirst();
+  /** Drops the oldest entries that did not end between two times: before, or after as it seems once a clock was set back. */
+  dropOutside(from: number, until: number): void {
+    const isOutside = (endedAt: number) => endedAt < from || endedAt > until;
+    while (this.#entries > 0 && isOutside(this.#endOf(this.#first))) this.#dropFirst();
   }
 
   clear(): void {
