@@ -65,7 +65,7 @@ it('a tail gives the past to who may see it: GET and POST, by tenant, user and l
 });
 
 it('a tail refuses a past that nobody keeps, and names what is not recorded', async (t) => {
-  const { server, keys } = await recordingServer(t);
+  const { server, keys, client } = await recordingServer(t);
   const refused = async (query: string) => {
     const response = await fetch(`${server.url}${PATHS.tail}?${query}`, {
       headers: { 'X-RDCP-API-Key': keys.admin.key },
@@ -80,6 +80,14 @@ it('a tail refuses a past that nobody keeps, and names what is not recorded', as
   ]);
   assert.deepEqual((await refused('categories=DATABASE&since=61s'))[2], { field: 'since', maximum: '1m' });
   assert.deepEqual((await refused('categories=DATABASE&past=true'))[2], { field: 'past' });
+  for (const name of ['http.request.header.x-id', 'url.query.user', 'rdcp.ticket']) {
+    const target = { match: { [name]: '42' } };
+    const unknown = { code: 'RDCP_MALFORMED_REQUEST', details: { field: `target.match.${name}` } };
+    await assert.rejects(client('admin').failures({ target }), unknown);
+    await assert.rejects(async () => {
+      for await (const _ of client('admin').tail('DATABASE', { since: '1m', target })) break;
+    }, unknown);
+  }
 });
 
 it('POST /rdcp/v1/failures lists work that failed, to who may see it', async (t) => {

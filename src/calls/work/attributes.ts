@@ -8,6 +8,8 @@ const HEADER = 'http.request.header.';
 const QUERY = 'url.query.';
 /** The attributes of an HTTP request that are known from its beginning, unlike its route. */
 const OF_REQUEST = /^(?:http\.request\.(?:method$|header\.)|client\.address$|url\.(?:path$|query\.))/;
+/** Of a request or ticket, and not kept when it has ended. */
+const PASSING = /^(?:http\.request\.header\.|url\.query\.|rdcp\.ticket$)/;
 /** Hold tickets, which could be guessed by matching their beginning. */
 const SECRET = new Set([TICKET_ENTRY, `${HEADER}baggage`]);
 
@@ -41,6 +43,11 @@ export function attributeOfWork({ work, active }: Surroundings, name: string): s
   const own = work?.attributes.get(name) ?? (work?.request && attributeOfRequest(work.request, name));
   if (own !== undefined || (work !== undefined && isSettled(work, name))) return own;
   return attributeOfContext(active, name);
+}
+
+/** Whether recorded work cannot be found by it. */
+export function isPassing(name: string): boolean {
+  return PASSING.test(name);
 }
 
 /** The entries of W3C baggage that are attributes of work. */

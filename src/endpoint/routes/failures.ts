@@ -37,7 +37,7 @@ export function failures(parts: FailuresParts): Handler | undefined {
       const { match } = target ?? {};
       assertMayRead({ allow, method }, { action: 'tail', categories, tenantId, seconds: 0, match, filter: undefined });
     }
-    assertRecorded(parts, since, categories);
+    assertRecorded(parts, since, { categories, ...target });
     const selected = { categories, tenantId, tenants, ...target, when };
     await relay.check(selected);
     return whileConnected(ctx, streams, async (signal) => {

@@ -3,6 +3,7 @@ import { assertScope, identityKey, type Principal } from '../../access/principal
 import { withoutValues } from '../../calls/tail/line.ts';
 import { Tail, type TailReader, type TailRequest, type TailSummary } from '../../calls/tail/tail.ts';
 import type { TapFilter } from '../../calls/tail/types.ts';
+import { isPassing } from '../../calls/work/attributes.ts';
 import { assertMayRead, longestOf } from '../../control/allow.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { AuditedTail } from '../../wire/audit-messages.ts';
@@ -98,7 +99,7 @@ export function tail(parts: TailParts): Handler | undefined {
     }
     const summary = await fleet?.summary();
     plane.assertKnown(categories);
-    if (since !== undefined) assertRecorded(parts, since, categories);
+    if (since !== undefined) assertRecorded(parts, since, { categories, ...target });
     if (ctx.method === 'HEAD') return answerHead(ctx);
     const selected = { categories, tenantId, tenants, ...target, filter, when };
     await relay.check(selected);
@@ -205,7 +206,7 @@ function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxD
 export function assertRecorded(
   { config, ...parts }: Uses<'config' | 'recorded'>,
   since: number,
-  categories: readonly string[],
+  { categories, match = {} }: Pick<TapFilter, 'categories' | 'match'>,
 ): void {
   const { keepSeconds } = config.recorder;
   if (keepSeconds === 0)
@@ -214,6 +215,8 @@ export function assertRecorded(
     const maximum = formatDuration(keepSeconds);
     throw REFUSALS.malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
+  const unknown = Object.keys(match).find(isPassing);
+  if (unknown !== undefined) throw REFUSALS.malformedBody(`target.match.${unknown}`, 'is not kept of recorded work');
   const recorded = parts.recorded();
   // Of a category that only other processes have, this one does not know.
   const notRecorded = categories.filter((name) => recorded.get(name) === false);
