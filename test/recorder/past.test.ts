@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { AsyncResource } from 'node:async_hooks';
 import { describe, it, type TestContext } from 'node:test';
+import { context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { Call } from '../../src/calls/emit/record.ts';
 import type { PastQuery, RecorderLimits } from '../../src/calls/recorder/types.ts';
 import { ANY_LEVEL } from '../../src/gate/levels.ts';
+import { Work } from '../../src/gate/work.ts';
 import { fieldOf } from '../../src/wire/thrown.ts';
 import { followedProcess } from './recording.ts';
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 
 /** A process that records `ORDERS` and `CARDS`. */
 function recording(t: TestContext, limits: Partial<RecorderLimits> = {}) {
@@ -66,6 +71,34 @@ describe('the past', () => {
       gate.work.set({ 'user.id': 42 });
     });
     assert.deepEqual(await messages({ match: { 'user.id': '42' } }), ['before the user is known']);
+  });
+
+  it('knows a request by what it was, whatever baggage its client has sent', async (t) => {
+    const { gate, orders, messages } = recording(t);
+    const request = { method: 'GET', target: '/orders', address: undefined, header: () => undefined, route: '/orders' };
+    const forged = Object.fromEntries(
+      ['http.request.method', 'url.path', 'http.route', 'http.response.status_code', 'user.id', 'team'].map((name) => [
+        name,
+        { value: 'forged' },
+      ]),
+    );
+    const work = new Work(undefined, request);
+    const piece = gate.work.observer!.began(work);
+    context.with(propagation.setBaggage(ROOT_CONTEXT, propagation.createBaggage(forged)), () =>
+      AsyncResource.bind(() => {
+        gate.work.begin(work);
+        gate.work.set({ 'user.id': 42 });
+        orders.debug('line');
+      })(),
+    );
+    piece.answered(200);
+    const found = async (name: string, value: string) => (await messages({ match: { [name]: value } })).length;
+    for (const [name, value] of Object.entries({
+      ...{ 'http.request.method': 'GET', 'url.path': '/orders', 'http.route': '/orders' },
+      ...{ 'http.response.status_code': '200', 'user.id': '42' },
+    }))
+      assert.deepEqual([name, await found(name, value), await found(name, 'forged')], [name, 1, 0]);
+    assert.equal(await found('team', 'forged'), 1);
   });
 
   it('masks what a line and work have, and finds nothing by an attribute that is hidden', async (t) => {

@@ -87,9 +87,14 @@ function isSamePlace(slot: Where, last: Where | undefined): boolean {
   return slot.work === last?.work && slot.active === last.active && slot.tenantId === last.tenantId;
 }
 
+/** What is known of each request. */
+const OF_REQUEST = /^(?:http\.(?:request\.method|route|response\.status_code)|url\.path|trace\.id)$/;
+
 function placeOf({ work, tenantId, active }: Where, span: SpanContext | undefined): Place {
-  // What the application has set replaces baggage, which a client can fill.
-  const attributes = [...(active === undefined ? [] : baggageOf(active)), ...work.attributes];
+  const baggage = active === undefined ? [] : baggageOf(active);
+  // What the application has set, and what is known, replaces baggage, which a client can fill.
+  const told = work.request === undefined ? baggage : baggage.filter(([name]) => !OF_REQUEST.test(name));
+  const attributes = [...told, ...work.attributes];
   return { attributes, tenantId, traceId: span?.traceId, spanId: span?.spanId };
 }
 
