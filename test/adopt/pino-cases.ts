@@ -101,6 +101,38 @@ export function pinoCases(copy: string): void {
     }, /unknown level/);
   });
 
+  it('methods do what they do without us when they are called without their logger, or were replaced by the application', (t) => {
+    const use = (pino: Pino) => {
+      const out: string[] = [];
+      const root = pino({ base: null, timestamp: false, level: 'info' } as never, { write: (line) => out.push(line) });
+      const { debug, info } = root;
+      for (const method of [debug, info, root.child({ name: 'child' }).debug] as ((text: string) => void)[]) {
+        for (const self of [undefined, null, new EventEmitter()]) {
+          try {
+            out.push(String(method.call(self, 'detached')));
+          } catch (error) {
+            out.push((error as Error).name);
+          }
+        }
+      }
+      root.debug = () => void out.push('replaced');
+      root.child({ name: 'named' }).debug('child');
+      root.child({ id: 1 }).debug('child');
+      root.debug('root');
+      return out;
+    };
+    assert.deepEqual(use(setUp(t, copy).pino), use(loadCopy<Pino>(copy).exports));
+  });
+
+  it('a child stays adopted when its parent, which was handed over, is given back', (t) => {
+    const { pino, out, say, turn, adopter } = setUp(t, copy);
+    const root = pino({}, out);
+    const child = root.child({ module: 'database' });
+    adopter.adopt(root, { category: 'ROOT' })();
+    turn('DATABASE', true);
+    assert.equal(say(child), ALL);
+  });
+
   it('a child that has a level of its own keeps it, and one that has none follows its parent as pino has it', (t) => {
     const { pino, out, say, turn, reset } = setUp(t, copy);
     const root = pino({}, out);

@@ -4,7 +4,7 @@ import { writeBehind } from '../front.ts';
 import { APPLICATION, errorOf, type LoggerAdopter, nameOf, UNADOPTED } from '../loggers.ts';
 import { Patches } from '../patches.ts';
 import { WeakList } from '../weak-list.ts';
-import { type PinoLevel, PinoLevels } from './levels.ts';
+import { type GatedLevel, PinoLevels } from './levels.ts';
 import {
   describer,
   isTimeless,
@@ -56,7 +56,7 @@ export class PinoCopy {
   constructor(parts: PinoParts) {
     this.#prototype = parts.prototype;
     this.#symbols = parts.symbols;
-    this.#levels = new PinoLevels(parts, (level) => this.#gated(level));
+    this.#levels = new PinoLevels(parts, (...of) => this.#gated(...of));
   }
 
   /** Adopts the loggers that are made from now on, and those of before that are known. */
@@ -99,6 +99,8 @@ export class PinoCopy {
         this.#restoreLogger(logger);
       });
     }
+    // Children of another adopter may have used the methods of a parent that has none now.
+    for (const logger of this.#loggers) this.#adopter.attempt(() => this.#gate(logger));
   }
 
   start(): void {
@@ -191,15 +193,24 @@ export class PinoCopy {
     if (category === undefined) return;
     const hasLevel = Object.hasOwn(logger, this.#symbols.levelVal);
     const own = Object.hasOwn(logger, this.#state) ? originals : undefined;
-    for (const [level, { value, level: rank, gated }] of this.#levels.of(logger)) {
-      const isFree = hasLevel && rank >= LEVEL.error && this.#levels.admits(logger, value);
-      if (logger[level] === gated || isFree) continue;
+    if (!hasLevel && this.#inheritsGates(logger)) return;
+    for (const [level, { value, level: rank, admitted, held }] of this.#levels.of(logger)) {
+      const isAdmitted = this.#levels.admits(logger, value);
+      const gated = isAdmitted ? admitted : held;
+      if (logger[level] === gated || (hasLevel && rank >= LEVEL.error && isAdmitted)) continue;
       own?.set(level, logger[level]);
       // A child that shares its parent's methods has none that code which lists its properties could see.
       if (Object.hasOwn(logger, level)) logger[level] = gated;
       else Object.defineProperty(logger, level, { value: gated, configurable: true, writable: true });
     }
     if (own === undefined && !this.#starting) this.#loggers.add(logger);
+  }
+
+  /** Whether the methods of a logger's parent will do: they are gated, or the application's own. */
+  #inheritsGates(logger: PinoLogger): boolean {
+    const parent = Object.getPrototypeOf(logger) as PinoLogger;
+    const { adopter, category } = this.#stateOf(parent) ?? {};
+    return category !== undefined && adopter === this.#stateOf(logger)?.adopter && parent.levels === logger.levels;
   }
 
   #stateOf(logger: PinoLogger): State | undefined {
@@ -216,10 +227,13 @@ export class PinoCopy {
   }
 
   /** Returns what takes the place of a method: a bit test, then a verdict, then pino's own method. */
-  #gated(of: Omit<PinoLevel, 'gated'>): LogMethod {
+  #gated(of: GatedLevel, natively: 'admitted' | 'held'): LogMethod {
     const copy = this;
     const { value, isDebug, method } = of;
+    const { levelVal } = this.#symbols;
     return function (...args) {
+      // Called without its logger, as by `.catch(logger.debug)`. pino's own throws, or does nothing where it is held back.
+      if (this?.[levelVal] === undefined) return natively === 'admitted' ? method.apply(this, args) : undefined;
       const admitted = copy.#levels.admits(this, value);
       const category = copy.#active ? copy.#stateOf(this)?.category : undefined;
       if (category !== undefined && !category.idle) return copy.#log(this, of, category, args);
@@ -230,7 +244,7 @@ export class PinoCopy {
 
   #log(
     logger: PinoLogger,
-    { value, level, isDebug, method }: Omit<PinoLevel, 'gated'>,
+    { value, level, isDebug, method }: GatedLevel,
     category: AdoptedCategory,
     args: unknown[],
   ): unknown {
@@ -266,8 +280,8 @@ export class PinoCopy {
   #restoreLogger(logger: PinoLogger): void {
     const originals = Object.hasOwn(logger, this.#state) ? this.#stateOf(logger)?.originals : undefined;
     const levels = this.#levels;
-    for (const [level, { value, method, gated }] of levels.of(logger)) {
-      if (!Object.hasOwn(logger, level) || logger[level] !== gated) continue;
+    for (const [level, { value, method, admitted, held }] of levels.of(logger)) {
+      if (!Object.hasOwn(logger, level) || (logger[level] !== admitted && logger[level] !== held)) continue;
       if (!Object.hasOwn(logger, this.#symbols.levelVal)) delete logger[level];
       else logger[level] = originals?.get(level) ?? (levels.admits(logger, value) ? method : logger.silent);
     }

@@ -11,20 +11,27 @@ export interface PinoLevel {
   readonly isDebug: boolean;
   /** pino's own method, whatever the logger's level is. */
   readonly method: LogMethod;
-  /** What takes its place. */
-  readonly gated: LogMethod;
+  /** What takes its place where the logger's own level admits it. */
+  readonly admitted: LogMethod;
+  /** What takes its place where the logger's own level holds it back. */
+  readonly held: LogMethod;
 }
+
+/** What a gated method has to know. */
+export type GatedLevel = Omit<PinoLevel, 'admitted' | 'held'>;
+
+type MakeGate = (level: GatedLevel, natively: 'admitted' | 'held') => LogMethod;
 
 /** The levels of the loggers of one copy of pino. */
 export class PinoLevels {
   readonly #symbols: PinoSymbols;
   readonly #setLevel: LogMethod;
-  readonly #gate: (level: Omit<PinoLevel, 'gated'>) => LogMethod;
+  readonly #gate: MakeGate;
   /** By `levels`, which each root logger and each child with custom levels has. */
   readonly #known = new WeakMap<object, ReadonlyMap<string, PinoLevel>>();
 
   /** @param gate makes the method that takes the place of a level's own */
-  constructor({ prototype, symbols }: PinoParts, gate: (level: Omit<PinoLevel, 'gated'>) => LogMethod) {
+  constructor({ prototype, symbols }: PinoParts, gate: MakeGate) {
     this.#symbols = symbols;
     this.#setLevel = prototype[symbols.setLevel]!;
     this.#gate = gate;
@@ -68,7 +75,7 @@ export class PinoLevels {
       if (method === undefined) continue;
       const level = levelAmong(values, isDebug, (other) => this.#compare(logger, value, values[other]!));
       const read = { value, level, isDebug, method };
-      yield [name, { ...read, gated: this.#gate(read) }];
+      yield [name, { ...read, admitted: this.#gate(read, 'admitted'), held: this.#gate(read, 'held') }];
     }
   }
 
