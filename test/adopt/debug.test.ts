@@ -221,7 +221,24 @@ for (const version of Object.keys(COPIES)) {
       log('one');
       leave();
       log('two');
-      assert.deepEqual([wrapped, messages(), native.length], [2, ['one'], 1]);
+      assert.deepEqual([wrapped, messages(), native.length], [1, ['one'], 1]);
+    });
+
+    it('a formatArgs of the application formats what debug writes itself, and nothing else', (t) => {
+      const { debug, turn, messages, native, counted, recordAll } = setUp(t, version, { DEBUG: 'on' });
+      const format = (args: unknown[]) => {
+        args[0] = `mine ${args[0]}`;
+      };
+      debug.formatArgs = format;
+      const [on, off] = [debug('on'), debug('off')];
+      recordAll(true);
+      for (const log of [on, off]) log('recorded');
+      recordAll(false);
+      assert.deepEqual([native.splice(0), messages(), counted('ON')], [['mine recorded\n'], [], 1]);
+      turn('OFF', true);
+      off('switched');
+      assert.deepEqual([native, messages(), counted('OFF')], [[], ['switched'], 1]);
+      assert.equal(debug.formatArgs, format);
     });
   });
 }

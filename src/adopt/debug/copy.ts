@@ -35,10 +35,15 @@ export class DebugCopy {
   readonly #adoption: Adoption;
   readonly #namespaces: Namespaces;
   readonly #patches = new Patches();
+  readonly #standIn = new Patches();
   /** Otherwise the application has replaced it, and its function gets the lines. */
   readonly #writesToStderr: boolean;
   /** What takes the place of `log`. */
   #log: Log | undefined;
+  /** What takes the place of `formatArgs`. */
+  #formatArgs: DebugExports['formatArgs'] | undefined;
+  /** While it is called by a function that the application has put in its place. */
+  #isWithin = false;
   #active = true;
   /** The call that is made. */
   #call: Call = { template: undefined, uses: [], values: [] };
@@ -70,7 +75,9 @@ export class DebugCopy {
       if (copy.#active) copy.#namespaces.changed();
       return result;
     });
+    // The first that debug calls for a line.
     this.#replace('coerce', (value: unknown) => {
+      this.#standInForFormatArgs();
       this.#call = { template: coerced(() => coerce.call(this.#exports, value), value), uses: [], values: [] };
       return this.#call.template;
     });
@@ -82,9 +89,11 @@ export class DebugCopy {
         }),
       );
     }
-    this.#replace('formatArgs', function (this: DebugInstance, args: unknown[], ...rest: unknown[]): unknown {
-      return copy.#format(this, args, () => Reflect.apply(formatArgs, this, [args, ...rest]));
-    });
+    this.#formatArgs = function (this: DebugInstance, args: unknown[], ...rest: unknown[]): unknown {
+      const formatNatively = () => Reflect.apply(formatArgs, this, [args, ...rest]);
+      return copy.#isWithin ? formatNatively() : copy.#format(this, args, formatNatively);
+    };
+    this.#replace('formatArgs', this.#formatArgs);
     this.#log = function (...args) {
       const pending = copy.#pending;
       copy.#pending = undefined;
@@ -98,12 +107,32 @@ export class DebugCopy {
 
   stop(): void {
     this.#active = false;
+    this.#standIn.restore();
     this.#patches.restore();
     this.#namespaces.stop();
   }
 
   #replace(name: keyof DebugExports, replacement: unknown): void {
     this.#patches.replace(this.#exports, name, replacement);
+  }
+
+  /** Where the application has replaced `formatArgs`, takes its place for one line: it would write one that is not its own. */
+  #standInForFormatArgs(): void {
+    const copy = this;
+    this.#standIn.restore();
+    const { formatArgs } = this.#exports;
+    if (formatArgs === this.#formatArgs) return;
+    this.#standIn.replace(this.#exports, 'formatArgs', function (this: DebugInstance, ...given: [unknown[]]): unknown {
+      copy.#standIn.restore();
+      return copy.#format(this, given[0], () => {
+        copy.#isWithin = true;
+        try {
+          return Reflect.apply(formatArgs, this, given);
+        } finally {
+          copy.#isWithin = false;
+        }
+      });
+    });
   }
 
   /** The state of an instance's namespace while its lines may be ours. */
