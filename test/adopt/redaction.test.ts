@@ -131,6 +131,7 @@ const HOLDERS: readonly unknown[] = [
   new Error(`postgres://app:${SECRET}@db is away`),
   cyclic,
   deep,
+  Object.assign(new Error(`postgres://app:${SECRET}@db is away`), { cyclic, deep }),
   `Bearer ${SECRET}`,
   `token ${JWT}`,
   { text: `amqp://app:${SECRET}@queue` },
@@ -228,6 +229,29 @@ it('a call without a secret is written as it was, with the very objects', (t) =>
     logger.debug(...args);
     assert.deepEqual(lines.at(-1), args);
     for (const [at, arg] of args.entries()) assert.equal(lines.at(-1)?.[at], arg);
+  }
+});
+
+it('an error that holds itself, or much, is written as an error', (t) => {
+  const { pino, out, lines, turn } = setUpPino(t, 'pino');
+  const log = pino({ name: 'app' }, out);
+  turn('APP', true);
+  const error = new Error('failed');
+  const fields: Readonly<Record<string, unknown>>[] = [
+    { cause: error },
+    { cyclic },
+    { deep },
+    { rows: Array.from({ length: 2000 }, (_, id) => ({ id })) },
+  ];
+  for (const each of fields) {
+    log.debug(Object.assign(error, each), 'as it is');
+    log.debug({ err: error }, 'in a field');
+    for (const { err } of lines.splice(0) as unknown as { err: Record<string, string> }[]) {
+      assert.equal(err.type, 'Error');
+      assert.match(err.message!, /^failed/);
+      assert.match(err.stack!, /^Error: failed\n {4}at /);
+      assert.ok(!inspect(err, { depth: 20 }).includes('Circular ]'));
+    }
   }
 });
 

@@ -69,7 +69,9 @@ export class ArgumentRedaction {
     try {
       const walk = new Walk(this.#redaction, build);
       const shown = work(walk);
-      return walk.exhausted ? build(given) : shown;
+      if (!walk.exhausted) return shown;
+      // Loggers know an error by its class.
+      return isError(given) ? new Walk(this.#redaction, build).holder(given, {}, build) : build(given);
     } catch (error) {
       return this.text(`[Threw ${describeThrown(error)}]`);
     }

@@ -117,8 +117,10 @@ export class ValueBuilder {
 
   #object(value: object): Value {
     const at = this.#ancestors.indexOf(value);
-    if (at === 0) return this.#text('[Circular]');
-    if (at > 0) return this.#text(`[Circular ${this.#path.slice(0, at).join('.')}]`);
+    if (at >= 0) {
+      const where = this.#path.slice(0, at).filter((name) => name !== '');
+      return this.#text(where.length === 0 ? '[Circular]' : `[Circular ${where.join('.')}]`);
+    }
     if (this.#ancestors.length > MAX_DEPTH) {
       this.cut = true;
       return this.#text(`[${classOf(value) ?? 'Object'}]`);
