@@ -250,6 +250,18 @@ describe('debug', () => {
     assert.deepEqual(adopted, ['2.6.9', '3.2.7', '4.3.4', '4.4.3']);
   });
 
+  it('reads DEBUG again with the first instance of the application, which may have set it after we loaded 4.x', (t) => {
+    const { debug, native } = setUp(t, '4.4.3', { before: (debug) => debug('require-in-the-middle') });
+    process.env.DEBUG = 'from:*';
+    debug('from:file')('natively');
+    process.env.DEBUG = 'later';
+    debug('later')('not read');
+    debug('from:file')('natively');
+    debug.disable();
+    debug('from:file')('off');
+    assert.equal(native.length, 2);
+  });
+
   it('of a library that only instrumentations bring is no category, and does what it did', (t) => {
     const { debug, names, native } = setUp(t, '4.4.3', { DEBUG: 'require-in-the-middle' });
     debug('require-in-the-middle')('natively');

@@ -5,6 +5,8 @@ export interface DebugExports {
   readonly formatters: Readonly<Record<string, Formatter | undefined>>;
   enabled(namespace: unknown): unknown;
   enable(this: unknown, namespaces: unknown): unknown;
+  /** Reads `DEBUG`. */
+  load?(): unknown;
   formatArgs(this: DebugInstance, args: unknown[], ...rest: unknown[]): unknown;
   init?(instance: DebugInstance, ...rest: unknown[]): unknown;
   readonly log: Log;

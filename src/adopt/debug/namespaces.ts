@@ -57,6 +57,7 @@ export class Namespaces {
   /** Namespaces that only our own endpoint has used, such as Koa's: they are not the application's. */
   readonly #ofEndpoint = new Set<string>();
   readonly #collected = new FinalizationRegistry<() => void>((forget) => forget());
+  #hasReadEnvironment = false;
   #askAgain: NodeJS.Timeout | undefined;
   #hasLetGo = false;
   /** Whether instances keep the answer for a string of namespaces. */
@@ -140,6 +141,7 @@ export class Namespaces {
   #track(instance: DebugInstance, before?: boolean): void {
     const { namespace } = instance;
     if (typeof namespace !== 'string') return;
+    if (!isOwnLoading() && !NOT_OF_APPLICATIONS.has(namespace)) this.#readEnvironment();
     const native = this.#isNative(namespace);
     const isOfEndpoint = this.#caches && !native && isOwnLoading() && !this.#known.has(namespace);
     if (isOfEndpoint) this.#ofEndpoint.add(namespace);
@@ -151,6 +153,19 @@ export class Namespaces {
     state.plain.add(plain);
     this.#collected.register(instance, () => state.plain.delete(plain));
     setPlain(plain, state.isOn);
+  }
+
+  /**
+   * `debug` reads `DEBUG` as it is loaded. We load 4.x ourselves, before the application sets the variable as from a file `.env`
+   * and makes its first instance.
+   */
+  #readEnvironment(): void {
+    if (this.#hasReadEnvironment || !this.#caches) return;
+    this.#hasReadEnvironment = true;
+    const { namespaces, load } = this.#exports;
+    const given = namespaces === this.#variant ? this.#given : namespaces;
+    const wanted = load?.();
+    if (wanted && !given) this.#exports.enable(wanted);
   }
 
   /** Makes instances of 4.3.4 and later ask again. */
