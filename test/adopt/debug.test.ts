@@ -293,6 +293,14 @@ describe('debug', () => {
     assert.deepEqual(propertiesOf(debug), before);
   });
 
+  it('looks at the namespaces that 2.6.9 has in use no oftener than one may have ended', (t) => {
+    const { debug } = setUp(t, '2.6.9');
+    const inUse = Array.from({ length: 4096 }, (_, at) => debug(`req:${at}`));
+    const added = t.mock.method(Set.prototype, 'add');
+    for (let at = 0; at < 100; at++) inUse.push(debug(`more:${at}`));
+    assert.ok(added.mock.callCount() < 1000, String(added.mock.callCount()));
+  });
+
   it('keeps no instance alive that 2.6.9 would let go', async (t) => {
     const { debug } = setUp(t, '2.6.9');
     setFlagsFromString('--expose-gc');

@@ -60,6 +60,8 @@ export class Namespaces {
   #hasReadEnvironment = false;
   #askAgain: NodeJS.Timeout | undefined;
   #hasLetGo = false;
+  /** Whether a namespace may have lost its last instance: only then is it worth to look for some to let go. */
+  #mayLetGo = true;
   /** Whether instances keep the answer for a string of namespaces. */
   readonly #caches: boolean;
   /** The application's string of namespaces, and ours that means the same. */
@@ -151,7 +153,10 @@ export class Namespaces {
     if (state === undefined || property?.writable !== true) return;
     const plain: Plain = { instance: new WeakRef(instance), before: before ?? native, set: instance.enabled };
     state.plain.add(plain);
-    this.#collected.register(instance, () => state.plain.delete(plain));
+    this.#collected.register(instance, () => {
+      state.plain.delete(plain);
+      this.#mayLetGo = true;
+    });
     setPlain(plain, state.isOn);
   }
 
@@ -205,7 +210,7 @@ export class Namespaces {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     if (NOT_OF_APPLICATIONS.has(name) || this.#ofEndpoint.has(name)) return undefined;
-    if (this.#known.size >= MAX_NAMESPACES) this.#letGo();
+    if (this.#known.size >= MAX_NAMESPACES && (this.#caches || this.#mayLetGo)) this.#letGo();
     if (this.#known.size >= MAX_NAMESPACES) return undefined;
     const category = this.#adoption.category(name, { enabledByDefault: native, version: this.#copy.version });
     if (category === undefined) return undefined;
@@ -228,6 +233,7 @@ export class Namespaces {
    * for, and the other one makes them ask. Those with instances that do not ask stay.
    */
   #letGo(): void {
+    this.#mayLetGo = false;
     const categories = new Set<AdoptedCategory>();
     for (const [name, { category, plain, stop }] of this.#known) {
       if (!categories.has(category)) categories.add(category);
