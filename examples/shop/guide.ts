@@ -15,7 +15,7 @@ export async function guide(shopUrl: string, env: Environment): Promise<string> 
   if (!(await isServedHere(`${control}/.well-known/rdcp`))) {
     return `
 The shop is open at ${shopUrl}. It has no remote control at ${control}: a line that begins with "rdcp:"
-says why. If there is none, start the shop with npm start. RDCP_PORT chooses another port.
+says why.${env.SHOP_COMMAND === undefined ? ' If there is none, start the shop with npm start.' : ''} RDCP_PORT chooses another port.
 `;
   }
   const scraped = await isServedHere(`${metrics}/metrics`);

@@ -149,7 +149,8 @@ describe('tail and forecast from the command line', () => {
       if (pathname.endsWith('/fleet')) {
         response.writeHead(200, { 'Content-Type': 'application/json' });
         const instances = [{ id: 'p1', host: 'shop-1', pid: 12 }];
-        response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: expiresAt(), instances }));
+        const lost = [{ id: 'p2', host: 'shop-2', pid: 13, lastSeenAt: timestamp }];
+        response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: expiresAt(), instances, lost }));
         return;
       }
       asked.push(searchParams);
@@ -171,6 +172,7 @@ describe('tail and forecast from the command line', () => {
     const seconds = asked.map((query) => Number.parseInt(query.get('duration') ?? '', 10));
     assert.ok(Number(seconds[2]) < 60 && Number(seconds[2]) > 30, `${seconds}`);
     assert.match(stderr, /closed the connection; asking again until it answers\.\n/);
+    assert.match(stderr, /Lines of shop-2:13 \(not heard of since [\d:]+\S*\) are missing\.\n/);
     assert.match(stderr, /The service shuts down; asking again until it answers\.\n/);
     assert.match(stderr, /3 lines from 1 process, 0 dropped\.\n$/);
   });

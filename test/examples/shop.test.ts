@@ -12,7 +12,7 @@ import { withProgram } from './required-program.ts';
 import { type RunningShop, startShop } from './running-shop.ts';
 import { startOn } from './shop-ports.ts';
 
-const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'QUEUE', 'X-DISCOUNTS'];
+const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'PRICES', 'QUEUE', 'X-DISCOUNTS'];
 
 describe('the example on ports that are taken', () => {
   inFull('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {

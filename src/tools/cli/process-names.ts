@@ -49,6 +49,7 @@ export class ProcessNames {
   readonly #client: Pick<RdcpClient, 'fleet'>;
   readonly #signal: AbortSignal;
   readonly #members = new Map<string, FleetMember>();
+  #silent: readonly FleetMember[] = [];
   #askedAt = Number.POSITIVE_INFINITY;
   /** Whether the service lists its fleet. */
   areListed = true;
@@ -73,6 +74,13 @@ export class ProcessNames {
     return member === undefined ? id.slice(0, 8) : `${member.host}:${member.pid}`;
   }
 
+  /** Those that were not heard of when the fleet was asked last, with since when. */
+  silent(now: number): readonly string[] {
+    return this.#silent.map(({ host, pid, lastSeenAt }) =>
+      silentText(`${host}:${pid}`, lastSeenAt, (at) => localClock(at, now)),
+    );
+  }
+
   /** `undefined` where the service does not list its fleet, or the process not yet. */
   serviceOf(id: string): string | undefined {
     return this.#members.get(id)?.service;
@@ -91,7 +99,8 @@ export class ProcessNames {
     if (!this.areListed) return false;
     this.#askedAt = now;
     try {
-      const { instances } = await this.#client.fleet({ signal: this.#signal });
+      const { instances, lost = [] } = await this.#client.fleet({ signal: this.#signal });
+      this.#silent = lost;
       for (const member of instances) this.#members.set(member.id, member);
       return false;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attributesText, lineText, recordedOf } from '../../wire/line-text.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
 import type { TailEvent, TailLine, TailNow } from '../../wire/streams.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { timestamp } from '../../wire/time.ts';
@@ -260,6 +261,9 @@ class SourceTail {
     } = this.#shared;
     if (event === 'start' || (event === 'instance' && !this.#processes.has(data.id))) {
       this.notes.outage(await this.#processes.refresh(now()));
+      for (const name of event === 'start' ? this.#processes.silent(now()) : []) {
+        this.#note(`Lines of ${escapeUnprintable(name)} are missing.`);
+      }
     }
     if (event === 'instance' && owners !== undefined) await this.#processes.listed(data.id, now);
   }
