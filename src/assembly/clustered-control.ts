@@ -92,6 +92,6 @@ export class ClusteredControl {
 }
 
 /** What uses the store, in the order in which it closes. */
-function usersOf({ streams, alerts, pulled, relay, choosing, fleet, plane, trail }: State) {
-  return [streams, alerts, pulled, relay, choosing, fleet, plane, trail];
+function usersOf({ streams, alerts, sampling, pulled, relay, choosing, fleet, plane, trail }: State) {
+  return [streams, alerts, sampling, pulled, relay, choosing, fleet, plane, trail];
 }

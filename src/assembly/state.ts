@@ -44,6 +44,8 @@ export interface State {
   readonly choosing: Closable;
   readonly relay: Closable;
   readonly alerts: Closable;
+  /** Takes the samples of the calls' history. */
+  readonly sampling: Closable;
   /** `undefined` without `pull`. */
   readonly pulled: Closable | undefined;
   readonly app: DeferredApp;
@@ -230,7 +232,8 @@ export function openState(
     await fleet?.sample();
     history.sample();
   };
-  opened.push({ close: schedule(HISTORY_STEP_MS, sample) });
+  const sampling = { close: schedule(HISTORY_STEP_MS, sample) };
+  opened.push(sampling);
 
   const approvals = new Approvals({ store, trail, clock, randomUUID });
   const checkStore = async () => {
@@ -284,7 +287,21 @@ export function openState(
   fleet?.start();
   void fleet?.sample();
 
-  return { store, authenticator, trail, plane, fleet, streams, choosing, relay, alerts, pulled, app, started };
+  return {
+    store,
+    authenticator,
+    trail,
+    plane,
+    fleet,
+    streams,
+    choosing,
+    relay,
+    alerts,
+    sampling,
+    pulled,
+    app,
+    started,
+  };
 }
 
 /** Wall time at which the last temporary control that writes lines ends; of tenants that the views do not list, that is not known. */
