@@ -172,7 +172,7 @@ export class Approvals {
   }
 
   /**
-   * Declines a change that nobody has approved yet. A repeated request and a late approval are answered that it failed.
+   * Declines a change that nobody has approved yet. From then on its answer is `failed`, to who asked and to who approves it too late.
    * @returns the answer, which is that of the change if somebody approved it meanwhile
    */
   async decline(

@@ -67,9 +67,10 @@ export class AnnouncedCalls {
       }
       read.set(instance.id, { totals, cut });
     }
-    // What was seen of a category stays seen when its last process ends.
+    // What was seen of a category stays seen when its last process ends. Tenants are too many to remember.
     for (const [key, { seen }] of this.#sums) {
-      if (key.endsWith(keyOf('')) && !sums.has(key)) sums.set(key, { total: 0, rate: 0, seen });
+      const isOfTenant = !key.endsWith(keyOf(''));
+      if (!isOfTenant && !sums.has(key)) sums.set(key, { total: 0, rate: 0, seen });
     }
     this.#sums = sums;
     this.#lines = lines;

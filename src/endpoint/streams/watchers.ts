@@ -24,7 +24,7 @@ export interface Watcher {
   readonly tenantId: string | undefined;
   /** Whether it gets audit entries. */
   readonly audits: boolean;
-  /** Whether it is told what tenants have set. */
+  /** Whether it may see the settings of tenants. */
   readonly seesTenants: boolean;
   /** @param changed categories that differ from the last call, or are new */
   categories(changed: readonly CategoryView[], revision: number): void;

@@ -185,7 +185,7 @@ export function isOn(category: Reach): boolean {
   return category.enabled || isPartlyOn(category);
 }
 
-/** For whom a category is on, by name; empty for nobody. @param all what is set for everybody: `everybody`, or the tenant that is shown */
+/** The names of those for whom a category is on; none if it is off. @param all name for what is set for everybody: `everybody`, or the tenant that is shown */
 export function whomOf(category: Reach, all: string): string {
   const { enabled, otelrdcp_settings: settings } = category;
   const { active: activations } = activationsOf(category);
