@@ -87,13 +87,19 @@ function isSamePlace(slot: Where, last: Where | undefined): boolean {
   return slot.work === last?.work && slot.active === last.active && slot.tenantId === last.tenantId;
 }
 
-/** What is known of each request. */
-const OF_REQUEST = /^(?:http\.(?:request\.method|route|response\.status_code)|url\.path|trace\.id)$/;
+/** Attributes that are read from what is known of the work. */
+const KNOWN: Readonly<Record<string, (work: KeptWork, place: Place) => string | undefined>> = {
+  'http.request.method': ({ facts }) => facts.method,
+  'url.path': ({ facts }) => facts.path,
+  'http.route': ({ facts }) => facts.route,
+  'http.response.status_code': ({ facts }) => /^\d+$/.exec(facts.state ?? '')?.[0],
+  'trace.id': (work, place) => place.traceId ?? traceOf(work),
+};
 
 function placeOf({ work, tenantId, active }: Where, span: SpanContext | undefined): Place {
   const baggage = active === undefined ? [] : baggageOf(active);
   // What the application has set, and what is known, replaces baggage, which a client can fill.
-  const told = work.request === undefined ? baggage : baggage.filter(([name]) => !OF_REQUEST.test(name));
+  const told = work.request === undefined ? baggage : baggage.filter(([name]) => !Object.hasOwn(KNOWN, name));
   const attributes = [...told, ...work.attributes];
   return { attributes, tenantId, traceId: span?.traceId, spanId: span?.spanId };
 }
@@ -124,11 +130,5 @@ export function traceOf({ places }: Pick<KeptWork, 'places'>): string | undefine
  */
 export function attributeOfKept(work: KeptWork, place: Place, name: string): string | undefined {
   const own = place.attributes.findLast(([known]) => known === name)?.[1];
-  if (own !== undefined) return own;
-  const { method, path, route, state } = work.facts;
-  if (name === 'http.request.method') return method;
-  if (name === 'url.path') return path;
-  if (name === 'http.route') return route;
-  if (name === 'http.response.status_code') return /^\d+$/.exec(state ?? '')?.[0];
-  return name === 'trace.id' ? (place.traceId ?? traceOf(work)) : undefined;
+  return own ?? (Object.hasOwn(KNOWN, name) ? KNOWN[name]?.(work, place) : undefined);
 }

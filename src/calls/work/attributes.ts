@@ -8,8 +8,8 @@ const HEADER = 'http.request.header.';
 const QUERY = 'url.query.';
 /** The attributes of an HTTP request that are known from its beginning, unlike its route. */
 const OF_REQUEST = /^(?:http\.request\.(?:method$|header\.)|client\.address$|url\.(?:path$|query\.))/;
-/** Of a request or ticket, and not kept when it has ended. */
-const PASSING = /^(?:http\.request\.header\.|url\.query\.|rdcp\.ticket$)/;
+/** Not kept when their work has ended. */
+const LIVE_ONLY = /^(?:http\.request\.header\.|url\.query\.|rdcp\.ticket$)/;
 /** Hold tickets, which could be guessed by matching their beginning. */
 const SECRET = new Set([TICKET_ENTRY, `${HEADER}baggage`]);
 
@@ -45,9 +45,9 @@ export function attributeOfWork({ work, active }: Surroundings, name: string): s
   return attributeOfContext(active, name);
 }
 
-/** Whether recorded work cannot be found by it. */
-export function isPassing(name: string): boolean {
-  return PASSING.test(name);
+/** Whether work can be found by it only until it ends. */
+export function isLiveOnly(name: string): boolean {
+  return LIVE_ONLY.test(name);
 }
 
 /** The entries of W3C baggage that are attributes of work. */

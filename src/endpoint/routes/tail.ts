@@ -3,7 +3,7 @@ import { assertScope, identityKey, type Principal } from '../../access/principal
 import { withoutValues } from '../../calls/tail/line.ts';
 import { Tail, type TailReader, type TailRequest, type TailSummary } from '../../calls/tail/tail.ts';
 import type { TapFilter } from '../../calls/tail/types.ts';
-import { isPassing } from '../../calls/work/attributes.ts';
+import { isLiveOnly } from '../../calls/work/attributes.ts';
 import { assertMayRead, longestOf } from '../../control/allow.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { AuditedTail } from '../../wire/audit-messages.ts';
@@ -215,7 +215,7 @@ export function assertRecorded(
     const maximum = formatDuration(keepSeconds);
     throw REFUSALS.malformed('since', `must be at most ${maximum}, the server's recorder.keepSeconds`, { maximum });
   }
-  const unknown = Object.keys(match).find(isPassing);
+  const unknown = Object.keys(match).find(isLiveOnly);
   if (unknown !== undefined) throw REFUSALS.malformedBody(`target.match.${unknown}`, 'is not kept of recorded work');
   const recorded = parts.recorded();
   // Of a category that only other processes have, this one does not know.
