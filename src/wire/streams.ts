@@ -200,6 +200,8 @@ export interface TailLine {
 export interface TailNow {
   /** Processes that were asked for them, and those that have answered. */
   readonly instances: AskedInstances;
+  /** How far back all of them have their lines, such as `41s`, where that is less than `since`: a process is new, or its memory was full. */
+  readonly reachesBack?: string;
 }
 
 /** Lines over the rate, or too many for the reader. */

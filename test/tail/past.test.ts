@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { findFailures } from '../../src/calls/tail/failures.ts';
 import { Tail, type TailRequest, type TailSummary } from '../../src/calls/tail/tail.ts';
 import { parseConfig } from '../../src/options/config.ts';
+import type { TailNow } from '../../src/wire/streams.ts';
 import { type Network, network } from './network.ts';
 
 const SPEC = { categories: ['DATABASE'], rate: 100, log: false, milliseconds: 60_000, processes: 1 };
@@ -26,8 +27,9 @@ function readingTail(net: Network, of: ReturnType<Network['process']>, request: 
     dropped: () => true,
     counts: () => true,
     instance: () => true,
-    now: ({ asked, answered }: { readonly asked: number; readonly answered: number }) => {
-      seen.push(`now: ${answered} of ${asked}, ${lines.length} lines`);
+    now: ({ instances: { asked, answered }, reachesBack }: TailNow) => {
+      const reach = reachesBack === undefined ? '' : ` of ${reachesBack}`;
+      seen.push(`now: ${answered} of ${asked}, ${lines.length} lines${reach}`);
       return true;
     },
     end: () => {},
@@ -107,6 +109,18 @@ describe('a tail with since', () => {
     tail.end('closed');
   });
 
+  it('says how far back all processes reach, where that is less than was asked for', async () => {
+    const { net, processes } = recording();
+    const read = async (since: number) => {
+      const { seen, tail } = readingTail(net, processes[0]!, { since, processes: 2, past: true });
+      await settle(net, 300);
+      tail.end('closed');
+      return seen;
+    };
+    await net.time.pass(10_000);
+    assert.deepEqual([await read(8), await read(20)], [['now: 2 of 2, 0 lines'], ['now: 2 of 2, 0 lines of 10s']]);
+  });
+
   it('loses none of 10,000 requests to a slow reader, to the rate, or to messages that are lost', async () => {
     const { net, processes, work } = recording();
     for (let request = 0; request < 10_000; request++) {
@@ -137,6 +151,7 @@ describe('a tail with since', () => {
 
   it('takes tenant, filter, outcome and number of lines into account, and counts the processes that do not answer', async () => {
     const { net, processes, work } = recording();
+    await net.time.pass(30_000);
     for (const tenant of ['acme', 'beta']) work(0, ['query', 'other'], { tenant });
     work(0, ['query of failed'], { fails: 'true' });
     net.cut.add('at-b');

@@ -105,6 +105,8 @@ const schema = z.discriminatedUnion('type', [
     lines: z.array(z.string()),
     left: amount,
     more: amount,
+    /** How far back the sender has all, in seconds, where that is less than was asked for. */
+    reach: amount.optional(),
   }),
   z.strictObject({
     type: z.literal('failed'),

@@ -37,6 +37,8 @@ export class PastLines {
   #first: Source | undefined;
   /** Lines that do not come: malformed, too many, or of a process that is gone. */
   missed = 0;
+  /** How far back all processes that have answered have their lines, in seconds, where that is less than was asked for. */
+  reach: number | undefined;
 
   /**
    * @param processes that are expected to answer
@@ -63,6 +65,7 @@ export class PastLines {
     if (source?.next !== page.from || (source.left !== undefined && source.askedAt === undefined)) return;
     if (source.left === undefined) this.missed += page.more;
     this.#answered.add(from);
+    if (page.reach !== undefined) this.reach = Math.min(page.reach, this.reach ?? page.reach);
     source.lines.push(...page.lines);
     source.next += page.count;
     source.left = page.left;

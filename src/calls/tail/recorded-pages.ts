@@ -15,21 +15,30 @@ export interface RecordedPagesOptions extends LineSource {
 /** The recorded lines of this process, in pages. A page is sent when it is asked for, the first one unasked. */
 export class RecordedPages {
   readonly #options: RecordedPagesOptions;
-  readonly #read: () => Promise<PastLines>;
+  readonly #lease: Lease;
+  readonly #since: number;
   #found: PastLines | undefined;
   #asked: WantedPage | undefined = { from: 0, most: FIRST_PAGE };
   #sent: WantedPage | undefined;
+  /** In seconds, where it is less than was asked for. */
+  #reach: number | undefined;
 
   /** @param since in seconds */
   constructor(lease: Lease, options: RecordedPagesOptions, since: number) {
-    const { past, now } = options;
+    this.#lease = lease;
     this.#options = options;
-    this.#read = () => past.lines({ ...tapFilterOf(lease), since: now() - since * 1000, limit: MAX_LINES });
+    this.#since = since;
   }
 
   /** Takes what was recorded up to now. */
   read(): void {
-    this.#read().then(
+    const { past, now } = this.#options;
+    const began = now();
+    const { since } = past.reach;
+    const reach = since === undefined ? this.#since : Math.round((began - since) / 1000);
+    if (reach < this.#since) this.#reach = Math.max(0, reach);
+    const query = { ...tapFilterOf(this.#lease), since: began - this.#since * 1000, limit: MAX_LINES };
+    past.lines(query).then(
       (found) => {
         this.#found = found;
       },
@@ -56,7 +65,14 @@ export class RecordedPages {
       lines.push(line);
       chars += line.text.length;
     }
-    return { from, lines, count: lines.length, left: Math.max(0, all.length - from - lines.length), more };
+    return {
+      from,
+      lines,
+      count: lines.length,
+      left: Math.max(0, all.length - from - lines.length),
+      more,
+      reach: this.#reach,
+    };
   }
 
   /** The last page could not be sent. */

@@ -1,7 +1,7 @@
 import type { TailEndReason } from '../../wire/audit-messages.ts';
-import type { AskedInstances, TailCounts, TailDropped, TailEnd, TailInstance } from '../../wire/streams.ts';
+import type { TailCounts, TailDropped, TailEnd, TailInstance, TailNow } from '../../wire/streams.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
-import { timestamp } from '../../wire/time.ts';
+import { formatDuration, timestamp } from '../../wire/time.ts';
 import { takesTenant } from '../emit/selection.ts';
 import type { Line } from './line.ts';
 import type { PastLines } from './past.ts';
@@ -23,8 +23,8 @@ export interface TailReader {
   dropped(dropped: TailDropped): boolean;
   instance(instance: TailInstance): boolean;
   counts(counts: TailCounts): boolean;
-  /** The lines from before are over. @param instances that had lines, or were to have some */
-  now(instances: AskedInstances): boolean;
+  /** The lines from before are over. */
+  now(now: TailNow): boolean;
   /** Called once, unless the reader has left. */
   end(end: TailEnd): void;
 }
@@ -154,7 +154,7 @@ export class Tail {
       }
       past.take();
     }
-    if (!past.isOver || !this.#reader.now(past.instances)) return;
+    if (!past.isOver || !this.#reader.now(nowAfter(past))) return;
     this.#drop(past.missed);
     this.#past = undefined;
     if (this.#request.past === true) this.end('past');
@@ -207,4 +207,8 @@ export class Tail {
     this.#untold = undefined;
     this.#toldAt = now;
   }
+}
+
+function nowAfter({ instances, reach }: PastLines): TailNow {
+  return { instances, ...(reach !== undefined && { reachesBack: formatDuration(Math.max(1, reach)) }) };
 }

@@ -12,7 +12,7 @@ import { isCategoryName } from '../../wire/names.ts';
 import { nameSome } from '../../wire/printable.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 import { tailRequestSchema } from '../../wire/stream-requests.ts';
-import type { TailCounts, TailNow, TailOpen } from '../../wire/streams.ts';
+import type { TailCounts, TailOpen } from '../../wire/streams.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
 import { whenText, workText } from '../../wire/words/activation.ts';
 import { counted } from '../../wire/words/count.ts';
@@ -163,7 +163,7 @@ function readerOf(stream: EventStream, principal: Principal): TailReader {
     line: (line) => stream.send('line', redacted ? withoutValues(line) : line),
     dropped: send('dropped'),
     instance: send('instance'),
-    now: (instances) => stream.send('now', { instances } satisfies TailNow),
+    now: send('now'),
     counts({ instances, categories }) {
       const entries = Object.entries(categories).map(([name, each]) => [name, countsFor(principal, each)]);
       return stream.send('counts', { instances, categories: Object.fromEntries(entries) } satisfies TailCounts);

@@ -138,9 +138,10 @@ export class TailNotes {
     note(past ? `Reading what is recorded of ${what}.` : `Tailing ${what} until ${clock(open)}; Ctrl-C ends it.`);
   }
 
-  #pastOver({ instances: { asked, answered } }: TailNow): void {
+  #pastOver({ instances: { asked, answered }, reachesBack }: TailNow): void {
     const { note, now } = this.#options;
     if (answered < asked) note(`Recorded lines of ${answered} of ${processesText(asked)}.`);
+    if (reachesBack !== undefined) note(`What is kept reaches ${reachesBack} back; older lines are not in memory.`);
     if (this.lines === 0) note('No recorded line matches.');
     this.#quiet = true;
     this.#openedAt = now();

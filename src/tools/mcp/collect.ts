@@ -67,6 +67,10 @@ export function collectLines(): AddTool {
     output: z.object({
       ended: z.enum(ENDED).describe('The bound that ended it.'),
       dropped: z.int().describe('Lines over the rate or over max_bytes, which are missing here.'),
+      reachesBack: z
+        .string()
+        .optional()
+        .describe('How far back all processes have their lines, where that is less than since.'),
       shortened: z.int().describe('Lines of which long texts or all attributes were cut.'),
       processes: z.object({ asked: z.int(), joined: z.int() }),
       unknownTenant: z.literal(true).optional().describe('The tenant may be misspelt.'),
@@ -117,6 +121,7 @@ class Collected {
   #over = 0;
   #shortened = 0;
   #open: TailOpen | undefined;
+  #reachesBack: string | undefined;
 
   constructor(most: number, part: Part) {
     this.#most = most;
@@ -136,6 +141,7 @@ class Collected {
     if (event === 'start') this.#open = data;
     else if (event === 'instance' && data.state === 'joined') this.#joined.add(data.id);
     else if (event === 'counts') this.#counts = data;
+    else if (event === 'now') this.#reachesBack = data.reachesBack;
     else if (event === 'dropped') this.#dropped += data.count;
     else if (event === 'end') {
       this.ended = ENDS[data.reason];
@@ -164,6 +170,7 @@ class Collected {
     return {
       ended: this.ended,
       dropped: this.#dropped + this.#over,
+      ...(this.#reachesBack !== undefined && { reachesBack: this.#reachesBack }),
       shortened: this.#shortened,
       processes: { asked: instances, joined: this.#joined.size },
       ...(tenantKnown === false && { unknownTenant: true as const }),

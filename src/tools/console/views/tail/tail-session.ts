@@ -198,10 +198,10 @@ export class TailSession {
     }
   }
 
-  #now({ instances: { asked, answered } }: TailNow): void {
-    const missing = answered < asked ? `; recorded lines of ${answered} of ${asked} processes` : '';
-    if (this.settings.past !== true) this.#note(`Now: live lines from here on${missing}`, missing !== '');
-    else if (missing !== '') this.#note(`Recorded lines of ${answered} of ${asked} processes`, true);
+  #now({ instances: { asked, answered }, reachesBack }: TailNow): void {
+    if (answered < asked) this.#note(`Recorded lines of ${answered} of ${asked} processes`, true);
+    if (reachesBack !== undefined) this.#note(`What is kept reaches ${reachesBack} back`, true);
+    if (this.settings.past !== true) this.#note('Now: live lines from here on');
   }
 
   #line(line: TailLine): void {
