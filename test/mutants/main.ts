@@ -32,7 +32,7 @@ const FLOORS: Readonly<Record<string, number>> = {
 const MOST_TOGETHER = 6;
 const SHOWN = 100;
 
-const defaults = { room: Object.keys(FLOORS).join(), count: '20', seed: '1', seconds: '60' };
+const defaults = { room: Object.keys(FLOORS).join(), count: '20', seed: '1', seconds: '120' };
 const options = Object.entries(defaults).map(([name, value]) => [name, { type: 'string', default: value }] as const);
 const values = parseArgs({ options: Object.fromEntries(options) }).values as typeof defaults;
 const seconds = Number(values.seconds);
@@ -104,6 +104,7 @@ for (const room of values.room.split(',')) {
   const groups = await groupsReaching(new Set(mutants.map(({ file }) => file)), room);
   const notices = new Map<string, number>();
   let noticed = 0;
+  let undecided = 0;
   await forEach(mutants, async (mutant) => {
     const { file, start, end, instead } = mutant;
     const noticesOf = ({ files }: Group) => notices.get(`${file} ${files[0]}`) ?? 0;
@@ -125,14 +126,19 @@ for (const room of values.room.split(',')) {
       noticed += 1;
       break;
     }
-    const by = failed ?? `NOT NOTICED by ${tried} of ${reaching.length} groups`;
+    const isUndecided = failed === undefined && tried < reaching.length;
+    if (isUndecided) undecided += 1;
+    const verdict = isUndecided ? 'UNDECIDED' : 'NOT NOTICED';
+    const by = failed ?? `${verdict} by ${tried} of ${reaching.length} groups`;
     const code = textOf(file).slice(start, end);
     console.log(`${file}:${lineOf(mutant)}\n  ${shortened(code)}  ->  ${shortened(instead)}\n  ${by}`);
   });
-  const score = noticed / mutants.length;
+  const decided = mutants.length - undecided;
+  const score = noticed / decided;
   const floor = FLOORS[room.split('/')[0]!] ?? 0;
   // Two standard deviations: a sample may miss what the whole room has.
-  const isBelow = score + 2 * Math.sqrt((floor * (1 - floor)) / mutants.length) < floor;
-  console.log(`${room}: ${noticed} of ${mutants.length} noticed, ${score.toFixed(2)}${isBelow ? ` < ${floor}` : ''}\n`);
+  const isBelow = score + 2 * Math.sqrt((floor * (1 - floor)) / decided) < floor;
+  const left = undecided === 0 ? '' : `, ${undecided} undecided in ${seconds} s`;
+  console.log(`${room}: ${noticed} of ${decided} noticed, ${score.toFixed(2)}${isBelow ? ` < ${floor}` : ''}${left}\n`);
   if (isBelow) process.exitCode = 1;
 }
