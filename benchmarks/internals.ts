@@ -1,5 +1,5 @@
 export { issueTicket } from '../src/access/tickets/issue.ts';
-export { openTickets } from '../src/access/tickets/open.ts';
+export { openTickets } from '../src/access/tickets/reader.ts';
 export { Relay } from '../src/calls/tail/relay.ts';
 export { WorkFollower } from '../src/calls/work/match.ts';
 export { createFleet } from '../src/control/fleet/fleet.ts';

@@ -1,11 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
+import { basename } from 'node:path';
+import { z } from 'zod';
+import { apiKeyRecordSchema } from '../options/config.ts';
+import { faultPlace } from '../options/json-fault.ts';
 import type { ApiKeyRecord } from '../options/options.ts';
-import { invalidSetting } from '../wire/errors.ts';
+import type { Condition } from '../otel/report/conditions.ts';
+import { invalidSetting, isRdcpError } from '../wire/errors.ts';
+import { firstIssue } from '../wire/issues.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
-import type { CredentialVerifier } from './authenticators.ts';
+import type { CredentialVerifier } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
+import { type WatchedFile, watchFile } from './watched-file.ts';
 
 export interface ApiKeyVerifier extends CredentialVerifier {
   /** Whether a text is one of the keys, valid now or not. */
@@ -44,7 +51,7 @@ function lookUp(keys: KeySource, key: string): StoredKey | undefined {
   return stored !== undefined && timingSafeEqual(Buffer.from(hash), Buffer.from(stored.hash)) ? stored : undefined;
 }
 
-export interface StoredKey {
+interface StoredKey {
   readonly hash: string;
   /** Start of validity, in milliseconds since the epoch. */
   readonly notBefore: number;
@@ -59,19 +66,19 @@ export interface KeySource {
   close(): void;
 }
 
-export interface KeyRules {
+interface KeyRules {
   /** Whether tenancy is configured. If not, keys of a tenant are rejected. @default true */
   readonly tenancy?: boolean | undefined;
 }
 
-export type KeySet = ReturnType<typeof keySet>;
+type KeySet = ReturnType<typeof keySet>;
 
 function isInForce({ notBefore, expiresAt }: StoredKey, now: number): boolean {
   return now >= notBefore && now < expiresAt;
 }
 
 /** @param field of the list @throws {RdcpError} `RDCP_CONFIG_INVALID` for a duplicate, and for a tenant's key without tenancy */
-export function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
+function keySet(records: readonly ApiKeyRecord[], field: string, { tenancy = true }: KeyRules = {}) {
   const byHash = new Map<string, StoredKey>();
   const byId = new Map<string, StoredKey>();
   for (const [index, record] of records.entries()) {
@@ -129,4 +136,47 @@ function storedKey({ id, hash, notBefore, expiresAt, ...identity }: ApiKeyRecord
       keyId: id,
     },
   };
+}
+
+const keysFileSchema = z.strictObject({ keys: z.array(apiKeyRecordSchema) });
+
+interface KeysFileOptions extends KeyRules {
+  readonly condition?: Condition;
+}
+
+/** @param name of the file @throws {RdcpError} `RDCP_CONFIG_INVALID` in one line with the file, the field and the problem */
+export function parseKeysFile(text: string, name: string): ApiKeyRecord[] {
+  const result = keysFileSchema.safeParse(parseJson(text, name));
+  if (!result.success) {
+    const { field, message } = firstIssue(result.error);
+    throw invalid(name, `${field === '' ? 'the file' : field} ${message}`, field);
+  }
+  return result.data.keys;
+}
+
+/** Changes apply within a second. @throws {RdcpError} `RDCP_CONFIG_INVALID` if the file is wrong at the start */
+export function openKeysFile(path: string, { condition, ...rules }: KeysFileOptions = {}): WatchedFile<KeySet> {
+  const name = basename(path);
+  return watchFile(path, { name: `keys file ${name}`, load: (text) => load(text, name, rules), condition });
+}
+
+function load(text: string, name: string, rules: KeyRules): KeySet {
+  const records = parseKeysFile(text, name);
+  try {
+    return keySet(records, 'keys', rules);
+  } catch (error) {
+    throw isRdcpError(error) ? invalid(name, error.message, String(error.details?.field)) : error;
+  }
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw invalid(name, `the file is not JSON${faultPlace(error)}`, '');
+  }
+}
+
+function invalid(name: string, problem: string, field: string) {
+  return invalidSetting(field, `keys file ${name}: ${problem}`);
 }

@@ -2,17 +2,21 @@ import type { ResolvedConfig } from '../options/config.ts';
 import type { CertificateIdentity, JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import type { RecordStore } from '../store/records.ts';
-import { invalidSetting, isRdcpError, type RdcpError } from '../wire/errors.ts';
+import { configurationError, invalidSetting, isRdcpError, type RdcpError } from '../wire/errors.ts';
 import { type Clock, unrefTimeout } from '../wire/time/clock.ts';
-import { createApiKeyVerifier, fixedKeys, type KeySource, tenantMember, withoutTenancy } from './api-keys.ts';
+import {
+  createApiKeyVerifier,
+  fixedKeys,
+  type KeySource,
+  openKeysFile,
+  tenantMember,
+  withoutTenancy,
+} from './api-keys.ts';
 import { createApplicationAuthenticator } from './application.ts';
-import type { Authenticator } from './authenticator.ts';
-import { createAuthenticator } from './authenticators.ts';
-import { createBearerVerifier } from './bearer.ts';
+import { type Authenticator, createAuthenticator, createBearerVerifier } from './authenticator.ts';
 import { ensureDevKey } from './dev-key.ts';
 import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
-import { openKeysFile } from './keys-file.ts';
 import { createCertificateVerifier } from './mtls.ts';
 import { openOwnTokens } from './tokens/own-tokens.ts';
 import { createTokenService, type TokenService } from './tokens/service.ts';
@@ -24,7 +28,7 @@ export interface CredentialSettings extends Omit<Partial<Settings>, 'jwt'> {
   readonly jwt?: JwtIssuerOptions | readonly JwtIssuerOptions[] | undefined;
 }
 
-export interface AuthenticationOptions {
+interface AuthenticationOptions {
   readonly clock: Clock;
   /** Directory of the development key, used without configured credentials. @default the working directory */
   readonly cwd?: string;
@@ -37,7 +41,7 @@ export interface AuthenticationOptions {
   readonly tenancy?: boolean | undefined;
 }
 
-export interface ConfiguredAuthentication {
+interface ConfiguredAuthentication {
   readonly authenticator: Authenticator & { /** Stops file watching and timers. */ close(): void };
   /** Present if the server issues tokens. Closed with the authenticator. */
   readonly tokens?: TokenService | undefined;
@@ -143,4 +147,33 @@ function keySource(
     const field = 'security.apiKeys.file';
     throw invalidSetting(field, `configuration: ${field}: ${cause.message}`, cause);
   }
+}
+
+const NEEDS_CA = 'needs server.tls.clientCaFile';
+const TOKENS = 'bearer tokens: one of security.jwt, introspection, tokens and authenticate';
+
+/** Refuses a configuration that does not meet its security level (RDCP 1.0, Compliance levels). */
+export function assertLevel({ server, security }: Pick<ResolvedConfig, 'server' | 'security'>): void {
+  const { level, mtls, jwt, introspection, tokens, authenticate } = security;
+  const asksForCertificates = server === false || server.tls?.clientCaFile !== undefined;
+  const takesTokens = [jwt, introspection, tokens, authenticate].some((kind) => kind !== undefined);
+  const problems = [
+    [
+      mtls !== undefined && !asksForCertificates,
+      'security.mtls',
+      `${NEEDS_CA}: without it the server does not request client certificates`,
+    ],
+    [
+      level === 'enterprise' && !asksForCertificates,
+      'security.level',
+      `enterprise ${NEEDS_CA}: every client must present a certificate`,
+    ],
+    [level === 'standard' && !takesTokens, 'security.level', `standard needs ${TOKENS}`],
+    [
+      level === 'enterprise' && mtls === undefined && !takesTokens,
+      'security.level',
+      `enterprise needs security.mtls, or ${TOKENS}`,
+    ],
+  ] as const;
+  for (const [holds, field, problem] of problems) if (holds) throw configurationError(field, problem);
 }

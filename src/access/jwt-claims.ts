@@ -6,11 +6,13 @@ import { isIdentifier, PRINTABLE_NAME } from '../wire/names.ts';
 import type { TrustedIssuer } from './jwt-issuer.ts';
 import type { Principal } from './principal.ts';
 
+export const TENANT_CLAIM = 'tenant_id';
 /** Claim with the tenants that a token of this package may name. */
 export const TENANTS_CLAIM = 'otelrdcp_tenants';
 /** Claims with the limits of a token of this package beside its scopes. */
 export const ALLOW_CLAIM = 'otelrdcp_allow';
 export const APPROVAL_CLAIM = 'otelrdcp_approval';
+export const KEY_CLAIM = 'otelrdcp_key';
 /** Tolerated clock skew between the issuer and this server, in seconds. */
 export const CLOCK_TOLERANCE_SECONDS = 60;
 /** 31 December 9999, the latest instant of a Timestamp. */
@@ -32,7 +34,7 @@ export type ClaimNames = Pick<
 >;
 
 export function claimNames(configured: CredentialClaims) {
-  const { scopeClaim, tenantClaim = 'tenant_id', tenantsClaim = TENANTS_CLAIM, allowClaim = ALLOW_CLAIM } = configured;
+  const { scopeClaim, tenantClaim = TENANT_CLAIM, tenantsClaim = TENANTS_CLAIM, allowClaim = ALLOW_CLAIM } = configured;
   const scopeClaims = scopeClaim === undefined ? ['scope', 'scopes'] : [scopeClaim];
   return { scopeClaims, tenantClaim, tenantsClaim, allowClaim, limits: limitsOf(configured) };
 }

@@ -4,7 +4,7 @@ import type { JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import { isRdcpError } from '../wire/errors.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
-import type { CredentialVerifier } from './authenticators.ts';
+import type { CredentialVerifier } from './authenticator.ts';
 import { readClaims, readHeader } from './jws.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../access/tickets/open.ts';
+import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../access/tickets/reader.ts';
 import { MAX_TICKETS, TicketActivations } from '../access/tickets/ticket-activations.ts';
 import { type Adopter, processAdoption } from '../adopt/process.ts';
 import { budgetsOf } from '../calls/emit/budgets.ts';

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hasCredentials } from '../access/configured.ts';
+import { assertLevel, hasCredentials } from '../access/configured.ts';
 import { ensureDevKey, NO_DEV_KEY } from '../access/dev-key.ts';
-import { assertLevel } from '../access/levels.ts';
-import type { AcceptedTickets } from '../access/tickets/open.ts';
+import type { AcceptedTickets } from '../access/tickets/reader.ts';
 import { adoptOptions } from '../adopt/options.ts';
 import type { LogExports } from '../calls/emit/log-exports.ts';
 import { assertServable, assertTlsFiles } from '../endpoint/tls/present.ts';

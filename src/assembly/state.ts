@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openAuthentication } from '../access/configured.ts';
-import { discoveryProblem } from '../access/tokens/issuer-url.ts';
+import { discoveryProblem } from '../access/tokens/service.ts';
 import { announcedCalls } from '../calls/metrics/called.ts';
 import { CallHistory, HISTORY_STEP_MS } from '../calls/metrics/history.ts';
 import { addCalls } from '../calls/metrics/shared.ts';

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Http2Session } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { oauthErrorOf } from '../access/tokens/refusals.ts';
+import { oauthErrorOf } from '../access/tokens/token-call.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../wire/constants.ts';
 import type { RdcpError } from '../wire/errors.ts';
 import type { ErrorResponse, TenantContext } from '../wire/messages.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
+import { createApiKeyVerifier, fixedKeys, parseKeysFile } from '../../src/access/api-keys.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
-import { parseKeysFile } from '../../src/access/keys-file.ts';
 import { createCertificateVerifier } from '../../src/access/mtls.ts';
 import type { JwtIssuerOptions } from '../../src/options/options.ts';
 import { DURING, manyNames } from './certificates.ts';

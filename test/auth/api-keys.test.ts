@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApiKeyVerifier, fixedKeys, type KeySource } from '../../src/access/api-keys.ts';
-import type { Authenticator, CredentialRequest } from '../../src/access/authenticator.ts';
-import { createAuthenticator } from '../../src/access/authenticators.ts';
+import { type Authenticator, type CredentialRequest, createAuthenticator } from '../../src/access/authenticator.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
-import type { ClientCertificate, CredentialRequest } from '../../src/access/authenticator.ts';
-import { createAuthenticator } from '../../src/access/authenticators.ts';
-import { combine } from '../../src/access/hybrid.ts';
+import {
+  type ClientCertificate,
+  type CredentialRequest,
+  combine,
+  createAuthenticator,
+} from '../../src/access/authenticator.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
 import { createCertificateVerifier } from '../../src/access/mtls.ts';
 import { hasScope, type Principal } from '../../src/access/principal.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createBearerVerifier } from '../../src/access/bearer.ts';
+import { createBearerVerifier } from '../../src/access/authenticator.ts';
 import { createIntrospectionVerifier, type IntrospectionVerifierOptions } from '../../src/access/introspection.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { IntrospectionOptions } from '../../src/options/options.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { base64url, EncryptJWT } from 'jose';
-import { createAuthenticator } from '../../src/access/authenticators.ts';
+import { createAuthenticator } from '../../src/access/authenticator.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { JwtIssuerOptions } from '../../src/options/options.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';

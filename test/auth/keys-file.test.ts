@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
+import { openKeysFile, parseKeysFile } from '../../src/access/api-keys.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { newFolder } from '../support/folder.ts';

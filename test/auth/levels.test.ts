@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertLevel } from '../../src/access/levels.ts';
+import { assertLevel } from '../../src/access/configured.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRevocations } from '../../src/access/tokens/revocations.ts';
-import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/session.ts';
+import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/sessions.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { TokenRecords } from '../../src/store/tokens.ts';
 import { tokensOf } from '../support/on-records.ts';

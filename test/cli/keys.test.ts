@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
-import { openKeysFile } from '../../src/access/keys-file.ts';
+import { openKeysFile } from '../../src/access/api-keys.ts';
 import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
 import { cellsOf, rdcp, rdcpProcess } from './run.ts';

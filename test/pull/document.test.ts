@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { type ControlDocument, readDocument } from '../../src/access/tickets/document.ts';
 import { DOCUMENT_TYPE, issueDocument, issueTicket } from '../../src/access/tickets/issue.ts';
 import { TICKET_TYPE } from '../../src/access/tickets/ticket.ts';
+import { type ControlDocument, readDocument } from '../../src/access/tickets/verify.ts';
 import { documentControls } from '../../src/control/pull/controls.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import fc from '../support/fast-check.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type ControlDocument, readDocument } from '../../src/access/tickets/document.ts';
+import { type ControlDocument, readDocument } from '../../src/access/tickets/verify.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { createApiKeyVerifier, fixedKeys } from '../../src/access/api-keys.ts';
-import { createAuthenticator } from '../../src/access/authenticators.ts';
+import { createAuthenticator } from '../../src/access/authenticator.ts';
 import { createJwtVerifier } from '../../src/access/jwt.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { Scope } from '../../src/wire/constants.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueTicket } from '../../src/access/tickets/issue.ts';
-import type { AcceptedTickets } from '../../src/access/tickets/open.ts';
+import type { AcceptedTickets } from '../../src/access/tickets/reader.ts';
 import type { TicketOptions } from '../../src/options/options.ts';
 import { failsWith } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';

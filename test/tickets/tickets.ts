@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { type Algorithm, signatureOf } from '../../src/access/signature.ts';
+import { type Algorithm, signatureOf } from '../../src/access/jws.ts';
 import type { TicketSigner } from '../../src/access/tickets/issue.ts';
-import { openTickets } from '../../src/access/tickets/open.ts';
+import { openTickets } from '../../src/access/tickets/reader.ts';
 import type { Ticket } from '../../src/access/tickets/ticket.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { TicketOptions } from '../../src/options/options.ts';

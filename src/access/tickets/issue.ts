@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import type { ControlRequest } from '../../wire/control-request.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
-import { type Algorithm, signatureOf } from '../signature.ts';
+import { type Algorithm, signatureOf } from '../jws.ts';
 import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
 
 /** The server as an issuer of signed tickets: its `security.tokens`. */

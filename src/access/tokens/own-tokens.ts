@@ -5,16 +5,12 @@ import { TokenRecords } from '../../store/tokens.ts';
 import { configurationError } from '../../wire/errors.ts';
 import { type Clock, unrefInterval } from '../../wire/time/clock.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
-import { claimNames } from '../jwt-claims.ts';
+import { claimNames, KEY_CLAIM, TENANT_CLAIM } from '../jwt-claims.ts';
 import type { TrustedIssuer } from '../jwt-issuer.ts';
 import { narrowed, type Principal } from '../principal.ts';
 import { refusal } from '../refusal.ts';
 import { createRevocations } from './revocations.ts';
 import { openSigningKeys } from './signing-keys.ts';
-
-/** Our claims in addition to those of RFC 9068. */
-export const TENANT_CLAIM = 'tenant_id';
-export const KEY_CLAIM = 'otelrdcp_key';
 
 export interface OwnTokensOptions {
   readonly store: RecordStore | undefined;

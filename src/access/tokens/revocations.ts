@@ -2,7 +2,7 @@ import { type Condition, UNWATCHED } from '../../otel/report/conditions.ts';
 import type { TokenRecords } from '../../store/tokens.ts';
 import { failureCode, unavailable } from '../../wire/errors.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
-import { lineageOf } from './session.ts';
+import { lineageOf } from './sessions.ts';
 
 /** Poll interval: a revocation reaches all processes within a second. */
 const POLL_MS = 500;

@@ -1,26 +1,33 @@
 import { isRdcpError } from '../../wire/errors.ts';
+import { isLoopback } from '../../wire/net/hosts.ts';
 import type { TokenGrant } from '../../wire/oauth-messages.ts';
 import type { ApiKeyVerifier } from '../api-keys.ts';
-import type { ClientCertificate, Sender } from '../authenticator.ts';
-import type { CredentialVerifier } from '../authenticators.ts';
-import { assertBinding, thumbprintOf } from '../hybrid.ts';
+import {
+  assertBinding,
+  type ClientCertificate,
+  type CredentialVerifier,
+  type Sender,
+  thumbprintOf,
+} from '../authenticator.ts';
 import { readClaims } from '../jws.ts';
 import type { CertificateVerifier } from '../mtls.ts';
 import type { Principal } from '../principal.ts';
-import type { TokenCall } from './call.ts';
-import { issuerUrl } from './issuer-url.ts';
 import type { OwnTokens } from './own-tokens.ts';
+import { type IssueRequest, isTooDeep, sessionsOf } from './sessions.ts';
 import {
+  badCredential,
+  badRequest,
   clientCredentials,
+  type OAuthError,
+  othersToken,
   type Parameters,
   readParameters,
   requestedScopes,
   requestedTargets,
   requiredParameter,
-} from './parameters.ts';
-import { badCredential, badRequest, type OAuthError, othersToken, withOAuthError } from './refusals.ts';
-import { isTooDeep } from './session.ts';
-import { type IssueRequest, sessionsOf } from './sessions.ts';
+  type TokenCall,
+  withOAuthError,
+} from './token-call.ts';
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const GRANT_TYPES = ['client_credentials', 'refresh_token', TOKEN_EXCHANGE];
@@ -32,7 +39,7 @@ const ACCESS_TOKEN_TYPES = [ACCESS_TOKEN_TYPE, `${TOKEN_TYPE}jwt`];
 const API_KEY_TYPE = 'urn:rdcp:token-type:api-key';
 const SUBJECT_TYPES = [...ACCESS_TOKEN_TYPES, API_KEY_TYPE];
 
-export interface TokenVerifiers {
+interface TokenVerifiers {
   readonly apiKey: ApiKeyVerifier | undefined;
   /** Verifies every accepted bearer token, including our own. */
   readonly bearer: CredentialVerifier;
@@ -228,4 +235,21 @@ function assertTargets({ form }: TokenCall, audience: readonly string[]): void {
   for (const [name, value] of requestedTargets(form)) {
     if (!audience.includes(value)) throw badRequest('invalid_target', `${name} is not this server`);
   }
+}
+
+/** Returns the issuer as this server's URL (RFC 8414, section 2), or `undefined` if it is not a URL. */
+export function issuerUrl(issuer: string): URL | undefined {
+  const url = URL.parse(issuer);
+  const isAddress = url?.protocol === 'https:' || url?.protocol === 'http:';
+  return isAddress && !/[?#]/.test(issuer) && url.username === '' && url.password === '' ? url : undefined;
+}
+
+/** Returns why OAuth clients cannot discover this server by its issuer, or `undefined` if they can. */
+export function discoveryProblem(issuer: string): string | undefined {
+  const url = issuerUrl(issuer);
+  if (url === undefined) {
+    return 'security.tokens.issuer is not a URL: OAuth clients cannot discover this server (RFC 8414); set it to the URL of this server, such as https://host:9465';
+  }
+  if (url.protocol === 'https:' || isLoopback(url.hostname)) return undefined;
+  return 'security.tokens.issuer is not https: OAuth clients refuse to discover this server (RFC 8414)';
 }

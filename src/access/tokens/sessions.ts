@@ -1,19 +1,31 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import type { TokenSession } from '../../store/tokens.ts';
-import { limitsOf } from '../../wire/allow.ts';
-import type { Scope } from '../../wire/constants.ts';
+import { allowSchema, limitsOf } from '../../wire/allow.ts';
+import { SCOPES, type Scope } from '../../wire/constants.ts';
+import type { ReadonlyArrays } from '../../wire/documented.ts';
 import { unavailable } from '../../wire/errors.ts';
 import type { TokenGrant } from '../../wire/oauth-messages.ts';
-import { assertBinding } from '../hybrid.ts';
-import { ALLOW_CLAIM, APPROVAL_CLAIM, CLOCK_TOLERANCE_SECONDS, TENANTS_CLAIM } from '../jwt-claims.ts';
+import { assertBinding } from '../authenticator.ts';
+import {
+  ALLOW_CLAIM,
+  APPROVAL_CLAIM,
+  CLOCK_TOLERANCE_SECONDS,
+  KEY_CLAIM,
+  TENANT_CLAIM,
+  TENANTS_CLAIM,
+} from '../jwt-claims.ts';
 import type { Principal } from '../principal.ts';
 import { signed } from '../tickets/issue.ts';
-import type { TokenCall } from './call.ts';
-import { KEY_CLAIM, type OwnTokens, TENANT_CLAIM } from './own-tokens.ts';
-import { type Parameters, requestedScopes } from './parameters.ts';
-import { newRefreshToken, parseRefreshToken, wasIssued } from './refresh-token.ts';
-import { badCredential, othersToken, withOAuthError } from './refusals.ts';
-import { decodeSession, encodeSession, lineageOf, newSessionId, type SessionData } from './session.ts';
+import type { OwnTokens } from './own-tokens.ts';
+import {
+  badCredential,
+  othersToken,
+  type Parameters,
+  requestedScopes,
+  type TokenCall,
+  withOAuthError,
+} from './token-call.ts';
 
 export interface IssueRequest {
   /** Principal of the token. Limits its lifetime and scopes. */
@@ -184,4 +196,95 @@ function fromStore<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((cause: unknown) => {
     throw unavailable('The token store is unreachable', cause, 1);
   });
+}
+
+const MAX_DEPTH = 4;
+const ID_BYTES = 16;
+
+/** Returns a new session id: 128 random bits, after the id of the parent session. So an id contains those of its ancestors. */
+export function newSessionId(parent: string | undefined, randomBytes: (size: number) => Uint8Array): string {
+  const id = Buffer.from(randomBytes(ID_BYTES)).toString('base64url');
+  return parent === undefined ? id : `${parent}.${id}`;
+}
+
+export function lineageOf(sessionId: string): string[] {
+  const parts = sessionId.split('.');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+}
+
+export function isTooDeep(sessionId: string): boolean {
+  return lineageOf(sessionId).length >= MAX_DEPTH;
+}
+
+const sessionDataSchema = z.object({
+  userId: z.string(),
+  clientId: z.string().optional(),
+  tenantId: z.string().optional(),
+  tenants: z.array(z.string()).readonly().optional(),
+  scopes: z.array(z.enum(SCOPES)),
+  allow: allowSchema.optional(),
+  approval: z.boolean().optional(),
+  keyId: z.string().optional(),
+  certificateThumbprint: z.string().optional(),
+  /** MAC key of the session's refresh tokens, base64url. */
+  tagKey: z.string(),
+});
+
+type SessionData = ReadonlyArrays<z.infer<typeof sessionDataSchema>>;
+
+function encodeSession(data: SessionData): string {
+  return JSON.stringify(data);
+}
+
+export function decodeSession(json: string): SessionData {
+  try {
+    return sessionDataSchema.parse(JSON.parse(json));
+  } catch {
+    // No cause, because it would quote the record.
+    throw new Error('the record of a session cannot be read');
+  }
+}
+
+const SECRET_BYTES = 32;
+const TAG_BYTES = 16;
+/** `rdcp_rt_<session>.<secret>.<tag>`. Secret scanners find leaked tokens by the prefix. */
+const FORM = /^rdcp_rt_([A-Za-z0-9_.-]{1,255})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{22})$/;
+
+interface RefreshToken {
+  readonly sessionId: string;
+  /** Base64url SHA-256 of the token, as kept in the store. */
+  readonly hash: string;
+  readonly secret: string;
+  readonly tag: string;
+}
+
+/** A refresh token is 256 random bits and a MAC, which tells a replaced token (its reuse means theft) from a made-up one without storing it. */
+export function newRefreshToken(
+  sessionId: string,
+  tagKey: string,
+  randomBytes: (size: number) => Uint8Array,
+): { readonly token: string; readonly hash: string } {
+  const secret = Buffer.from(randomBytes(SECRET_BYTES)).toString('base64url');
+  const token = `rdcp_rt_${sessionId}.${secret}.${tagOf(secret, tagKey)}`;
+  return { token, hash: hashOf(token) };
+}
+
+export function parseRefreshToken(text: string): RefreshToken | undefined {
+  const [, sessionId, secret, tag] = FORM.exec(text) ?? [];
+  if (sessionId === undefined || secret === undefined || tag === undefined) return undefined;
+  return { sessionId, hash: hashOf(text), secret, tag };
+}
+
+/** Whether a token was ever issued for the session with this key. */
+export function wasIssued({ secret, tag }: RefreshToken, tagKey: string): boolean {
+  return timingSafeEqual(Buffer.from(tag), Buffer.from(tagOf(secret, tagKey)));
+}
+
+function tagOf(secret: string, tagKey: string): string {
+  const mac = createHmac('sha256', Buffer.from(tagKey, 'base64url')).update(secret).digest();
+  return mac.subarray(0, TAG_BYTES).toString('base64url');
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url');
 }

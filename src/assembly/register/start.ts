@@ -1,6 +1,6 @@
 import { hasCredentials } from '../../access/configured.ts';
 import { findDevKey } from '../../access/dev-key.ts';
-import type { AcceptedTickets } from '../../access/tickets/open.ts';
+import type { AcceptedTickets } from '../../access/tickets/reader.ts';
 import { adoptOptions } from '../../adopt/options.ts';
 import { LogExports } from '../../calls/emit/log-exports.ts';
 import type { Listening } from '../../control/cluster/following.ts';

@@ -1,4 +1,4 @@
-import type { ControlDocument, DocumentControl } from '../../access/tickets/document.ts';
+import type { ControlDocument, DocumentControl } from '../../access/tickets/verify.ts';
 import type { Part } from '../../calls/emit/selection.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';

@@ -1,5 +1,9 @@
-import { type ControlDocument, type DocumentRefusal, readDocument } from '../../access/tickets/document.ts';
-import type { TicketRules } from '../../access/tickets/verify.ts';
+import {
+  type ControlDocument,
+  type DocumentRefusal,
+  readDocument,
+  type TicketRules,
+} from '../../access/tickets/verify.ts';
 import type { Condition } from '../../otel/report/conditions.ts';
 import { isRdcpError, SettingFault } from '../../wire/errors.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';

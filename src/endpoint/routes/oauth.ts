@@ -1,7 +1,6 @@
 import type { Principal } from '../../access/principal.ts';
-import type { TokenCall, TokenEvent } from '../../access/tokens/call.ts';
-import { badRequest, withOAuthError } from '../../access/tokens/refusals.ts';
 import { GRANT_TYPES } from '../../access/tokens/service.ts';
+import { badRequest, type TokenCall, type TokenEvent, withOAuthError } from '../../access/tokens/token-call.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
 import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';

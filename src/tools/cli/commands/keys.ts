@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { generateApiKey, hashApiKey } from '../../../access/api-key.ts';
-import { parseKeysFile } from '../../../access/keys-file.ts';
+import { parseKeysFile } from '../../../access/api-keys.ts';
 import type { ApiKeyRecord } from '../../../options/options.ts';
 import { allowSchema } from '../../../wire/allow.ts';
 import { allowText } from '../../../wire/allow-text.ts';

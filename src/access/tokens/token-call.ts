@@ -1,7 +1,33 @@
+import type { AuditAction } from '../../wire/audit-messages.ts';
 import { SCOPES, type Scope } from '../../wire/constants.ts';
+import { isRdcpError, RdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
+import type { ClientCertificate, Sender } from '../authenticator.ts';
 import { hasScope, type Principal } from '../principal.ts';
-import type { TokenCall } from './call.ts';
-import { badCredential, badRequest, widerScope } from './refusals.ts';
+import { type RefusalReason, refusal } from '../refusal.ts';
+
+export interface TokenEvent {
+  readonly action: Extract<AuditAction, `token.${string}`>;
+  readonly outcome: 'success' | 'denied';
+  /** Principal of the session. `sessionId` is set. */
+  readonly principal: Principal;
+  readonly reason: string;
+}
+
+export interface TokenCall {
+  readonly form: readonly (readonly [string, string])[];
+  readonly authorization?: string | undefined;
+  readonly clientCertificate?: ClientCertificate | undefined;
+  readonly sender?: Sender | undefined;
+  /** Called with the principal before anything is issued or changed. Throws to refuse. */
+  identified(principal: Principal): void;
+  /** Like `identified`, for the revocation of a valid token, which is not rate limited. */
+  revoking(principal: Principal): void;
+  /** Called when no principal is identified and the request succeeds. Throws to refuse. */
+  unidentified(): void;
+  /** Writes the audit entry. If it rejects, no token is returned. */
+  note(event: TokenEvent): Promise<void>;
+}
 
 export type Parameters = ReadonlyMap<string, string>;
 
@@ -70,4 +96,59 @@ export function requestedScopes(parameters: Parameters, principal: Principal): r
   }
   if (!scopes.every((scope) => hasScope(principal, scope))) throw widerScope(principal, scopes);
   return scopes;
+}
+
+/** Error codes of RFC 6749 (section 5.2), RFC 7009 (section 2.2.1) and RFC 8693 (section 2.2.2). */
+const OAUTH_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_token_type',
+  'invalid_scope',
+  'invalid_target',
+] as const;
+export type OAuthError = (typeof OAUTH_ERRORS)[number];
+
+export function oauthErrorOf({ details }: RdcpError): OAuthError | undefined {
+  return OAUTH_ERRORS.find((code) => code === details?.error);
+}
+
+export function badRequest(code: OAuthError, message: string): RdcpError {
+  return new RdcpError('RDCP_MALFORMED_REQUEST', message, { details: { error: code } });
+}
+
+export function badCredential(
+  code: OAuthError,
+  method: 'api-key' | 'bearer' | 'mtls',
+  reason?: RefusalReason,
+): RdcpError {
+  return withOAuthError(refusal(method, reason), code) as RdcpError;
+}
+
+function widerScope({ method, scopes }: Principal, requested: readonly Scope[]): RdcpError {
+  const reason = { reason: 'insufficient_scopes', requiredScopes: requested, providedScopes: scopes };
+  return new RdcpError('RDCP_FORBIDDEN', 'The credential does not have every scope that was requested', {
+    method,
+    details: { error: 'invalid_scope', ...reason },
+  });
+}
+
+export function othersToken(code: 'invalid_grant' | 'unauthorized_client', { method }: Principal): RdcpError {
+  return new RdcpError('RDCP_FORBIDDEN', 'The token was not issued to this client', {
+    method,
+    details: { error: code },
+  });
+}
+
+/** Adds an OAuth code to a refusal. Audit trail and metrics still see the original. */
+export function withOAuthError(error: unknown, code: OAuthError): unknown {
+  if (!isRdcpError(error) || (error.status !== 401 && error.status !== 403)) return error;
+  const { method, headers, cause, message, details } = error;
+  return new RdcpError(error.code, message, {
+    details: { ...details, error: code },
+    ...given({ method, headers }),
+    cause,
+  });
 }
