@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createFaultReporter } from '../src/otel/report/faults.ts';
-import { createReporter } from '../src/otel/report/reporter.ts';
+import { createFaultReporter, createReporter } from '../src/otel/report/reporter.ts';
 import { createStderrWriter } from '../src/otel/report/stderr.ts';
 import { RdcpError } from '../src/wire/errors.ts';
 

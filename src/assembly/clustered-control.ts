@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { copyState } from '../store/copy.ts';
-import { openStore } from '../store/open.ts';
+import { copyState, openStore } from '../store/open.ts';
 import { createSqliteStore } from '../store/sqlite/store.ts';
 import type { StateStore } from '../store/state-store.ts';
 import { isRdcpError } from '../wire/errors.ts';

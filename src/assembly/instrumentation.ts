@@ -5,8 +5,7 @@ import { parseConfig } from '../options/config.ts';
 import type { RdcpConfig } from '../options/options.ts';
 import { diagnostics } from '../otel/diagnostics.ts';
 import { beforeShutdown, isStoppable } from '../otel/provider-shutdown.ts';
-import { problemOf } from '../otel/report/faults.ts';
-import { createReporter } from '../otel/report/reporter.ts';
+import { createReporter, problemOf } from '../otel/report/reporter.ts';
 import {
   createTelemetry,
   isConnected,

@@ -1,9 +1,6 @@
 import type { Relay } from '../calls/tail/relay.ts';
-import { documentControls } from '../control/pull/controls.ts';
-import { fileSource } from '../control/pull/file.ts';
-import { DocumentFollower } from '../control/pull/follower.ts';
-import { Newest } from '../control/pull/newest.ts';
-import type { Source } from '../control/pull/source.ts';
+import { DocumentFollower, documentControls, Newest } from '../control/pull/follower.ts';
+import { fileSource, type Source } from '../control/pull/source.ts';
 import type { ControlPlane } from '../control/types.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { loadOwn, withoutTracing } from '../otel/own-work.ts';

@@ -9,11 +9,10 @@ import type { ControlRequest } from '../wire/control-request.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { Commands } from './commands.ts';
-import { type FollowedStore, Follower } from './follower.ts';
+import { type FollowedStore, Follower, StoreResets } from './follower.ts';
 import { GateBinding, type GateOptions, type ScopeTenants } from './gate-binding.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
 import { ScopeStates } from './scope-states.ts';
-import { StoreResets } from './store-resets.ts';
 import { assertKnown, overlaySeconds } from './transition.ts';
 import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
 

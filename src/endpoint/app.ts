@@ -4,8 +4,6 @@ import Koa from 'koa';
 import { hasCredentials } from '../access/configured.ts';
 import { createAddressing } from '../control/tenancy/address.ts';
 import { CONSOLE_PATHS, HEADERS, PATHS, TOKEN_PATHS } from '../wire/constants.ts';
-import { createAccessAudit, createNoteRefusal } from './audit.ts';
-import { ConsoleCodes } from './console/codes.ts';
 import {
   authenticate,
   authorize,
@@ -35,10 +33,20 @@ import {
 import type { EndpointParts, RouteParts } from './parts.ts';
 import { createMetadataPath } from './paths.ts';
 import { createRequestReader } from './request.ts';
-import { setPageHeaders } from './routes/console.ts';
+import { ConsoleCodes, setPageHeaders } from './routes/console.ts';
 import { ROUTES, type Route } from './routes.ts';
-import { answer, byPath, checks, endpoint, errorBoundary, type RequestState, type Step } from './steps.ts';
-import { createCredentialWatch } from './streams/credential-watch.ts';
+import {
+  answer,
+  byPath,
+  checks,
+  createAccessAudit,
+  createNoteRefusal,
+  endpoint,
+  errorBoundary,
+  type RequestState,
+  type Step,
+} from './steps.ts';
+import { createCredentialWatch } from './streams/event-stream.ts';
 import { Watchers } from './streams/watchers.ts';
 
 /**

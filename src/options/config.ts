@@ -13,9 +13,9 @@ import { expressionProblem } from '../wire/line-filter.ts';
 import { isAddressOrNetwork, UNIX_SOCKET } from '../wire/net/addresses.ts';
 import { createRedaction, isHidden } from '../wire/redaction.ts';
 import type * as Options from './options.ts';
-import { adopt } from './schemas/adopt.ts';
-import { alerts } from './schemas/alerts.ts';
 import {
+  adopt,
+  alerts,
   categoryName,
   countOf,
   disabledByDefault,

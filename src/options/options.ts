@@ -1,23 +1,16 @@
 import type { MessageLogger } from '../otel/report/reporter.ts';
 import type { StateStore } from '../store/state-store.ts';
+import type { IsolationLevel } from '../wire/constants.ts';
 import type { DebugRecord } from '../wire/debug-record.ts';
 import type { AdoptOptions } from './adopt.ts';
 import type { AlertOptions } from './alerts.ts';
-import type { BudgetOptions } from './budget.ts';
-import type { NotifyOptions } from './notify.ts';
 import type { SecurityOptions } from './security.ts';
-import type { ServerOptions } from './server.ts';
-import type { TenancyOptions } from './tenancy.ts';
 
 // The documented types of all options. The schema in config.ts is held to them by the compiler.
 
 export type * from './adopt.ts';
 export type * from './alerts.ts';
-export type * from './budget.ts';
-export type * from './notify.ts';
 export type * from './security.ts';
-export type * from './server.ts';
-export type * from './tenancy.ts';
 
 /**
  * The configuration of the remote control. Every field is optional. An unknown field or a wrong value throws
@@ -240,4 +233,120 @@ export interface EmitOptions {
    * @default []
    */
   readonly redact?: readonly string[] | false | undefined;
+}
+
+/** Where the endpoint listens, and which requests it serves. */
+export interface ServerOptions {
+  /** Address to listen on. Beyond loopback it needs `tls` or `behindTlsProxy`, and a credential. @default '127.0.0.1' */
+  readonly host?: string | undefined;
+  /** TCP port, 0 to 65535. With 0 the system chooses one; `listen()` returns the address. @default 9465 */
+  readonly port?: number | undefined;
+  /** Serve HTTPS: TLS 1.3, with HTTP/2 and HTTP/1.1. @default none: plain HTTP */
+  readonly tls?: TlsOptions | undefined;
+  /**
+   * Further host names, without port, that requests may have in `Host`, also for `/metrics` under `register`. Loopback names, `host`
+   * and the IP address that the client connected to are always accepted.
+   * @default []
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Whether a proxy ends TLS before this process, so that plain HTTP is accepted on any address. @default false */
+  readonly behindTlsProxy?: boolean | undefined;
+  /**
+   * Proxies whose `X-Forwarded-For` or `Forwarded` gives the client's address, for rate limits and the audit trail: IP addresses,
+   * networks such as `10.0.0.0/8`, and `unix` for Unix sockets.
+   * @default []: the headers are ignored
+   */
+  readonly trustedProxies?: readonly string[] | undefined;
+}
+
+/** PEM files of the HTTPS listener. They are read again when they change. A file that cannot be used fails the start. */
+export interface TlsOptions {
+  /** The server's certificate, followed by its chain. With `NODE_ENV=production` it must not be self-signed. */
+  readonly certFile: string;
+  /** The certificate's private key, without a passphrase. */
+  readonly keyFile: string;
+  /** Authorities whose client certificates are accepted; each connection then needs one. @default none: not asked for */
+  readonly clientCaFile?: string | undefined;
+  /** Revocation lists, one of each authority in `clientCaFile`. @default none: no client certificate is revoked */
+  readonly crlFile?: string | undefined;
+}
+
+/** Debug settings for each tenant. */
+export interface TenancyOptions {
+  /**
+   * How far tenants are kept apart: `global` (one setting for all), `process` (settings of each tenant, in this process alone),
+   * `namespace` (shared within a namespace) or `organization` (shared by all processes; measurements are kept apart as well).
+   */
+  readonly isolation: IsolationLevel;
+  /** Name of the namespace that shares settings; required at isolation `namespace` alone. @default none */
+  readonly namespace?: string | undefined;
+  /** Tenants to list before anything was switched for them, by their id. Others are served as well. @default {} */
+  readonly tenants?: Readonly<Record<string, TenantOptions>> | undefined;
+  /**
+   * OpenTelemetry baggage entry that names the tenant where `runWithTenant` does not. A client that may send baggage then
+   * chooses the tenant.
+   * @default none: baggage is not read
+   */
+  readonly baggageKey?: string | undefined;
+}
+
+/** A tenant that is listed from the start. */
+export interface TenantOptions {
+  /** Name to show, 1 to 200 characters. @default none */
+  readonly name?: string | undefined;
+}
+
+/** How many calls a category that is on may emit. Calls beyond are dropped before anything of them is built, and counted. */
+export interface RateBudgetOptions {
+  /** Calls a second, from 1 to 1000000. @default 500 */
+  readonly callsPerSecond?: number | undefined;
+  /** Calls at once after a quiet time, from 1 to 1000000. @default twice `callsPerSecond` */
+  readonly burst?: number | undefined;
+  /** Bytes a second of messages and attributes, from 1024 to 1073741824. @default no limit for a single category */
+  readonly bytesPerSecond?: number | undefined;
+}
+
+/** How much all categories of a process may emit together. */
+export interface ProcessBudgetOptions {
+  /** Calls a second, from 1 to 1000000. @default 2000 */
+  readonly callsPerSecond?: number | undefined;
+  /** Bytes a second of messages and attributes, from 1024 to 1073741824. @default 1048576 (1 MiB) */
+  readonly bytesPerSecond?: number | undefined;
+}
+
+/** The budgets of categories: of each of them, of single ones by name, and of all together. */
+export interface BudgetOptions extends RateBudgetOptions {
+  /** Budgets of single categories by name, over those of all; `false`: no limit, not even the process's. @default {} */
+  readonly categories?: Readonly<Record<string, RateBudgetOptions | false>> | undefined;
+  /** The budget of all categories together; `false` for none. @default a budget of 2,000 calls and 1 MiB a second */
+  readonly process?: ProcessBudgetOptions | false | undefined;
+}
+
+/** Kind of a notification. */
+export type NotifyEvent = 'change' | 'expiry' | 'refusal' | 'budget' | 'loss' | 'credentials' | 'failure.recorded';
+
+/** Receivers of notifications about entries of the audit trail, and about failures whose lines were recorded. */
+export interface NotifyOptions {
+  /** One or more webhooks. Each event is sent once, by the process that recorded it. @default none */
+  readonly webhook?: WebhookOptions | readonly WebhookOptions[] | undefined;
+}
+
+/** A receiver of signed POST requests (Standard Webhooks), or a chat with an incoming webhook. */
+export interface WebhookOptions {
+  /** Where events are sent: an https URL, or http on loopback. Redirects are not followed. Messages show its host alone. */
+  readonly url: string;
+  /**
+   * Key of the signature: `whsec_` and the base64 of 24 to 64 random bytes; several all sign. Required unless `format` is `slack`.
+   * @default none
+   */
+  readonly secret?: string | readonly string[] | undefined;
+  /**
+   * Which events are sent: `change`, `expiry` (a temporary control ended), `refusal` (a request was denied), `budget` (a
+   * control used up its total), `loss` (the store lost changes), `credentials` (a source failed or recovered),
+   * `failure.recorded` (lines of failed work were written, at most once a minute for a category).
+   * @default all of them
+   */
+  readonly events?: readonly NotifyEvent[] | undefined;
+  /** `standard` (JSON with `type`, `timestamp` and `data`), or `slack` (a line of text for a chat). @default 'standard' */
+  readonly format?: 'standard' | 'slack' | undefined;
 }

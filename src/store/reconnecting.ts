@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diagnostics } from '../otel/diagnostics.ts';
 import { unwritten } from '../wire/errors.ts';
+import { type Delay, unrefTimeout } from '../wire/time/clock.ts';
 import { timers } from '../wire/time/timers.ts';
-import { DeadlineError, within } from './deadline.ts';
 
 /** Longest wait between two connection attempts, in milliseconds, so that a fleet recovers soon after its store. */
 const MAX_RETRY_MS = 500;
@@ -16,7 +16,7 @@ interface Link {
   on(event: 'error' | 'end', listener: () => void): unknown;
 }
 
-export interface ReconnectingOptions<L extends Link> {
+interface ReconnectingOptions<L extends Link> {
   /** The server, for messages. */
   readonly to: 'Redis' | 'PostgreSQL';
   readonly deadlineMs: number;
@@ -151,5 +151,35 @@ export class Reconnecting<L extends Link> {
       // Work waits for the first attempt: mostly it succeeds.
       this.#begin(wait);
     }
+  }
+}
+
+export class DeadlineError extends Error {}
+
+/**
+ * Rejects with a {@link DeadlineError} when `work` does not settle in time. An answer that arrived while the event loop stood
+ * still is in time.
+ * @param work receives a signal that aborts at the deadline
+ */
+export async function within<T>(
+  deadlineMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  delay: Delay = unrefTimeout,
+): Promise<T> {
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  const over = new AbortController();
+  const cancel = delay(deadlineMs, () => {
+    // Sockets are read after timers and before this.
+    timers
+      .setImmediate(() => {
+        reject(new DeadlineError(`the store did not answer within ${deadlineMs} ms`));
+        over.abort();
+      })
+      .unref();
+  });
+  try {
+    return await Promise.race([work(over.signal), deadline]);
+  } finally {
+    cancel();
   }
 }

@@ -2,7 +2,7 @@ import { asAuditEntry } from '../wire/audit-entry.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
 import { type Timestamp, timestamp } from '../wire/time.ts';
 import { type ChainHead, headOf, isIntact, NO_PREVIOUS_HASH } from './chain.ts';
-import { retainUntilOf, saysWhatWasExported } from './exported-records.ts';
+import { retainUntilOf, saysWhatWasExported } from './log-record.ts';
 import type { PublicKeys } from './signature.ts';
 
 export interface ChainFault {

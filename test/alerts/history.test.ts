@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastSwitch } from '../../src/control/alerts/history.ts';
+import { lastSwitch } from '../../src/control/alerts/alert-controls.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import { auditEntry } from '../store/contract/samples.ts';

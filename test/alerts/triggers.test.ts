@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import type { AlertRule } from '../../src/control/alerts/alert-controls.ts';
-import { openTrigger } from '../../src/control/alerts/triggers.ts';
+import { openTrigger } from '../../src/control/alerts/measured.ts';
 import { Work, WorkContext } from '../../src/gate/work.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { AlertsResponse } from '../../src/wire/alert-notification.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addExported, type ExportedRecords, retainUntilOf } from '../../src/trail/exported-records.ts';
-import { auditRecord } from '../../src/trail/log-record.ts';
+import { addExported, auditRecord, type ExportedRecords, retainUntilOf } from '../../src/trail/log-record.ts';
 import { chain } from './entries.ts';
 
 function collect(value: unknown, service?: string): ExportedRecords {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRevocations } from '../../src/access/tokens/revocations.ts';
+import { createRevocations } from '../../src/access/tokens/own-tokens.ts';
 import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/sessions.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { TokenRecords } from '../../src/store/tokens.ts';

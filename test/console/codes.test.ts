@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConsoleCodes } from '../../src/endpoint/console/codes.ts';
+import { ConsoleCodes } from '../../src/endpoint/routes/console.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { CONSOLE_PATHS, PATHS } from '../../src/wire/constants.ts';
 import type {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { type Candidate, choose } from '../../src/control/fleet/choose.ts';
-import { Choosing } from '../../src/control/fleet/choosing.ts';
+import { type Candidate, Choosing, choose } from '../../src/control/fleet/choosing.ts';
 import type { Fleet } from '../../src/control/fleet/fleet.ts';
 import { BEAT_MS, type Instance } from '../../src/store/fleet.ts';
 import type { Instances } from '../../src/wire/target.ts';

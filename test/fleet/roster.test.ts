@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeInstance } from '../../src/control/fleet/instance.ts';
+import { describeInstance } from '../../src/control/fleet/fleet.ts';
 import { Roster } from '../../src/control/fleet/roster.ts';
 import { resourceAttribute } from '../../src/otel/resource.ts';
 import { type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { category } from '../../src/api.ts';
-import { slackBody } from '../../src/trail/notify/chat.ts';
+import { slackBody } from '../../src/trail/notify/event.ts';
 import { type FailureReport, FailureReports } from '../../src/trail/notify/failures.ts';
 import { makeKey } from '../auth/records.ts';
 import { startService } from '../support/service.ts';

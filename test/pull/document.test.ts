@@ -3,7 +3,7 @@ import { describe, it, test } from 'node:test';
 import { DOCUMENT_TYPE, issueDocument, issueTicket } from '../../src/access/tickets/issue.ts';
 import { TICKET_TYPE } from '../../src/access/tickets/ticket.ts';
 import { type ControlDocument, readDocument } from '../../src/access/tickets/verify.ts';
-import { documentControls } from '../../src/control/pull/controls.ts';
+import { documentControls } from '../../src/control/pull/follower.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
 import fc from '../support/fast-check.ts';
 import { about, pairs, pemOf, service, signer } from '../tickets/tickets.ts';

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { addressSource } from '../../src/control/pull/address.ts';
-import { fileSource } from '../../src/control/pull/file.ts';
+import { fileSource } from '../../src/control/pull/source.ts';
 import { SettingFault } from '../../src/wire/errors.ts';
 import { newFolder } from '../support/folder.ts';
 import { serve } from '../work/following.ts';

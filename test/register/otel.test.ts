@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Context, propagation, ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
-import { mergeExpositions } from '../../src/assembly/register/exposition.ts';
-import { samplerFrom } from '../../src/assembly/register/sampler.ts';
+import { mergeExpositions } from '../../src/assembly/register/prometheus.ts';
+import { samplerFrom } from '../../src/assembly/register/sdk.ts';
 import { RECORD_AND_SAMPLED } from '../../src/calls/emit/sampler.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';

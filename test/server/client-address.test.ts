@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { forwardedFor, forwardedHops } from '../../src/endpoint/forwarded.ts';
+import { forwardedFor, forwardedHops } from '../../src/endpoint/request.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';

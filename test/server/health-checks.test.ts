@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHealthChecks, type HealthCheck } from '../../src/endpoint/health-checks.ts';
+import { createHealthChecks, type HealthCheck } from '../../src/endpoint/routes/service.ts';
 import { systemClock } from '../../src/wire/time/clock.ts';
 
 const pass: HealthCheck = { name: 'fine', run: () => undefined, onFailure: 'fail' };

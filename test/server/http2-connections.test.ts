@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
-import { Http2Sessions } from '../../src/endpoint/connections/http2-sessions.ts';
+import { Http2Sessions } from '../../src/endpoint/connections/connections.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { listen, listenerFor, portOf } from '../support/listening.ts';

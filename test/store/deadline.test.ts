@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs';
 import { test } from 'node:test';
-import { DeadlineError, within } from '../../src/store/deadline.ts';
+import { DeadlineError, within } from '../../src/store/reconnecting.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
 
 /** Nothing of this process runs meanwhile, as in a long computation of the application. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { connectionLike, searchAgain, sendThrough } from '../../src/store/redis/client.ts';
-import { listenLike } from '../../src/store/redis/messages.ts';
+import { listenLike } from '../../src/store/redis/connection.ts';
 
 const { signal } = new AbortController();
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MAX_AGE_MS, type Sealed, seal, unseal } from '../../src/store/seal.ts';
-import { SealedMessages } from '../../src/store/sealed-messages.ts';
+import { MAX_AGE_MS, type Sealed, SealedMessages, seal, unseal } from '../../src/store/sealed-messages.ts';
 
 const SECRET = 'a'.repeat(64);
 const SEALED: Sealed = { from: 'sender', number: 1, at: 1000, text: 'the line of a tenant' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryWhileLocked } from '../../src/store/sqlite/lock.ts';
+import { retryWhileLocked } from '../../src/store/sqlite/file.ts';
 
 /** Retries in virtual time, and an error as SQLite's for a file that another process has locked. */
 function start(random = 0.5) {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../../src/access/principal.ts';
 import type { Context } from '../../src/endpoint/steps.ts';
-import { createCredentialWatch } from '../../src/endpoint/streams/credential-watch.ts';
+import { createCredentialWatch } from '../../src/endpoint/streams/event-stream.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { ServerSentEventParser } from '../../src/tools/client/server-sent-events.ts';
 import { PATHS } from '../../src/wire/constants.ts';

@@ -1,7 +1,8 @@
 import { relative, sep } from 'node:path';
 import { packageOf, realPath } from '../../otel/loading/package.ts';
+import { isStoppable } from '../../otel/provider-shutdown.ts';
+import { registeredProviders } from '../../otel/telemetry.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
-import { preloadedModules } from './preloaded-modules.ts';
 
 /**
  * Packages that start the application in a child process. Launcher and application have the same `NODE_OPTIONS`; only the
@@ -32,7 +33,7 @@ const LAUNCHING_FILES: Readonly<Record<string, RegExp>> = {
 /** A package manager that a project or corepack stores as a single file, outside of any package. */
 const PACKAGE_MANAGER_FILE = /\/(?:\.yarn\/releases|corepack)\/.*\.c?js$/;
 
-export interface ProcessStart {
+interface ProcessStart {
   /** `process.argv[1]`; `undefined` for `node -e`, a script on stdin and the REPL. */
   readonly program: string | undefined;
   readonly execArgv: readonly string[];
@@ -61,4 +62,48 @@ function isLauncher(program: string): boolean {
 
 function withSlashes(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
+}
+
+const OPTION = /^(?:--import|--require|-r)(?:=(?<module>.*))?$/s;
+
+/** The modules that `NODE_OPTIONS` and the command line preload. */
+function preloadedModules(execArgv: readonly string[], env: NodeJS.ProcessEnv): string[] {
+  const words = [...wordsOf(env.NODE_OPTIONS ?? ''), ...execArgv];
+  return words.flatMap((word, index) => {
+    const option = OPTION.exec(word);
+    return option === null ? [] : [option.groups?.module ?? words[index + 1] ?? ''];
+  });
+}
+
+/** Node splits `NODE_OPTIONS` at spaces outside of double quotes; inside, a backslash escapes. */
+function wordsOf(text: string): string[] {
+  const words = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/gs) ?? [];
+  return words.map((word) =>
+    word.replaceAll(/"((?:\\.|[^"\\])*)"/gs, (_, quoted) => quoted.replaceAll(/\\(.)/gs, '$1')),
+  );
+}
+
+/** A module that starts an SDK, as a package entry or a file. */
+const STARTS_SDK = /(?:^|[/\\])@opentelemetry[/\\]auto-instrumentations-node[/\\].*register/;
+
+/** Whether an OpenTelemetry SDK is registered in this process. */
+export function isSdkRegistered(): boolean {
+  return signals().length > 0;
+}
+
+/** Whether a preloaded module starts an SDK, possibly after ours because its `--import` comes later. */
+export function willRegisterSdk(execArgv: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  return preloadedModules(execArgv, env).some((name) => STARTS_SDK.test(name));
+}
+
+/** The registered SDK, for the start message. */
+export function describeRegisteredSdk(): string {
+  const taken = signals();
+  if (taken.length === 0) return 'the OpenTelemetry SDK of @opentelemetry/auto-instrumentations-node';
+  return `the OpenTelemetry SDK that is already registered (${taken.join(', ')})`;
+}
+
+/** The signals for which an SDK registered a provider. The API's no-op and proxy providers do not count. */
+function signals(): string[] {
+  return Object.entries(registeredProviders()).flatMap(([signal, provider]) => (isStoppable(provider) ? [signal] : []));
 }

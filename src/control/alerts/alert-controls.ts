@@ -2,15 +2,17 @@ import { hash } from 'node:crypto';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { inTurn } from '../../store/one-at-a-time.ts';
 import type { AuditTrail } from '../../trail/types.ts';
-import type { AlertControl } from '../../wire/alert-notification.ts';
-import type { AuditEntry } from '../../wire/audit-messages.ts';
+import type { AlertControl, AlertNotification } from '../../wire/alert-notification.ts';
+import type { AuditEntry, AuditIdentity } from '../../wire/audit-messages.ts';
 import { ALERT_USER } from '../../wire/constants.ts';
 import type { DiscoveredActivation } from '../../wire/messages.ts';
+import { allowing } from '../../wire/names.ts';
+import { escapeUnprintable } from '../../wire/printable.ts';
+import type { Match } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext, ControlPlane } from '../types.ts';
-import { lastSwitch } from './history.ts';
-import type { Notice } from './notice.ts';
 
 /** What the service's owner allows alerts to switch. */
 export type AlertRule = ResolvedConfig['alerts'][number];
@@ -134,4 +136,83 @@ function controlOf(
   now: number,
 ): AlertControl | undefined {
   return Date.parse(expiresAt) > now ? { rule, controlId, expiresAt } : undefined;
+}
+
+/** Pages of the trail that one question may read, and entries in each. A store may end a page early. */
+const MAX_PAGES = 50;
+const PAGE = 200;
+
+interface LastSwitchOptions {
+  readonly trail: Pick<AuditTrail, 'query'>;
+  /** Who switches for the rule. */
+  readonly identity: Required<Pick<AuditIdentity, 'userId' | 'clientId'>>;
+  /** The group of alerts: its request ids begin with it. */
+  readonly groupId: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/**
+ * What a group of alerts switched last, not earlier than `since`, as the audit trail has it: for all processes that share the
+ * store, and after a restart.
+ * @throws {RdcpError} `RDCP_UNAVAILABLE` if more of the trail would have to be read than one question may
+ */
+export async function lastSwitch({
+  trail,
+  identity: { userId, clientId: client },
+  groupId,
+  since,
+}: LastSwitchOptions): Promise<AuditEntry | undefined> {
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const filter = { limit: PAGE, client, outcome: 'success', since } as const;
+    const { entries, next } = await trail.query({ ...filter, ...(cursor !== undefined && { cursor }) });
+    const last = entries.find(
+      ({ requestId, identity }) => requestId?.split('.')[0] === groupId && identity.userId === userId,
+    );
+    if (last !== undefined || next === undefined) return last;
+    cursor = next;
+  }
+  throw CHANGE_REFUSALS.longTrail();
+}
+
+export interface Notice {
+  readonly state: 'firing' | 'resolved';
+  /** When the first of the alerts began to fire; milliseconds since the epoch. */
+  readonly since: number;
+  /** The alert, for the trail. */
+  readonly subject: string;
+}
+
+/** Longest description of an alert, in characters. */
+const MAX_SUBJECT = 400;
+
+/** @returns `undefined` if no alert has the labels, or if those that have them may be among the ones that were cut off */
+export function noticeOf(match: Match, { status, alerts, truncatedAlerts = 0 }: AlertNotification): Notice | undefined {
+  const conditions = Object.entries(match).map(([name, value]) => ({ name, allows: allowing(value) }));
+  const matching = alerts.filter(({ labels }) =>
+    conditions.every(({ name, allows }) => Object.hasOwn(labels, name) && allows(labels[name] ?? '')),
+  );
+  const firing = matching.filter((alert) => alert.status === 'firing');
+  if (firing.length === 0 && status === 'firing' && truncatedAlerts > 0) return undefined;
+  const [first] = (firing.length > 0 ? firing : matching)
+    .map((alert) => ({ alert, since: Date.parse(alert.startsAt) }))
+    .sort((a, b) => a.since - b.since);
+  return (
+    first && {
+      state: firing.length > 0 ? 'firing' : 'resolved',
+      since: first.since,
+      subject: subjectOf(first.alert),
+    }
+  );
+}
+
+/** Such as `c6eadffa33fcdf37 alertname=HighErrorRate job=shop`, bounded and on one line. */
+function subjectOf({ fingerprint = '', labels }: AlertNotification['alerts'][number]): string {
+  let text = fingerprint.slice(0, MAX_SUBJECT);
+  for (const [name, value] of Object.entries(labels)) {
+    if (text.length >= MAX_SUBJECT) break;
+    text += ` ${name.slice(0, MAX_SUBJECT)}=${value.slice(0, MAX_SUBJECT)}`;
+  }
+  return escapeUnprintable(text).slice(0, MAX_SUBJECT).toWellFormed();
 }

@@ -2,8 +2,14 @@ import { hash } from 'node:crypto';
 import { afterStart } from '../../wire/time/after-start.ts';
 import type { Delay } from '../../wire/time/clock.ts';
 import { enterFolder, type Folder } from './folder.ts';
-import { onEntered } from './launched.ts';
-import { type ClusterId, clusterOfLauncher, clusterOfWorker, isLaunched, onBecomingPrimary } from './role.ts';
+import {
+  type ClusterId,
+  clusterOfLauncher,
+  clusterOfWorker,
+  isLaunched,
+  onBecomingPrimary,
+  onEntered,
+} from './role.ts';
 
 /** How long to wait for the process that holds the port to publish its address, in milliseconds. */
 const MAX_WAIT_MS = 2000;

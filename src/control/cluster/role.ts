@@ -1,6 +1,9 @@
 import type { Cluster } from 'node:cluster';
 import { createHash } from 'node:crypto';
+import { subscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
+import type { Delay } from '../../wire/time/clock.ts';
+import { isEntered } from './folder.ts';
 
 /** The id of a cluster, unique on the host. */
 export type ClusterId = string;
@@ -77,4 +80,31 @@ function idOf(primary: number | string, wanted?: string): ClusterId {
   // Containers may share a temporary folder, and each has a process with pid 1.
   const identity = JSON.stringify([hostname(), primary, ...managed, ...(wanted === undefined ? [] : [wanted])]);
   return createHash('sha256').update(identity).digest('hex').slice(0, 16);
+}
+
+/** How often a process that has launched others looks whether one of them needs it, in milliseconds. */
+const LOOK_MS = 500;
+
+const launch = Promise.withResolvers<void>();
+
+/** From now on, notices whether this process launches others. */
+export function watchLaunches(): void {
+  subscribe('child_process', () => launch.resolve());
+}
+
+/**
+ * Calls back once a launched process has found the port of this one taken, and so entered the folder of their cluster. A process
+ * that launches none never looks. Returns a function that stops.
+ */
+export function onEntered(cluster: ClusterId, delay: Delay, listener: (cluster: ClusterId) => void): () => void {
+  let cancel = () => {};
+  let check = () => {
+    if (isEntered(cluster)) listener(cluster);
+    else cancel = delay(LOOK_MS, check);
+  };
+  void launch.promise.then(() => check());
+  return () => {
+    check = () => {};
+    cancel();
+  };
 }

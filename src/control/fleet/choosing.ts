@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto';
 import { BEAT_MS, type Instance } from '../../store/fleet.ts';
 import type { Choice, Instances } from '../../wire/target.ts';
 import type { Schedule } from '../../wire/time/clock.ts';
-import { choose } from './choose.ts';
 import type { Fleet } from './fleet.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Fleet } from './fleet.ts';
 const SPARE = 8;
 const SELDOM = 10;
 
-export interface ChoosingOptions {
+interface ChoosingOptions {
   readonly self: () => Instance;
   /** @default this process alone */
   readonly fleet: Pick<Fleet, 'candidates' | 'summary'> | undefined;
@@ -98,4 +98,31 @@ export class Choosing {
     if (known === undefined) return;
     this.#isNear = [...this.#deciders].map((decide) => decide()).includes(true);
   }
+}
+
+/** What is known of a process that may be chosen. */
+export type Candidate = Pick<Instance, 'id' | 'host' | 'pid' | 'version'>;
+
+/**
+ * The ids of the chosen processes. Every process computes the same from the same candidates, by rendezvous hashing: when a
+ * process ends, the next in line takes its place and the others stay chosen (https://en.wikipedia.org/wiki/Rendezvous_hashing).
+ * @param spare how many of the next in line to return as well
+ */
+export function choose(
+  { id: choice, instances = {} }: Choice,
+  candidates: readonly Candidate[],
+  spare = 0,
+): readonly string[] {
+  const { ids, version, count, percent = 100 } = instances;
+  const meant = candidates
+    .filter(({ id, host, pid }) => ids === undefined || ids.includes(id) || ids.includes(`${host}:${pid}`))
+    .filter((candidate) => version === undefined || candidate.version === version)
+    .map(({ id }) => id);
+  const number = spare + (count ?? Math.max(1, Math.round((meant.length * percent) / 100)));
+  if (number >= meant.length) return meant;
+  return meant
+    .map((id) => ({ id, rank: hash('sha256', `${choice} ${id}`) }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .slice(0, number)
+    .map(({ id }) => id);
 }

@@ -10,9 +10,8 @@ import { Beat, type BeatOptions } from './beat.ts';
 import { AnnouncedCalls } from './calls.ts';
 import { FleetCategories, type FleetCategoriesOptions } from './categories.ts';
 import { type Entry, Roster, reached } from './roster.ts';
-import type { Member, Members } from './types.ts';
 
-export interface FleetOptions
+interface FleetOptions
   extends Pick<BeatOptions, 'current' | 'delay' | 'random' | 'outage'>,
     Pick<FleetCategoriesOptions, 'sourceOf' | 'malformed'> {
   readonly store: FleetStore;
@@ -203,4 +202,53 @@ function memberOf(
 function byHostAndProcess(a: Member, b: Member): number {
   if (a.host !== b.host) return a.host < b.host ? -1 : 1;
   return a.pid - b.pid || (a.id < b.id ? -1 : 1);
+}
+
+/** One process of the fleet. */
+export interface Member extends Omit<Instance, 'categoryDigest'> {
+  /** Revision that the process has applied; absent if it has applied none of the store's current history. */
+  readonly applied?: number;
+  /** Whether the process has not applied the store's revision. */
+  readonly pending: boolean;
+  /** Milliseconds since its last announcement. */
+  readonly silentFor: number;
+  /** The first of its categories that not all processes have; absent if it does not say which it has. */
+  readonly categories?: readonly string[];
+}
+
+export interface Members {
+  /** Who has applied the store's newest revision. */
+  readonly summary: FleetSummary;
+  /** Sorted by host, then process id. */
+  readonly members: readonly Member[];
+  /** Those that are not heard of, did not withdraw, and may still run; sorted likewise. */
+  readonly lost: readonly Member[];
+}
+
+/** Facts about a process that need no configuration. */
+interface ProcessFacts extends Pick<Instance, 'id' | 'host' | 'pid' | 'startedAt'> {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A text of the OpenTelemetry resource. */
+  readonly resource: (name: string) => string | undefined;
+  /** Returns the name in the package.json of the program. */
+  readonly packageName: () => string | undefined;
+}
+
+/** OpenTelemetry's name for a service without one; a program may be appended. */
+const UNNAMED = 'unknown_service';
+
+/**
+ * Returns this process's entry in the fleet list. Its service is that of `OTEL_SERVICE_NAME`, otherwise of the resource, otherwise
+ * the program's package.
+ */
+export function describeInstance({ env, resource, packageName, ...facts }: ProcessFacts): Instance {
+  const named = env.OTEL_SERVICE_NAME || resource('service.name');
+  const version = resource('service.version');
+  const serviceInstanceId = resource('service.instance.id');
+  return {
+    ...facts,
+    service: (named?.startsWith(UNNAMED) ? undefined : named) ?? packageName() ?? UNNAMED,
+    ...(version !== undefined && { version }),
+    ...(serviceInstanceId !== undefined && { serviceInstanceId }),
+  };
 }

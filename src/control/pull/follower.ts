@@ -1,17 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
   type ControlDocument,
+  type DocumentControl,
   type DocumentRefusal,
   readDocument,
   type TicketRules,
 } from '../../access/tickets/verify.ts';
+import type { Part } from '../../calls/emit/selection.ts';
 import type { Condition } from '../../otel/report/conditions.ts';
 import { isRdcpError, SettingFault } from '../../wire/errors.ts';
+import type { ControlBudget } from '../../wire/messages.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
-import type { Newest } from './newest.ts';
+import { CHANGE_REFUSALS } from '../refusals.ts';
+import type { Isolation } from '../tenancy/isolation.ts';
+import type { CommandContext, ControlPlane } from '../types.ts';
 import type { Source } from './source.ts';
 
 /** What a control of a document has switched on. */
-export interface ActiveControl {
+interface ActiveControl {
   readonly id: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -19,7 +26,7 @@ export interface ActiveControl {
   end(why: string): Promise<void>;
 }
 
-export interface DocumentFollowerOptions {
+interface DocumentFollowerOptions {
   readonly source: Source;
   readonly newest: Pick<Newest, 'note'>;
   /** Time between two reads, in milliseconds. */
@@ -144,4 +151,123 @@ export class DocumentFollower {
 function refused(why: DocumentRefusal): Problem {
   if (why === 'unknown_key') return UNKNOWN_KEY;
   return { message: `is refused (${why})`, passes: why === 'not_yet_valid' };
+}
+
+/**
+ * When the newest document of each issuer was issued (`iat`, in seconds), so that no older one takes its place. Kept in a file, if
+ * one is given and can be written, so that this also holds after a restart.
+ */
+export class Newest {
+  readonly #file: string | undefined;
+  readonly #issued = new Map<string, number>();
+
+  constructor(file?: string) {
+    this.#file = file;
+  }
+
+  /** Notes a document. @returns false if a newer one of the issuer was noted */
+  note(issuer: string, issuedAt: number): boolean {
+    const file = this.#file;
+    // Other processes may have noted newer ones.
+    for (const [each, at] of file === undefined ? [] : readFrom(file)) {
+      this.#issued.set(each, Math.max(at, this.#issued.get(each) ?? 0));
+    }
+    const last = this.#issued.get(issuer) ?? 0;
+    if (issuedAt > last) {
+      this.#issued.set(issuer, issuedAt);
+      if (file !== undefined) writeTo(file, this.#issued);
+    }
+    return issuedAt >= last;
+  }
+}
+
+function readFrom(file: string): readonly [issuer: string, issuedAt: number][] {
+  try {
+    const entries: [string, unknown][] = Object.entries(Object(JSON.parse(readFileSync(file, 'utf8'))));
+    return entries.filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1]));
+  } catch {
+    return [];
+  }
+}
+
+/** A folder that cannot be written is usual, such as a ConfigMap. */
+function writeTo(file: string, issued: ReadonlyMap<string, number>): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(Object.fromEntries(issued))}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch {}
+}
+
+interface DocumentControlsOptions {
+  readonly plane: Pick<ControlPlane, 'control'>;
+  /** @throws {RdcpError} for what cannot be matched or evaluated */
+  readonly check: (part: Pick<Part, 'match' | 'filter'>) => Promise<void>;
+  readonly isolation: Pick<Isolation, 'scopeOf' | 'contextOf'>;
+  /** Configured calls per second of a category; `undefined` when unlimited. */
+  readonly configuredRate: (category: string) => number | undefined;
+  /** Longest control, in seconds. */
+  readonly maxDuration: number;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Makes controls of documents into activations, beside the settings of operators, which a document must neither shorten nor end.
+ * The store keeps what was made for as long as the control may last: the processes that share it make it once, also after a restart.
+ */
+export function documentControls({
+  plane,
+  check,
+  isolation,
+  configuredRate,
+  maxDuration,
+  clock,
+}: DocumentControlsOptions) {
+  return async (document: ControlDocument, place: number): Promise<ActiveControl> => {
+    const { id, issuer, by = issuer, controls } = document;
+    const { categories, options, tenantId, expiresAt } = controls[place] as DocumentControl;
+    const { otelrdcp_target: target = {}, otelrdcp_filter: filter, otelrdcp_budget: budget, ...rest } = options;
+    const scope = isolation.scopeOf(tenantId);
+    // Never for everybody what was meant for one.
+    if (scope.tenantId !== tenantId) throw CHANGE_REFUSALS.noTenants();
+    await check({ match: target.match, filter });
+    const tenant = isolation.contextOf(tenantId);
+    const context: CommandContext = {
+      scope,
+      ...(tenant && { tenant }),
+      identity: { userId: by, clientId: issuer },
+      requestId: id,
+    };
+    const keyOf = (what: string) => JSON.stringify(['document', issuer, id, place, what]);
+    const { response } = await plane.control(
+      {
+        action: 'enable',
+        categories: [...categories],
+        options: {
+          ...rest,
+          duration: Math.min(Math.max(1, Math.ceil((expiresAt - clock.now()) / 1000)), maxDuration),
+          otelrdcp_target: target,
+          ...(filter && { otelrdcp_filter: filter }),
+          ...(budget && { otelrdcp_budget: withinConfigured(budget, categories) }),
+        },
+      },
+      { ...context, until: expiresAt, early: true, replay: { key: keyOf('enable'), fingerprint: '', expiresAt } },
+    );
+    const made = response.otelrdcp_activation?.id ?? '';
+    return {
+      id: made,
+      expiresAt,
+      async end(reason) {
+        const replay = { key: keyOf('reset'), fingerprint: '', expiresAt };
+        await plane.control({ action: 'reset', options: { otelrdcp_id: made, reason } }, { ...context, replay });
+      },
+    };
+  };
+
+  /** No document raises a limit that the service's owner has set: of two rates the smaller holds, and the other limits stay. */
+  function withinConfigured(budget: ControlBudget, categories: readonly string[]): ControlBudget {
+    if (budget.callsPerSecond === undefined) return budget;
+    const rates = [budget.callsPerSecond, ...categories.map(configuredRate)].filter((rate) => rate !== undefined);
+    return { ...budget, callsPerSecond: Math.min(...rates) };
+  }
 }

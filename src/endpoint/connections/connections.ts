@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Server, ServerResponse } from 'node:http';
-import { constants, type Http2SecureServer } from 'node:http2';
+import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { Condition } from '../../otel/report/conditions.ts';
-import { addressKey, http2Stream, unmapped } from '../request.ts';
+import { answerResponse, arrivedTooSlowly } from '../error-answer.ts';
+import { addressKey, cutOff, endConnection, http2Stream, unmapped } from '../request.ts';
 
 /** An HTTP/1.1 server, or a TLS server that also speaks HTTP/2. */
 export type NetworkServer = Server | Http2SecureServer;
@@ -134,5 +138,150 @@ class Places {
     if (taken === 0) this.#taken.delete(address);
     else this.#taken.set(address, taken);
     this.#size -= 1;
+  }
+}
+
+interface Use {
+  readonly socket: TLSSocket;
+  requests: number;
+  idleSince: number;
+  ending: boolean;
+}
+
+/** The open HTTP/2 connections, for which Node has no timeouts. */
+export class Http2Sessions {
+  readonly #idleMs: number;
+  readonly #now: () => number;
+  readonly #sessions = new Map<ServerHttp2Session, Use>();
+
+  /** @param idleMs how long a connection may be idle, even before its first request */
+  constructor(idleMs: number, now: () => number) {
+    this.#idleMs = idleMs;
+    this.#now = now;
+  }
+
+  /** Tracks every new session of the server. */
+  follow(server: Http2SecureServer): void {
+    // Node creates the session during this event, but does not pass its connection.
+    let newest: TLSSocket;
+    server.prependListener('secureConnection', (socket: TLSSocket) => {
+      newest = socket;
+    });
+    server.on('session', (session) => this.#opened(session, newest));
+  }
+
+  /** Closes sessions without a request for too long. */
+  endIdle(moment: number): void {
+    for (const [session, use] of this.#sessions) {
+      if (use.requests > 0 || moment - use.idleSince <= this.#idleMs) continue;
+      // A client that ignores GOAWAY is disconnected at the next check.
+      if (use.ending) use.socket.destroy();
+      else session.close();
+      use.ending = true;
+    }
+  }
+
+  /**
+   * Sends GOAWAY to all clients and closes their connections once pending requests are answered. Resolves when they are
+   * closed.
+   */
+  async close(): Promise<void> {
+    const gone = [...this.#sessions.keys()].map((session) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      session.once('close', () => resolve());
+      session.close();
+      return promise;
+    });
+    await Promise.all(gone);
+  }
+
+  #opened(session: ServerHttp2Session, socket: TLSSocket): void {
+    const use: Use = { socket, requests: 0, idleSince: this.#now(), ending: false };
+    this.#sessions.set(session, use);
+    session.on('stream', (stream) => {
+      use.requests++;
+      stream.once('close', () => {
+        use.requests--;
+        use.idleSince = this.#now();
+      });
+    });
+    session.once('close', () => this.#sessions.delete(session));
+  }
+}
+
+/** When a request was seen in its stages, on a monotonic clock. */
+interface Times {
+  /** When it was first seen. */
+  seenAt?: number;
+  /** When the answer was first seen complete but not sent. */
+  answeredAt?: number;
+}
+
+/** The requests whose answers have not been sent completely, and how they end. */
+export class InFlight {
+  readonly #requests = new Map<ServerResponse, Times>();
+  readonly #requestMs: number;
+  readonly #ending = new WeakSet<ServerResponse>();
+  /** The newest one of each connection, also when it was answered. */
+  readonly #newest = new WeakMap<Duplex, ServerResponse>();
+
+  /** @param requestMs time limit for receiving a request, and for sending an answer */
+  constructor(requestMs: number) {
+    this.#requestMs = requestMs;
+  }
+
+  follow(res: ServerResponse): void {
+    this.#requests.set(res, {});
+    this.#newest.set(res.req.socket, res);
+    res.once('close', () => this.#requests.delete(res));
+  }
+
+  /**
+   * Closes the connection after its last pending answer, and reads nothing more from it. Returns false when no answer
+   * is pending.
+   */
+  endWithAnswer(socket: Duplex): boolean {
+    const last = [...this.#requests.keys()]
+      .filter(({ req, headersSent }) => req.socket === socket && (headersSent || req.complete))
+      .at(-1);
+    if (last === undefined) return false;
+    if (!this.#ending.has(last)) {
+      this.#ending.add(last);
+      endConnection(last);
+      last.once('finish', () => last.req.socket.destroySoon());
+    }
+    return true;
+  }
+
+  /** The response to the request on a connection that has not arrived completely. */
+  unfinished(socket: Duplex): ServerResponse | undefined {
+    const newest = this.#newest.get(socket);
+    return newest?.req.complete === false ? newest : undefined;
+  }
+
+  /** Closes connections with stalled requests, and with answers that the client does not read. */
+  endStalled(moment: number): void {
+    for (const [res, times] of this.#requests) {
+      times.seenAt ??= moment;
+      if (res.writableEnded) times.answeredAt ??= moment;
+      if (times.answeredAt !== undefined && moment - times.answeredAt > this.#requestMs) cutOff(res);
+      // On HTTP/1.1 Node enforces the request timeout itself.
+      else if (http2Stream(res) !== undefined && moment - times.seenAt > this.#requestMs && !res.req.complete) {
+        if (res.headersSent) cutOff(res);
+        else answerResponse(res, { ...arrivedTooSlowly(), requestId: randomUUID() });
+      }
+    }
+  }
+
+  /** Resolves once every answer was sent. Their connections are closed. */
+  async answered(): Promise<void> {
+    const sent = [...this.#requests.keys()].map((res) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      (http2Stream(res)?.session ?? res.socket)?.ref();
+      endConnection(res);
+      res.once('close', () => resolve());
+      return promise;
+    });
+    await Promise.all(sent);
   }
 }

@@ -15,10 +15,15 @@ import { answerRaw, answerResponse, arrivedTooSlowly } from '../error-answer.ts'
 import { createHostPolicy, MAX_HEADER_FIELDS } from '../middleware/headers.ts';
 import { applyHostPolicy, peerMatcher } from '../request.ts';
 import { assertServable } from '../tls/present.ts';
-import { type HandshakeRefusal, watchHandshakes } from '../tls/refusals.ts';
-import { Connections, MAX_STREAMS, type NetworkServer, type PlaceLimits } from './connections.ts';
-import { Http2Sessions } from './http2-sessions.ts';
-import { InFlight } from './in-flight.ts';
+import { type HandshakeRefusal, watchHandshakes } from '../tls/tls.ts';
+import {
+  Connections,
+  Http2Sessions,
+  InFlight,
+  MAX_STREAMS,
+  type NetworkServer,
+  type PlaceLimits,
+} from './connections.ts';
 
 export interface Listener {
   /**

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Principal } from '../../access/principal.ts';
-import { AlertControls, type AlertRule } from '../../control/alerts/alert-controls.ts';
-import { noticeOf } from '../../control/alerts/notice.ts';
+import { AlertControls, type AlertRule, noticeOf } from '../../control/alerts/alert-controls.ts';
 import { maySwitchOn } from '../../control/allow.ts';
 import { type AlertControl, type AlertsResponse, alertNotificationSchema } from '../../wire/alert-notification.ts';
 import { isRdcpError } from '../../wire/errors.ts';

@@ -1,18 +1,19 @@
 import { hash } from 'node:crypto';
-import { assertScope, identityKey } from '../../access/principal.ts';
+import { assertScope, identityKey, isOfTenants, keepsRights, type Principal } from '../../access/principal.ts';
 import { withDefaultsOf } from '../../control/allow.ts';
-import type { Approvals } from '../../control/approvals.ts';
+import { type Approvals, type PendingChange, shownWaiting } from '../../control/approvals.ts';
 import type { Choosing } from '../../control/fleet/choosing.ts';
 import type { Fleet } from '../../control/fleet/fleet.ts';
 import type { CommandContext, ControlOutcome } from '../../control/types.ts';
 import { canonicalJson } from '../../trail/chain.ts';
 import { HEADERS } from '../../wire/constants.ts';
-import { type ControlRequest, controlRequestSchema } from '../../wire/control-request.ts';
+import { approvalRequestSchema, type ControlRequest, controlRequestSchema } from '../../wire/control-request.ts';
 import { isRdcpError } from '../../wire/errors.ts';
-import type { ControlResponse } from '../../wire/messages.ts';
+import type { ApprovalsResponse, ControlResponse } from '../../wire/messages.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import { validBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
-import { type Context, type Handler, identityOf, required, sourceOf, type Tenancy } from '../steps.ts';
+import { type Context, type Handler, identityOf, opening, required, sourceOf, type Tenancy } from '../steps.ts';
 import type { Budgets } from './categories.ts';
 import { type KnownTenants, tenantKnown } from './tenants.ts';
 
@@ -167,4 +168,45 @@ const NOT_RUNNING = 'none of the processes that it is for is running';
 
 function partial(response: ControlResponse, why: string): ControlResponse {
   return { ...response, status: 'partial', message: `${response.message}; ${why}` };
+}
+
+/** `GET /rdcp/v1/approvals`: changes that wait for an approval, of the tenant that the request addresses, or all. */
+export function approvals({ approvals: held, clock }: Uses<'approvals' | 'clock'>): Handler {
+  return async (ctx) => {
+    const waiting = (await held.waiting()).filter((each) => mayDecide(ctx, each));
+    const body: ApprovalsResponse = { ...opening(ctx, clock), waiting: waiting.map(shownWaiting) };
+    return { body };
+  };
+}
+
+/** `POST /rdcp/v1/approve`: makes a change that waits, or declines it. */
+export function approve({
+  approvals: held,
+  authenticator,
+  plane,
+  fleet,
+  choosing,
+}: Uses<'approvals' | 'authenticator' | 'plane' | 'fleet' | 'choosing'>): Handler {
+  return async (ctx) => {
+    const { id, decline } = validBody(ctx, approvalRequestSchema);
+    const found = await held.find(id);
+    if (found === undefined || !mayDecide(ctx, found)) throw REFUSALS.noChange(id);
+    const principal = required(ctx, 'principal');
+    if (decline) return { body: (await held.decline(found, identityOf(principal))).response };
+    const asker = found.asker as Principal;
+    if (!keepsRights(asker, await authenticator.current(asker), ['control'])) {
+      throw REFUSALS.askerChanged();
+    }
+    const { categories } = found.request;
+    if (fleet !== undefined && (categories === undefined || !plane.hasAll(categories))) await fleet.refresh(true);
+    const outcome = await held.approve(found, { identity: identityOf(principal), allow: principal.allow }, plane);
+    return { body: await acknowledged(outcome, fleet, choosing) };
+  };
+}
+
+/** Whether the request addresses the tenant of the change; who may see all tenants decides about all. */
+function mayDecide(ctx: Context, { maker }: PendingChange): boolean {
+  const { tenantId, scope } = required(ctx, 'tenancy');
+  if (tenantId === undefined) return !isOfTenants(required(ctx, 'principal'));
+  return maker.scope.key === scope.key;
 }

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { hasScope, identityKey, isOfTenants } from '../../access/principal.ts';
-import type { Members } from '../../control/fleet/types.ts';
+import type { Members } from '../../control/fleet/fleet.ts';
 import type { CategoryView } from '../../control/types.ts';
 import type { EventsBudget, EventsCategory, EventsFleet, EventsRates, EventsSnapshot } from '../../wire/streams.ts';
 import { header } from '../middleware/headers.ts';
 import type { Uses } from '../parts.ts';
 import { type Context, type Handler, required, timestampNow } from '../steps.ts';
-import { answerHead, EventStream } from '../streams/event-stream.ts';
-import { StreamPlaces } from '../streams/places.ts';
+import { answerHead, EventStream, StreamPlaces } from '../streams/event-stream.ts';
 import type { Watcher } from '../streams/watchers.ts';
 import { type CategoryParts, described, discovered, figures, limitsOf, seesTenants } from './categories.ts';
 import { shown } from './service.ts';

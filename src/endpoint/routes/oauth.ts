@@ -5,12 +5,11 @@ import type { ResolvedConfig } from '../../options/config.ts';
 import { SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
 import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
-import { auditDraft } from '../audit.ts';
 import { count, rateLimit, senderOf, tenancy } from '../middleware/access.ts';
 import { formBody } from '../middleware/body.ts';
 import type { Uses } from '../parts.ts';
 import { clientCertificateOf } from '../request.ts';
-import { type Context, type Handler, opening, required, type Step } from '../steps.ts';
+import { auditDraft, type Context, type Handler, opening, required, type Step } from '../steps.ts';
 
 /**
  * `POST /rdcp/v1/token`: issues a token for a credential (RFC 6749, RFC 8693), with the opening members of RDCP

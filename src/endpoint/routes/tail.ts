@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { assertScope, identityKey, type Principal } from '../../access/principal.ts';
+import { type Failure, findFailures } from '../../calls/tail/failures.ts';
 import { withoutValues } from '../../calls/tail/line.ts';
 import { Tail, type TailReader, type TailRequest, type TailSummary } from '../../calls/tail/tail.ts';
 import type { TapFilter } from '../../calls/tail/types.ts';
@@ -8,11 +9,12 @@ import { assertMayRead, longestOf } from '../../control/allow.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { AuditedTail } from '../../wire/audit-messages.ts';
 import { MAX_TAIL_LINES, MAX_TAIL_RATE, REQUEST_HEADERS } from '../../wire/constants.ts';
-import { isCategoryName } from '../../wire/names.ts';
+import { REDACTED } from '../../wire/credentials.ts';
+import { isCategoryName, matchesAny } from '../../wire/names.ts';
 import { nameSome } from '../../wire/printable.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
-import { tailRequestSchema } from '../../wire/stream-requests.ts';
-import type { TailCounts, TailOpen } from '../../wire/streams.ts';
+import { failuresRequestSchema, tailRequestSchema } from '../../wire/stream-requests.ts';
+import type { FailedWork, FailuresResponse, TailCounts, TailOpen } from '../../wire/streams.ts';
 import { DURATION_SCHEMA, formatDuration, parseDuration, timestamp } from '../../wire/time.ts';
 import { whenText, workText } from '../../wire/words/activation.ts';
 import { counted } from '../../wire/words/count.ts';
@@ -20,9 +22,9 @@ import { tailEndText } from '../../wire/words/tail.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
 import type { Time, Uses } from '../parts.ts';
-import { type Context, type Handler, required } from '../steps.ts';
-import { answerHead, EventStream } from '../streams/event-stream.ts';
-import { StreamPlaces } from '../streams/places.ts';
+import { type Context, type Handler, opening, required } from '../steps.ts';
+import { answerHead, EventStream, StreamPlaces } from '../streams/event-stream.ts';
+import { whileConnected } from '../streams/open-streams.ts';
 import { parseQuery, wholeNumber } from './query.ts';
 import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
 
@@ -203,7 +205,7 @@ function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxD
 }
 
 /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what no process can have recorded */
-export function assertRecorded(
+function assertRecorded(
   { config, ...parts }: Uses<'config' | 'recorded'>,
   since: number,
   { categories, match = {} }: Pick<TapFilter, 'categories' | 'match'>,
@@ -246,4 +248,68 @@ export function selectionText({ match, instances, filter, when }: TapFilter): st
 
 function ended({ reason, lines, dropped }: TailSummary): string {
   return `ended: ${tailEndText(reason)}; ${counted(lines, 'line')}, ${dropped} dropped`;
+}
+
+/** Most names of categories in an answer. */
+const MAX_NAMES = 100;
+
+type FailuresParts = Uses<
+  'config' | 'plane' | 'fleet' | 'choosing' | 'relay' | 'streams' | 'clock' | 'delay' | 'recordAccess' | 'recorded'
+>;
+
+/** `POST /rdcp/v1/failures`: the newest work that failed or was slow, so far as it was recorded, of every process. */
+export function failures(parts: FailuresParts): Handler | undefined {
+  const { config, plane, fleet, choosing, relay, streams, clock, delay, recordAccess } = parts;
+  if (config.tail === false) return undefined;
+  return async (ctx) => {
+    const given = validBody(ctx, failuresRequestSchema);
+    const { since = Math.max(1, config.recorder.keepSeconds), target, when, limit } = given;
+    const { tenantId, tenants, scope } = required(ctx, 'tenancy');
+    const { allow, method } = required(ctx, 'principal');
+    await fleet?.refresh(true);
+    if (given.categories !== undefined) plane.assertKnown(given.categories);
+    const all = plane.view(scope).map(({ name }) => name);
+    const mine = allow === undefined ? all : all.filter((name) => matchesAny(allow.categories, name));
+    const recorded = parts.recorded();
+    const categories = given.categories ?? mine.filter((name) => recorded.get(name) !== false);
+    if (allow !== undefined) {
+      const { match } = target ?? {};
+      assertMayRead({ allow, method }, { action: 'tail', categories, tenantId, seconds: 0, match, filter: undefined });
+    }
+    assertRecorded(parts, since, { categories, ...target });
+    const selected = { categories, tenantId, tenants, ...target, when };
+    await relay.check(selected);
+    return whileConnected(ctx, streams, async (signal) => {
+      const reason = `work that failed in the last ${formatDuration(since)}${selectionText({ ...selected, when: undefined })}`;
+      await recordAccess(ctx, { action: 'tail', categories: categories.slice(0, MAX_NAMES), reason });
+      const processes = choosing.number(categories, target?.instances);
+      // Work without a line is shown to who may see everything.
+      const all =
+        given.categories === undefined && allow === undefined && tenantId === undefined && tenants === undefined;
+      const found = await findFailures(relay, selected, { since, limit, all }, { processes, delay, signal });
+      const body: FailuresResponse = {
+        ...opening(ctx, clock),
+        instances: found.instances,
+        failures: found.failures.map((each) => shown(each, allow?.tail === 'redacted')),
+        more: found.more,
+        recorder: {
+          ...(found.reach !== undefined && { reachesBack: formatDuration(Math.max(1, Math.round(found.reach))) }),
+          categories: categories.filter((name) => recorded.get(name) === true).slice(0, MAX_NAMES),
+        },
+      };
+      return { body };
+    });
+  };
+}
+
+/** @param redacted hides what a tail would: every value of an attribute, and with them what the work was */
+function shown({ at, ...work }: Failure, redacted: boolean): FailedWork {
+  const { attributes, outcome } = work;
+  const hidden = Object.fromEntries(Object.keys(attributes).map((name) => [name, REDACTED]));
+  return {
+    ...work,
+    timestamp: timestamp(at),
+    outcome: redacted ? REDACTED : outcome,
+    attributes: redacted ? hidden : attributes,
+  };
 }

@@ -1,10 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { EVENT_STREAM_MEDIA_TYPE, HEADERS } from '../../wire/constants.ts';
+import { keepsRights } from '../../access/principal.ts';
+import { EVENT_STREAM_MEDIA_TYPE, HEADERS, type Scope } from '../../wire/constants.ts';
+import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
+import { REFUSALS } from '../../wire/refusals.ts';
 import type { Delay } from '../../wire/time/clock.ts';
 import { contentType } from '../error-answer.ts';
+import type { Identify } from '../middleware/access.ts';
 import type { Time } from '../parts.ts';
 import { cutOff } from '../request.ts';
-import type { Context } from '../steps.ts';
+import { type Context, required } from '../steps.ts';
 
 /** Bytes that may wait for a reader. Further events are refused until it has read. */
 const MAX_WAITING_BYTES = 256 * 1024;
@@ -143,4 +147,106 @@ function writeHead(ctx: Context): void {
   res.setHeader(HEADERS.requestId, state.requestId);
   res.statusCode = 200;
   res.flushHeaders();
+}
+
+interface StreamLimits {
+  /** Name of the limited streams, in the plural, for the error. */
+  readonly name: string;
+  /** Most of this process. */
+  readonly total: number;
+  /** Most of one identity. */
+  readonly perIdentity: number;
+}
+
+/** A stream that takes a place. */
+interface PlacedStream {
+  readonly identity: string;
+  /** With `replace`: distinguishes clients that share an identity. */
+  readonly client?: string;
+  /** Ends it for a newer stream of the same client. @default it keeps its place */
+  readonly replace?: () => void;
+}
+
+/** Limits the streams of one kind. */
+export class StreamPlaces {
+  readonly #limits: StreamLimits;
+  /** Oldest first. */
+  readonly #taken = new Set<PlacedStream>();
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Where there is no place, the oldest stream of the same client makes room: behind a proxy, one that its reader has left
+   * may look open for a while.
+   * @returns a function that gives the place back
+   * @throws {RdcpError} `RDCP_RATE_LIMITED` when there are too many already
+   */
+  take(stream: PlacedStream): () => void {
+    const { total, perIdentity } = this.#limits;
+    const own = [...this.#taken].filter(({ identity }) => identity === stream.identity);
+    const identityFull = own.length >= perIdentity;
+    if (identityFull || this.#taken.size >= total) {
+      const oldest = own.find(({ client, replace }) => replace !== undefined && client === stream.client);
+      if (oldest === undefined) throw this.#tooMany(identityFull);
+      this.#taken.delete(oldest);
+      oldest.replace?.();
+    }
+    this.#taken.add(stream);
+    return () => this.#taken.delete(stream);
+  }
+
+  #tooMany(ofIdentity: boolean): RdcpError {
+    const { name, total, perIdentity } = this.#limits;
+    const limit = ofIdentity ? perIdentity : total;
+    const whose = ofIdentity ? 'of this credential' : 'of this process';
+    return REFUSALS.manyStreams(limit, name, whose);
+  }
+}
+
+/**
+ * Interval of checks, in milliseconds. A revoked credential ends a stream within a second, of which files of keys and sessions
+ * that another process revoked take up to 500 ms to be noticed.
+ */
+const CHECK_MS = 400;
+
+/**
+ * Calls back when the credential of a request expires, is revoked, or does not keep its rights: it needs one of the scopes.
+ * @returns a function that ends it
+ */
+export type WatchCredential = (ctx: Context, scopes: readonly Scope[], over: () => void) => () => void;
+
+export function createCredentialWatch(identify: Identify, { clock, schedule, delay }: Time): WatchCredential {
+  async function isAllowed(ctx: Context, scopes: readonly Scope[]): Promise<boolean> {
+    try {
+      return keepsRights(required(ctx, 'principal'), await identify(ctx), scopes);
+    } catch (error) {
+      // An issuer that does not answer says nothing about the credential.
+      return isRdcpError(error) && error.status >= 500;
+    }
+  }
+
+  return (ctx, scopes, over) => {
+    const { expiresAt = Number.POSITIVE_INFINITY } = required(ctx, 'principal');
+    let checking = false;
+    let cancel = () => {};
+    const expire = () => {
+      if (expiresAt - clock.now() < CHECK_MS) cancel = delay(Math.max(0, expiresAt - clock.now()), over);
+    };
+    const stop = schedule(CHECK_MS, async () => {
+      cancel();
+      expire();
+      if (checking) return;
+      checking = true;
+      const allowed = await isAllowed(ctx, scopes);
+      checking = false;
+      if (!allowed) over();
+    });
+    expire();
+    return () => {
+      stop();
+      cancel();
+    };
+  };
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Members } from '../../control/fleet/types.ts';
+import type { Members } from '../../control/fleet/fleet.ts';
 import type { CategoryView, Scope } from '../../control/types.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import type { Uses } from '../parts.ts';

@@ -4,6 +4,7 @@ import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { auditFilter, countedPosition, type Hit, pageOf } from '../audit-query.ts';
 import { prune } from '../prune-plan.ts';
+import type { RecordKind, RecordStore, RecordWrite, StoredRecord } from '../records.ts';
 import type {
   AuditPage,
   AuditQuery,
@@ -14,9 +15,8 @@ import type {
   ScopeState,
   StateStore,
 } from '../state-store.ts';
-import { createMemoryRecords } from './records.ts';
 
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /** Bytes kept of audit entries and replay records together; the oldest are dropped beyond that. @default 64 MiB */
   readonly maxBytes?: number;
   /** Audit entries kept; the oldest are dropped beyond that, retention or not. @default 10_000 */
@@ -255,4 +255,71 @@ async function* parsed(all: readonly StoredEntry[]): AsyncGenerator<Hit> {
 /** V8 stores Latin-1 strings with one byte per character, others with two. */
 function bytesOf(text: string): number {
   return /[\u0100-\uffff]/.test(text) ? text.length * 2 : text.length;
+}
+
+interface TimedRecord extends StoredRecord {
+  readonly position: number;
+  readonly writtenAt: number;
+}
+
+/**
+ * Records of this process alone. New ones evict the oldest of their kind.
+ * @param assertOpen throws once the store is closed
+ */
+function createMemoryRecords(mostOfAKind: number, assertOpen: () => void): RecordStore & { clear(): void } {
+  const kinds = new Map<RecordKind, Map<string, TimedRecord>>();
+  let position = 0;
+
+  function recordsOf(kind: RecordKind): Map<string, TimedRecord> {
+    assertOpen();
+    const records = kinds.get(kind) ?? new Map<string, TimedRecord>();
+    kinds.set(kind, records);
+    return records;
+  }
+
+  function live(kind: RecordKind, key: string, now: number): TimedRecord | undefined {
+    const kept = recordsOf(kind).get(key);
+    return kept !== undefined && kept.expiresAt > now ? kept : undefined;
+  }
+
+  function put({ kind, key, record }: RecordWrite, now: number): void {
+    const records = recordsOf(kind);
+    records.delete(key);
+    if (record === undefined) return;
+    for (const [old, { expiresAt }] of records) {
+      if (expiresAt > now && records.size < mostOfAKind) break;
+      records.delete(old);
+    }
+    position += 1;
+    records.set(key, { ...record, position, writtenAt: performance.now() });
+  }
+
+  return {
+    async get(kind, keys, now) {
+      const found = keys.flatMap((key) => {
+        const { value, expiresAt } = live(kind, key, now) ?? {};
+        return value === undefined || expiresAt === undefined ? [] : [[key, { value, expiresAt }] as const];
+      });
+      return new Map(found);
+    },
+
+    async write(writes, now) {
+      const isAsExpected = writes.every(
+        ({ kind, key, expected }) => expected === undefined || (live(kind, key, now)?.value ?? null) === expected,
+      );
+      if (isAsExpected) for (const write of writes) put(write, now);
+      return isAsExpected;
+    },
+
+    async list(kind, after, now) {
+      const records = [...recordsOf(kind)].flatMap(([key, { value, expiresAt, ...kept }]) =>
+        kept.position > after && expiresAt > now
+          ? [{ key, value, expiresAt, age: performance.now() - kept.writtenAt }]
+          : [],
+      );
+      return { position, records };
+    },
+
+    clear: () => kinds.clear(),
+  };
 }

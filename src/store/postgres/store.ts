@@ -1,16 +1,15 @@
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { unwritten } from '../../wire/errors.ts';
-import { DeadlineError } from '../deadline.ts';
 import { ChangeFeed } from '../lineage.ts';
+import { DeadlineError } from '../reconnecting.ts';
 import { replayOf, scopeOf } from '../sql-rows.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, StoredValues } from '../stored-values.ts';
 import { columnsOf, createPostgresTrail } from './audit.ts';
 import { createChanges } from './changes.ts';
 import { connectionFrom, connectionTo, type PostgresLink, type PostgresPool, parameterOf } from './client.ts';
-import { BrokenConnection, connectPostgres, type Query, type Row, run } from './connection.ts';
+import { BrokenConnection, connectPostgres, postgresProblem, type Query, type Row, run } from './connection.ts';
 import { createPostgresMessages } from './messages.ts';
-import { postgresProblem } from './problem.ts';
 import { createPostgresRecords } from './records.ts';
 import { assertSchema, DEFAULT_SCHEMA, migrate } from './schema.ts';
 

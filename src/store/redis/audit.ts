@@ -4,7 +4,7 @@ import { LATEST_INSTANT, timestamp } from '../../wire/time.ts';
 import { auditFilter, decodeCursor, type Hit, inBatches, pageOf } from '../audit-query.ts';
 import { type Placed, prune } from '../prune-plan.ts';
 import type { AuditPage, AuditQuery, StateStore } from '../state-store.ts';
-import type { Send } from './script.ts';
+import type { Send } from './scripts.ts';
 
 /** Entries fetched by one command; other commands run in between. */
 const BATCH = 250;

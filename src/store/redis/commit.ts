@@ -2,10 +2,8 @@ import { unwritten } from '../../wire/errors.ts';
 import type { ChangeFeed } from '../lineage.ts';
 import type { Commit, CommitResult, StateStore } from '../state-store.ts';
 import { encodeScope, replayed, type StoredValues } from '../stored-values.ts';
-import { fresh } from './changes.ts';
-import { evaluate, type Send } from './script.ts';
-import { COMMIT, type CommitArgument } from './scripts.ts';
-import { committedAt, replayRecord, scopeState } from './values.ts';
+import { committedAt, fresh, replayRecord, scopeState } from './changes.ts';
+import { COMMIT, type CommitArgument, evaluate, type Send } from './scripts.ts';
 
 /** How long Redis keeps an expired replay record, so that its own clock does not end it early. */
 const REPLAY_SLACK_MS = 60_000;

@@ -10,7 +10,7 @@ import {
   type RecordWrite,
 } from '../records.ts';
 import type { StoredValues } from '../stored-values.ts';
-import { evaluate, type Send } from './script.ts';
+import { evaluate, type Send } from './scripts.ts';
 
 // Keys, beside those of the state and in the same slot:
 //

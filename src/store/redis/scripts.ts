@@ -1,4 +1,7 @@
-import { SIGN } from './signature.ts';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { decodeJson } from '../../wire/decode.ts';
+import { StoreOutage, unwritten } from '../../wire/errors.ts';
 
 // The scripts that read and write the state. Each runs as one atomic step of the server. All keys carry the hash tag
 // {rdcp}, so that they live in one slot of a cluster:
@@ -83,6 +86,20 @@ export interface CommitArgument {
   readonly channel: string;
 }
 
+// A Redis user may be allowed to publish on a channel but not to write keys. So the scripts sign what they publish with
+// a secret stored among the keys: a user who can read it could write the state itself.
+
+/**
+ * Lua: `signed(secret, values)` returns the values as JSON text, after its signature. Two nested hashes, as in HMAC (RFC 2104),
+ * prevent length extension. SHA-1 is the only hash that Redis has.
+ */
+const SIGN = `
+local function signed(secret, values)
+  local text = cjson.encode(values)
+  return redis.sha1hex(secret .. redis.sha1hex(secret .. text)) .. text
+end
+`;
+
 /**
  * KEYS: meta scopes changes heads audit op replay. Returns `committed` with "<revision> <epoch> <version>", or with nothing when
  * no state was written, `conflict` and the scope's value, `replayed` and the replay value, `late` or `lost`.
@@ -157,3 +174,39 @@ redis.call('SET', KEYS[1], '', 'PX', 60000)
 redis.call('PUBLISH', ARGV[1], '')
 `,
 };
+
+const SIGNATURE = /^[0-9a-f]{40}/;
+
+const values = z.array(z.unknown());
+
+/** The values of a message signed by a script; `undefined` for any other message. */
+export function openSigned(message: string, secret: string): unknown[] | undefined {
+  const [signature] = SIGNATURE.exec(message) ?? [];
+  if (secret === '' || signature === undefined) return undefined;
+  const text = message.slice(signature.length);
+  const expected = hash('sha1', secret + hash('sha1', secret + text));
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(signature)) ? decodeJson(values, text) : undefined;
+}
+
+/** Sends a command. */
+export type Send = (args: readonly string[]) => Promise<unknown>;
+
+/** Runs a script. Its text is sent only to a Redis that does not have it yet. */
+export async function evaluate(
+  send: Send,
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await send(['EVALSHA', hash('sha1', script), ...rest]).catch((error: unknown) => {
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return send(['EVAL', script, ...rest]);
+      throw error;
+    });
+  } catch (error) {
+    // Up to Redis 7, a permission error inside a script has no name of its own.
+    const isForbidden = error instanceof Error && error.message.startsWith('ERR The user executing the script');
+    throw isForbidden ? unwritten(new StoreOutage('the store refuses writes (NOPERM)', { cause: error })) : error;
+  }
+}

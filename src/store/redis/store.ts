@@ -10,11 +10,16 @@ import { createRedisTrail } from './audit.ts';
 import { createRedisChanges } from './changes.ts';
 import { assertRedisClient, connectionTo, type RedisClient } from './client.ts';
 import { createRedisCommits } from './commit.ts';
-import { borrowRedis, connectRedis } from './connection.ts';
-import { listenBeside, listenLike, listenThrough, type MessagesOptions } from './messages.ts';
+import {
+  borrowRedis,
+  connectRedis,
+  listenBeside,
+  listenLike,
+  listenThrough,
+  type MessagesOptions,
+} from './connection.ts';
 import { createRedisRecords } from './records.ts';
-import { evaluate, type Send } from './script.ts';
-import { PROBES, PUBLISH } from './scripts.ts';
+import { evaluate, PROBES, PUBLISH, type Send } from './scripts.ts';
 
 export type { RedisClient } from './client.ts';
 

@@ -4,8 +4,7 @@ import { timers } from '../../wire/time/timers.ts';
 import { LATEST_INSTANT } from '../../wire/time.ts';
 import { inTurn } from '../one-at-a-time.ts';
 import { SqlTrail } from '../sql-trail.ts';
-import { prepareRead } from './file.ts';
-import { isBusy } from './lock.ts';
+import { isBusy, prepareRead } from './file.ts';
 
 /** Entries dropped per transaction and turn of the event loop: a few milliseconds. */
 const DROPPED_AT_ONCE = 200;

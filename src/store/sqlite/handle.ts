@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { StoreOutage } from '../../wire/errors.ts';
 import { oneAtATime } from '../one-at-a-time.ts';
-import { openSqliteFile, storeError } from './file.ts';
-import { type RetryTimes, retryWhileLocked } from './lock.ts';
+import { openSqliteFile, type RetryTimes, retryWhileLocked, storeError } from './file.ts';
 
 /** How long work waits for another process's lock, in milliseconds. */
 const PATIENCE_MS = 500;

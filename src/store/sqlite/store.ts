@@ -4,15 +4,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unwritten } from '../../wire/errors.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { Listeners } from '../listeners.ts';
-import { allScopes, scopesOf } from '../sql-rows.ts';
-import type { Commit, CommitResult, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
-import { StoredValues } from '../stored-values.ts';
+import { allScopes, LOADED_AT_ONCE, replayOf, scopeOf, scopesOf } from '../sql-rows.ts';
+import type { Commit, CommitResult, ReplayRecord, ScopeKey, ScopeState, StateStore } from '../state-store.ts';
+import { encodeScope, StoredValues } from '../stored-values.ts';
 import { createSqliteTrail } from './audit.ts';
+import { isBusy, prepareRead } from './file.ts';
 import { createSqliteHandle, IN_PASSING_MS } from './handle.ts';
-import { isBusy } from './lock.ts';
 import { createSqliteMessages, prepareMessages } from './messages.ts';
 import { createSqliteRecords, prepareRecords } from './records.ts';
-import { applyCommit, findReplay, prepareScopes } from './scopes.ts';
 
 /** Poll interval for writes by other processes, in milliseconds. */
 const POLL_MS = 100;
@@ -20,7 +19,7 @@ const POLL_MS = 100;
 /** Audit entries kept in a temporary file. */
 const MAX_PASSING_ENTRIES = 10_000;
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** False for a temporary file: nothing is synced to disk, and the oldest audit entries are dropped. @default true */
   readonly lasting?: boolean;
 }
@@ -184,4 +183,80 @@ export function createSqliteStore(file: string, { lasting = true }: SqliteStoreO
       await handle.close();
     },
   };
+}
+
+interface CommitStatements {
+  readonly scopes: ReturnType<typeof prepareScopes>;
+  readonly trail: Pick<ReturnType<typeof createSqliteTrail>, 'append'>;
+}
+
+/** Statements for scopes, replay records and the file's history. */
+function prepareScopes(database: DatabaseSync) {
+  const newest = prepareRead(database, 'SELECT coalesce(max(version), 0) AS version FROM scope');
+  const history = database.prepare('SELECT id FROM history');
+  return {
+    version: () => Number(newest.get()?.version),
+    history: () => String(history.get()?.id),
+    revision: prepareRead(database, 'SELECT revision FROM scope WHERE key = ?'),
+    read: prepareRead(database, 'SELECT revision, settings, changed_at FROM scope WHERE key = ?'),
+    readSome: prepareRead(
+      database,
+      `SELECT key, revision, settings, changed_at FROM scope WHERE key > ? ORDER BY key LIMIT ${LOADED_AT_ONCE}`,
+    ),
+    readChanges: prepareRead(
+      database,
+      'SELECT key, revision, settings, changed_at FROM scope WHERE version > ? AND writer <> ? ORDER BY version',
+    ),
+    write: prepareRead(
+      database,
+      `INSERT INTO scope (key, revision, settings, changed_at, version, writer)
+       VALUES (?, ?, ?, ?, (SELECT coalesce(max(version), 0) + 1 FROM scope), ?)
+       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, settings = excluded.settings,
+         changed_at = excluded.changed_at, version = excluded.version, writer = excluded.writer
+       RETURNING version`,
+    ),
+    readReplay: prepareRead(database, 'SELECT * FROM replay WHERE key = ? AND expires_at > ?'),
+    writeReplay: database.prepare(
+      'INSERT OR REPLACE INTO replay (key, fingerprint, response, expires_at) VALUES (?, ?, ?, ?)',
+    ),
+    dropReplays: database.prepare('DELETE FROM replay WHERE expires_at <= ?'),
+    /** SQLite's counter that changes when another connection commits. */
+    dataVersion: database.prepare('PRAGMA data_version'),
+    /** Rewrites the schema version unchanged: one page, which the disk accepts or rejects. */
+    probe: () => database.exec(`PRAGMA user_version = ${database.prepare('PRAGMA user_version').get()?.user_version}`),
+  };
+}
+
+/** Runs within a transaction. */
+function applyCommit(
+  { scopes, trail }: CommitStatements,
+  { state, audit, replay, now }: Commit,
+  { writer, history, stored }: { readonly writer: string; readonly history: string; readonly stored: StoredValues },
+): CommitResult {
+  const answered = replay && findReplay(stored, scopes, replay.key, now);
+  if (answered !== undefined) return { outcome: 'replayed', replay: answered };
+  let version: number | undefined;
+  if (state !== undefined) {
+    const { scope, expectedRevision } = state;
+    if (stored.revision(Number(scopes.revision.get(scope)?.revision ?? 0)) !== expectedRevision) {
+      return { outcome: 'conflict', current: scopeOf(stored, scopes.read.get(scope)) };
+    }
+    const row = scopes.write.get(scope, expectedRevision + 1, encodeScope(state), now, writer);
+    version = Number(row?.version);
+  }
+  trail.append(audit);
+  if (replay !== undefined) scopes.writeReplay.run(replay.key, replay.fingerprint, replay.response, replay.expiresAt);
+  return state === undefined || version === undefined
+    ? { outcome: 'committed' }
+    : { outcome: 'committed', revision: state.expectedRevision + 1, position: { history, revision: version } };
+}
+
+export function findReplay(
+  stored: StoredValues,
+  { readReplay }: CommitStatements['scopes'],
+  key: string,
+  now: number,
+): ReplayRecord | undefined {
+  const row = readReplay.get(key, now);
+  return row && replayOf(stored, row);
 }

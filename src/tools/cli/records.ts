@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { addExported, type ExportedRecords } from '../../trail/exported-records.ts';
+import { addExported, type ExportedRecords } from '../../trail/log-record.ts';
 import { parsedJson } from '../../wire/json-text.ts';
 import { type Terminal, UsageError } from './command.ts';
 import { assertReadable, readText } from './read-text.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { WebhookOptions } from '../../options/notify.ts';
+import type { WebhookOptions } from '../../options/options.ts';
 import { withoutTracing } from '../../otel/own-work.ts';
 import type { Conditions } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
@@ -10,11 +10,9 @@ import { send } from '../../wire/net/request.ts';
 import { trustedUri } from '../../wire/net/trusted-uri.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
 import type { RecordedEntry } from '../types.ts';
-import { slackBody } from './chat.ts';
-import { type EventSource, eventOf, type Format, type Notification, standardBody } from './event.ts';
+import { type EventSource, eventOf, type Format, type Notification, slackBody, standardBody } from './event.ts';
 import { FailureReports, type RecordedFailure } from './failures.ts';
-import { keyOfSecret } from './signature.ts';
-import { type DropReason, Webhook } from './webhook.ts';
+import { type DropReason, keyOfSecret, Webhook } from './webhook.ts';
 
 export interface NotifierOptions {
   readonly webhooks: readonly WebhookOptions[];

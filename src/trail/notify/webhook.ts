@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { Condition } from '../../otel/report/conditions.ts';
 import type { Reporter } from '../../otel/report/reporter.ts';
 import { settingProblem } from '../../wire/errors.ts';
@@ -9,7 +10,6 @@ import { withDeadline } from '../../wire/time/deadline.ts';
 import { retryAfterMs, retryDelay } from '../../wire/time/retry-delay.ts';
 import { timers } from '../../wire/time/timers.ts';
 import { timestamp } from '../../wire/time.ts';
-import { signedHeaders } from './signature.ts';
 
 /** Events that wait, at most, and the bytes of their bodies. Beyond that the oldest are dropped. */
 const MAX_EVENTS = 1000;
@@ -33,7 +33,7 @@ const GONE = 410;
 
 export type DropReason = 'queue_full' | 'refused' | 'gone' | 'closed';
 
-export interface WebhookParts {
+interface WebhookParts {
   readonly url: string;
   /** Keys of the signatures; none for a receiver that verifies nothing. */
   readonly keys: readonly Buffer[];
@@ -280,4 +280,29 @@ export class Webhook {
 
 function queued(id: string, body: string, event: string): QueuedEvent {
   return { id, event, body, bytes: Buffer.byteLength(body), attempts: 0 };
+}
+
+const PREFIX = 'whsec_';
+
+/** Returns the key of a secret, `whsec_` and base64; `undefined` if it is malformed or not of 24 to 64 bytes. */
+export function keyOfSecret(secret: string): Buffer | undefined {
+  if (!secret.startsWith(PREFIX)) return undefined;
+  const encoded = secret.slice(PREFIX.length);
+  const key = Buffer.from(encoded, 'base64');
+  const isBase64 = key.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '');
+  return isBase64 && key.length >= 24 && key.length <= 64 ? key : undefined;
+}
+
+/** The headers of an attempt (Standard Webhooks): one signature by each key. */
+export function signedHeaders(
+  keys: readonly Buffer[],
+  { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },
+): Record<string, string> {
+  const content = `${id}.${seconds}.${body}`;
+  const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
+  };
 }
