@@ -1,20 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
 import { InstrumentationBase, type InstrumentationConfig } from '@opentelemetry/instrumentation';
 import { parseConfig } from '../options/config.ts';
 import type { RdcpConfig } from '../options/options.ts';
 import { diagnostics } from '../otel/diagnostics.ts';
-import { beforeShutdown, isStoppable } from '../otel/provider-shutdown.ts';
 import { createReporter, problemOf } from '../otel/report/reporter.ts';
-import {
-  createTelemetry,
-  isConnected,
-  type Logger,
-  type LoggerProvider,
-  registeredLoggerProvider,
-  SCOPE,
-  type Telemetry,
-} from '../otel/telemetry.ts';
+import { createTelemetry, type GivenProviders } from '../otel/telemetry.ts';
 import { afterStart } from '../wire/time/after-start.ts';
 import { INSTRUMENTATION_NAME, VERSION } from '../wire/version.ts';
 import { EMISSION_TEXTS } from '../wire/words/emission.ts';
@@ -29,11 +20,9 @@ export type RdcpInstrumentationConfig = RdcpConfig & InstrumentationConfig;
  */
 export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentationConfig> {
   #config: RdcpConfig;
-  readonly #listeners: (() => void)[] = [];
-  #meterGiven: Meter | undefined;
-  #tracerGiven: Tracer | undefined;
-  #loggerGiven: Logger | undefined;
-  #loggerProviderGiven: object | undefined;
+  /** Those that were set on this instrumentation. */
+  readonly #given: GivenProviders = {};
+  #telemetry: ReturnType<typeof createTelemetry> | undefined;
   #rdcp: Rdcp | undefined;
   /** Starts to listen; set by `enable()` until it was called. */
   #begin: Rdcp['listen'] | undefined;
@@ -121,23 +110,21 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
     super.disable();
     this.#begin = undefined;
     this.#rdcp = undefined;
-    this.#listeners.length = 0;
+    this.#telemetry = undefined;
     await rdcp?.close();
   }
 
   /** Called by OpenTelemetry's SDK: metrics go to this provider from then on. */
   override setMeterProvider(meterProvider: MeterProvider): void {
     super.setMeterProvider(meterProvider);
-    const registered = meterProvider === metrics.getMeterProvider();
-    this.#meterGiven = registered ? undefined : meterProvider.getMeter(INSTRUMENTATION_NAME, VERSION, SCOPE);
-    for (const listener of this.#listeners) listener();
+    this.#given.meter = meterProvider === metrics.getMeterProvider() ? undefined : meterProvider;
+    this.#telemetry?.changed();
   }
 
   /** Called by OpenTelemetry's SDK: spans go to this provider from then on. */
   override setTracerProvider(tracerProvider: TracerProvider): void {
     super.setTracerProvider(tracerProvider);
-    const registered = tracerProvider === trace.getTracerProvider();
-    this.#tracerGiven = registered ? undefined : tracerProvider.getTracer(INSTRUMENTATION_NAME, VERSION, SCOPE);
+    this.#given.tracer = tracerProvider === trace.getTracerProvider() ? undefined : tracerProvider;
   }
 
   /**
@@ -146,8 +133,7 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
    */
   override setLoggerProvider(loggerProvider: object): void {
     super.setLoggerProvider(loggerProvider as never);
-    this.#loggerProviderGiven = loggerProvider;
-    this.#loggerGiven = (loggerProvider as LoggerProvider).getLogger(INSTRUMENTATION_NAME, VERSION, SCOPE);
+    this.#given.logger = loggerProvider;
   }
 
   /**
@@ -175,7 +161,8 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   }
 
   #create(): Rdcp {
-    return createRdcp(this.#config, { telemetry: this.#telemetry(), enabled: this.isEnabled() });
+    this.#telemetry = createTelemetry(this.#given);
+    return createRdcp(this.#config, { telemetry: this.#telemetry, enabled: this.isEnabled() });
   }
 
   #listenAfterStart(): void {
@@ -194,42 +181,6 @@ export class RdcpInstrumentation extends InstrumentationBase<RdcpInstrumentation
   #reportStart(error: unknown): void {
     diagnostics.error('rdcp: the endpoint did not start', error);
     createReporter(this.#config.logger).error(`the endpoint did not start: ${problemOf(error)}`);
-  }
-
-  /**
-   * A provider that was set on this instrumentation takes precedence. If none was set, or only the API's proxy, the registered
-   * provider is used, even if it is registered later.
-   */
-  #telemetry(): Telemetry {
-    const registered = createTelemetry();
-    const meter = () => this.#meterGiven ?? registered.meter;
-    const tracer = () => this.#tracerGiven ?? registered.tracer;
-    const given = (): Logger => this.#loggerGiven ?? registered.logger;
-    const providerGiven = () => this.#loggerProviderGiven;
-    let connected: Logger | undefined;
-    return {
-      beforeShutdown: (task) => {
-        const provider = providerGiven();
-        return beforeShutdown(isStoppable(provider) ? provider : registeredLoggerProvider(), task);
-      },
-      onChange: (listener) => {
-        this.#listeners.push(listener);
-        registered.onChange?.(listener);
-      },
-      get meter() {
-        return meter();
-      },
-      get tracer() {
-        return tracer();
-      },
-      get logger() {
-        const logger = given();
-        if (logger === connected) return logger;
-        if (!isConnected(logger)) return registered.logger;
-        connected = logger;
-        return logger;
-      },
-    };
   }
 }
 

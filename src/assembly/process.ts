@@ -2,69 +2,34 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { type AcceptedTickets, type OpenTicketsOptions, openTickets } from '../access/tickets/reader.ts';
 import { MAX_TICKETS, TicketActivations } from '../access/tickets/ticket-activations.ts';
-import { type Adopter, processAdoption } from '../adopt/process.ts';
+import { processAdoption } from '../adopt/process.ts';
 import { budgetsOf } from '../calls/emit/budgets.ts';
 import type { LogExports } from '../calls/emit/log-exports.ts';
 import { createSink, type EmissionSink } from '../calls/emit/sink.ts';
-import { createInstruments, type Instruments } from '../calls/metrics/instruments.ts';
+import { createInstruments } from '../calls/metrics/instruments.ts';
 import { createMeasurements } from '../calls/metrics/measurements.ts';
-import type { Measurements } from '../calls/metrics/types.ts';
 import { WorkFollower } from '../calls/work/match.ts';
-import { type FollowedCluster, followCluster } from '../control/cluster/following.ts';
+import { followCluster } from '../control/cluster/following.ts';
 import { describeInstance } from '../control/fleet/fleet.ts';
-import { createIsolation, type Isolation } from '../control/tenancy/isolation.ts';
-import type { Listener } from '../endpoint/connections/listener.ts';
+import { createIsolation } from '../control/tenancy/isolation.ts';
 import { deferListener, Entrance } from '../endpoint/deferred.ts';
-import type { Time } from '../endpoint/parts.ts';
 import type { HandshakeRefusal } from '../endpoint/tls/tls.ts';
 import { gate } from '../gate/gate.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { applicationPackage } from '../otel/loading/package.ts';
-import { type Conditions, createConditions } from '../otel/report/conditions.ts';
+import { createConditions } from '../otel/report/conditions.ts';
 import { createFaultReporter, createReporter, type Reporter, type ReportFault } from '../otel/report/reporter.ts';
-import { resourceAttribute } from '../otel/resource.ts';
-import type { Telemetry } from '../otel/telemetry.ts';
-import type { Instance } from '../store/fleet.ts';
-import { createNotifier, type Notifier } from '../trail/notify/notifier.ts';
+import { resourceAttribute, type Telemetry } from '../otel/telemetry.ts';
+import { createNotifier } from '../trail/notify/notifier.ts';
 import type { AuditDraft, AuditTrail } from '../trail/types.ts';
 import { isRdcpError, RdcpError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import { createRedaction } from '../wire/redaction.ts';
 import { systemClock as clock, type Delay, guardedTimers } from '../wire/time/clock.ts';
 import { type Closable, diagnose } from './closing.ts';
 
 /** The parts that belong to the process: they outlive a change of the store. */
-export interface ProcessParts {
-  readonly config: ResolvedConfig;
-  readonly telemetry: Telemetry;
-  /** This process in the fleet. Its id stays; the rest may become known later. */
-  readonly instance: () => Instance;
-  /** Its id in telemetry: that of the resource, where it has one, so that its records and series can be joined. */
-  readonly instanceId: () => string;
-  readonly reporter: Reporter;
-  /** Failed audit writes go to the service's log, other errors to OpenTelemetry's diagnostics. */
-  readonly report: (error: unknown) => void;
-  /** Writes a line for the service's owner as well. */
-  readonly fault: ReportFault;
-  readonly time: Time;
-  readonly isolation: Isolation;
-  readonly cluster: FollowedCluster;
-  readonly measurements: Measurements;
-  readonly instruments: Instruments;
-  readonly trail: TrailInUse;
-  readonly conditions: Conditions;
-  readonly sink: EmissionSink;
-  /** Follows the attributes of work. */
-  readonly work: WorkFollower;
-  /** Tickets of other services. `undefined` without `security.tickets`. */
-  readonly tickets: AcceptedTickets | undefined;
-  readonly notifier: Notifier | undefined;
-  readonly adoption: Adopter;
-  readonly entrance: Entrance;
-  /** `undefined` with `server: false`. */
-  readonly listener: Listener | undefined;
-  /** In the order in which they are closed, after the state. */
-  readonly closables: readonly (Closable | undefined)[];
-}
+export type ProcessParts = ReturnType<typeof openProcess>;
 
 /** The members of an entry about no category, made by no identity. */
 const OF_NOBODY = { categories: [], changes: [], identity: {} } as const;
@@ -129,11 +94,7 @@ export interface OpenTelemetryParts {
 }
 
 /** @param opened collects the parts to close if a later one fails to start */
-export function openProcess(
-  config: ResolvedConfig,
-  { telemetry, logExports }: OpenTelemetryParts,
-  opened: Closable[],
-): ProcessParts {
+export function openProcess(config: ResolvedConfig, { telemetry, logExports }: OpenTelemetryParts, opened: Closable[]) {
   const facts = {
     id: randomUUID(),
     host: hostname(),
@@ -142,6 +103,7 @@ export function openProcess(
     env: process.env,
   };
   const resource = (name: string) => resourceAttribute(name, process.env);
+  /** Its id in telemetry: that of the resource, where it has one, so that its records and series can be joined. */
   const instanceId = () => resource('service.instance.id') ?? facts.id;
   const instance = () =>
     describeInstance({ ...facts, resource, packageName: () => applicationPackage(process.argv[1], process.env) });
@@ -187,7 +149,23 @@ export function openProcess(
   });
   opened.push(conditions);
   const work = new WorkFollower(gate.work, createRedaction(config.emit.redact));
-  const notifier = openNotifier(config, { instance, reporter, report, conditions, instruments, delay });
+  const { webhook } = config.notify;
+  const notifier =
+    webhook &&
+    createNotifier({
+      webhooks: [webhook].flat(),
+      source: () => {
+        const { service, version, host, pid } = instance();
+        return { service, ...given({ version }), host, pid };
+      },
+      clock,
+      delay,
+      conditions,
+      reporter,
+      report,
+      count: instruments.notification,
+      traceUrl: typeof config.console === 'object' ? config.console.traceUrl : undefined,
+    });
   const sink = createSink({
     telemetry,
     clock,
@@ -254,6 +232,7 @@ export function openProcess(
     adoption: processAdoption(gate),
     entrance,
     listener,
+    /** In the order in which they are closed, after the state. */
     closables: [ticketed, measurements, instruments, cluster, sink, notifier, tickets],
   };
 }
@@ -288,26 +267,4 @@ export function warnNotShared({ store }: ResolvedConfig, reporter: Reporter, pro
       ? `the processes of this cluster share no state (${problem}): set store to sqlite:FILE, redis://… or postgres://…`
       : `each process of this cluster has its own metrics endpoint, and reports every change (${problem})`,
   );
-}
-
-function openNotifier(
-  { notify, console: page }: ResolvedConfig,
-  {
-    instruments,
-    instance,
-    ...parts
-  }: Pick<ProcessParts, 'instance' | 'reporter' | 'report' | 'conditions' | 'instruments'> & Pick<Time, 'delay'>,
-): Notifier | undefined {
-  if (notify.webhook === undefined) return undefined;
-  return createNotifier({
-    webhooks: [notify.webhook].flat(),
-    source: () => {
-      const { service, version, host, pid } = instance();
-      return { service, ...(version !== undefined && { version }), host, pid };
-    },
-    clock,
-    count: instruments.notification,
-    traceUrl: typeof page === 'object' ? page.traceUrl : undefined,
-    ...parts,
-  });
 }

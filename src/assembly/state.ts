@@ -8,11 +8,10 @@ import { Relay } from '../calls/tail/relay.ts';
 import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
 import { Choosing } from '../control/fleet/choosing.ts';
-import type { Fleet } from '../control/fleet/fleet.ts';
 import { createFleet } from '../control/fleet/fleet.ts';
 import { createControlPlane } from '../control/plane.ts';
-import type { CategoryView, ControlPlane } from '../control/types.ts';
-import { type DeferredApp, deferApp } from '../endpoint/deferred.ts';
+import type { CategoryView } from '../control/types.ts';
+import { deferApp } from '../endpoint/deferred.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
 import { gate } from '../gate/gate.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
@@ -20,7 +19,6 @@ import { createFleetStore } from '../store/fleet.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
 import { openSigner } from '../trail/signature.ts';
 import { createAuditTrail } from '../trail/trail.ts';
-import type { AuditTrail } from '../trail/types.ts';
 import { RdcpError, storeProblem } from '../wire/errors.ts';
 import { NO_LINES, sumOfLines } from '../wire/member-calls.ts';
 import { LATEST_INSTANT } from '../wire/time.ts';
@@ -34,35 +32,13 @@ const QUIET_MS = 60_000;
 const GLOBAL = { key: GLOBAL_SCOPE };
 
 /** The parts that belong to one state, and live as long as its store. */
-export interface State {
-  readonly store: StateStore;
-  readonly authenticator: Closable;
-  readonly trail: AuditTrail;
-  readonly plane: ControlPlane;
-  readonly fleet: Fleet | undefined;
-  readonly streams: OpenStreams;
-  readonly choosing: Closable;
-  readonly relay: Closable;
-  readonly alerts: Closable;
-  /** Takes the samples of the calls' history. */
-  readonly sampling: Closable;
-  /** `undefined` without `pull`. */
-  readonly pulled: Closable | undefined;
-  readonly app: DeferredApp;
-  /** Resolves when the store was read, or that failed. */
-  readonly started: Promise<void>;
-}
+export type State = ReturnType<typeof openState>;
 
 /**
  * @param opened collects the parts to close if a later one fails to start
  * @param chainId of the audit trail; a chain is never continued in another store
  */
-export function openState(
-  host: ProcessParts,
-  store: StateStore,
-  opened: Closable[],
-  chainId = host.instance().id,
-): State {
+export function openState(host: ProcessParts, store: StateStore, opened: Closable[], chainId = host.instance().id) {
   const { config, telemetry, reporter, report, fault, isolation, cluster, instruments, conditions, sink } = host;
   const { security, limits, controls } = config;
   const { clock, schedule, delay } = host.time;

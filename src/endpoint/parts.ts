@@ -5,6 +5,7 @@ import type { ControlInstruments, SharedMeasurements } from '../calls/metrics/ty
 import type { Reach } from '../calls/recorder/types.ts';
 import type { Relay } from '../calls/tail/relay.ts';
 import type { Approvals } from '../control/approvals.ts';
+import type { Folder } from '../control/cluster/folder.ts';
 import type { Choosing } from '../control/fleet/choosing.ts';
 import type { Fleet } from '../control/fleet/fleet.ts';
 import type { Addressing } from '../control/tenancy/address.ts';
@@ -19,7 +20,7 @@ import type { DiscoveredSource, NotificationReceiver } from '../wire/messages.ts
 import type { Clock, Delay, Schedule } from '../wire/time/clock.ts';
 import type { Quotas } from './middleware/access.ts';
 import type { Budgets } from './routes/categories.ts';
-import type { ConsoleCodes, SharedFolder } from './routes/console.ts';
+import type { ConsoleCodes } from './routes/console.ts';
 import type { RecordAccess } from './steps.ts';
 import type { WatchCredential } from './streams/event-stream.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
@@ -80,7 +81,7 @@ export interface EndpointParts extends Time {
   /** Temporary problems. */
   readonly conditions: Pick<Conditions, 'watch' | 'holding'>;
   /** Shared by the processes of a cluster; `undefined` while this process is in none. */
-  readonly shared: () => SharedFolder | undefined;
+  readonly shared: () => Folder | undefined;
   /** Outcomes of the newest notifications. */
   readonly notifications: () => readonly NotificationReceiver[];
   /** Aborted once the server closes; every request is then answered 503. */
@@ -103,6 +104,3 @@ export interface RouteParts extends EndpointParts {
   /** Whether this server has a path. */
   readonly hasPath: (path: string) => boolean;
 }
-
-/** The parts that something takes. */
-export type Uses<Names extends keyof RouteParts> = Pick<RouteParts, Names>;

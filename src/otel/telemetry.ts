@@ -1,6 +1,6 @@
-import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api';
+import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import { withDeadline } from '../wire/time/deadline.ts';
 import { INSTRUMENTATION_NAME, VERSION } from '../wire/version.ts';
-import { beforeShutdown } from './provider-shutdown.ts';
 
 /** Not imported: the Logs API is in a different package on each of the two supported lines of OpenTelemetry JS. */
 export interface LogRecord {
@@ -63,26 +63,38 @@ export const SCOPE = { schemaUrl: 'https://opentelemetry.io/schemas/1.36.0' };
 
 const NOOP_LOGGER: Logger = { emit() {}, enabled: () => false };
 
+/** Providers that come before the registered ones. They may be set at any time. */
+export interface GivenProviders {
+  meter?: MeterProvider | undefined;
+  tracer?: TracerProvider | undefined;
+  /** Of either Logs API; the API's proxy does not count. */
+  logger?: object | undefined;
+}
+
 /**
- * Telemetry of the globally registered providers, on either line. A meter from before an SDK was registered never takes effect;
- * nor do a tracer and a logger, if the SDK uses another copy of the API. So each is obtained again when its provider changes.
+ * Telemetry of the given and the globally registered providers, on either line. A meter from before an SDK was registered never
+ * takes effect; nor do a tracer and a logger, if the SDK uses another copy of the API. So each is obtained again when its
+ * provider changes.
  */
-export function createTelemetry(): Telemetry {
-  let meterProvider: ReturnType<typeof metrics.getMeterProvider> | undefined;
-  let tracerProvider: ReturnType<typeof trace.getTracerProvider> | undefined;
+export function createTelemetry(given: GivenProviders = {}): Telemetry & { changed(): void } {
+  let meterProvider: MeterProvider | undefined;
+  let tracerProvider: TracerProvider | undefined;
   let loggerProvider: LoggerProvider | undefined;
   let meter: Meter;
   let tracer: Tracer;
   let logger: Logger = NOOP_LOGGER;
+  const currentLoggerProvider = () =>
+    isStoppable(given.logger) ? (given.logger as Stoppable & LoggerProvider) : registeredLoggerProvider();
   const listeners: (() => void)[] = [];
   const notify = () => {
     for (const listener of listeners) listener();
   };
   return {
+    changed: notify,
     onChange: (listener) => listeners.push(listener),
-    beforeShutdown: (task) => beforeShutdown(registeredLoggerProvider(), task),
+    beforeShutdown: (task) => beforeShutdown(currentLoggerProvider(), task),
     get meter() {
-      const provider = metrics.getMeterProvider();
+      const provider = given.meter ?? metrics.getMeterProvider();
       if (provider !== meterProvider) {
         meter = provider.getMeter(INSTRUMENTATION_NAME, VERSION, SCOPE);
         meterProvider = provider;
@@ -90,7 +102,7 @@ export function createTelemetry(): Telemetry {
       return meter;
     },
     get tracer() {
-      const provider = trace.getTracerProvider();
+      const provider = given.tracer ?? trace.getTracerProvider();
       if (provider !== tracerProvider) {
         tracer = provider.getTracer(INSTRUMENTATION_NAME, VERSION, SCOPE);
         tracerProvider = provider;
@@ -99,7 +111,7 @@ export function createTelemetry(): Telemetry {
       return tracer;
     },
     get logger() {
-      const provider = registeredLoggerProvider();
+      const provider = currentLoggerProvider();
       if (provider !== loggerProvider) {
         logger = provider?.getLogger(INSTRUMENTATION_NAME, VERSION, SCOPE) ?? NOOP_LOGGER;
         loggerProvider = provider;
@@ -122,13 +134,79 @@ export function registeredLoggerProvider(): LoggerProvider | undefined {
   return registries[API_REGISTRY]?.logs ?? registries[LOGS_REGISTRY]?.(LOGS_COMPATIBILITY_VERSION);
 }
 
-/** False for the API's no-op logger, and for its proxy without a provider; true for any of an SDK. */
+/** Whether a logger is one of a provider. */
 export function isConnected(logger: Logger): boolean {
-  if (logger.enabled?.({ severityNumber: HIGHEST_SEVERITY }) === true) return true;
-  // The API's proxy has `_provider`, and `_delegate` once a provider was found.
-  if ('_provider' in logger) return Reflect.get(logger, '_delegate') !== undefined;
-  return logger !== NOOP_LOGGER && Object.keys(logger).length > 0;
+  return logger !== NOOP_LOGGER;
 }
 
-/** FATAL4 of the OpenTelemetry log data model. */
-const HIGHEST_SEVERITY = 24;
+/** Longest delay of a provider's shutdown, in milliseconds. */
+const DEADLINE_MS = 3000;
+
+const TASKS = new WeakMap<object, Set<() => Promise<void>>>();
+
+/**
+ * Runs `task` before `provider` shuts down, and delays the shutdown until it is done. `NodeSDK.shutdown()` does not notify
+ * instrumentations, so their last log records would be lost. Adding a task twice has no effect. Does nothing for a provider
+ * without `shutdown`, such as the API's proxy.
+ * @returns a function that removes the task
+ */
+function beforeShutdown(provider: unknown, task: () => Promise<void>): () => void {
+  const tasks = tasksOf(provider);
+  tasks?.add(task);
+  return () => void tasks?.delete(task);
+}
+
+function tasksOf(provider: unknown): Set<() => Promise<void>> | undefined {
+  if (!isStoppable(provider)) return undefined;
+  const known = TASKS.get(provider);
+  if (known !== undefined) return known;
+  const tasks = new Set<() => Promise<void>>();
+  const shutdown = provider.shutdown;
+  const replaced = Reflect.set(provider, 'shutdown', async (...options: unknown[]) => {
+    await withDeadline(Promise.allSettled([...tasks].map((task) => task())), DEADLINE_MS);
+    return shutdown.apply(provider, options);
+  });
+  if (!replaced) return undefined;
+  TASKS.set(provider, tasks);
+  return tasks;
+}
+
+interface Stoppable {
+  shutdown(...options: unknown[]): Promise<void>;
+}
+
+/** True for the provider of an SDK, false for the API's proxy. */
+export function isStoppable(provider: unknown): provider is Stoppable {
+  return (
+    typeof provider === 'object' &&
+    provider !== null &&
+    'shutdown' in provider &&
+    typeof provider.shutdown === 'function'
+  );
+}
+
+/** An attribute of the registered SDK's resource, which it keeps to itself; otherwise of `OTEL_RESOURCE_ATTRIBUTES`. */
+export function resourceAttribute(name: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  for (const provider of Object.values(registeredProviders())) {
+    const { _resource, _sharedState } = Object(provider);
+    // Unlike `attributes`, this does not warn while a detector is still at work. A value may be a promise.
+    const attributes: [string, unknown][] = (_resource ?? _sharedState?.resource)?.getRawAttributes?.() ?? [];
+    // The first of two values counts.
+    const value = attributes.find(([key, value]) => key === name && typeof value === 'string')?.[1];
+    if (value !== undefined) return value as string;
+  }
+  return variableAttributes(env.OTEL_RESOURCE_ATTRIBUTES ?? '').get(name);
+}
+
+/** Parses `key=value,key=value` with percent-encoded values (OpenTelemetry, resource SDK). Skips malformed pairs. */
+function variableAttributes(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(',').flatMap((pair): [string, string][] => {
+    const at = pair.indexOf('=');
+    try {
+      return at < 0 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
+    } catch {
+      return [];
+    }
+  });
+  return new Map(pairs.filter(([, value]) => value !== ''));
+}

@@ -42,14 +42,6 @@ export interface FleetView<T = Announcement & Heartbeat> {
   readonly instances: readonly T[];
 }
 
-/** One list for each instance. A list is written when it has changed, not with every announcement. */
-export interface CategoryLists {
-  /** Keeps the list of an instance for a day. */
-  publish(id: string, list: string): Promise<void>;
-  /** The lists of these instances, by id; those without one are left out. */
-  read(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-}
-
 /** Milliseconds between two announcements of an instance, unless the store says otherwise. */
 export const BEAT_MS = 1000;
 /** Milliseconds of silence after which an instance is not heard of: three missed announcements, plus a margin. */
@@ -62,21 +54,8 @@ export const FORGOTTEN_MS = 24 * 3_600_000;
 export const REWRITTEN_MS = 3_600_000;
 
 /** The processes that share a store. Every method that returns a promise rejects when the store cannot be reached. */
-export interface FleetStore extends Pick<NonNullable<StateStore['positions']>, 'position' | 'onMoved'> {
-  /** Says that an instance is alive and what it has applied; its calls with every second announcement only. */
-  announce(instance: Announcement, applied: Position | undefined): Promise<void>;
-  /** Milliseconds between two announcements, which may grow with the fleet. */
-  beatMs(): number;
-  /** Removes an instance that shuts down from the list, and its categories. */
-  withdraw(id: string): Promise<void>;
-  look(): Promise<FleetView>;
-  /** The same without what the instances are: short enough to be read again and again. */
-  heartbeats(): Promise<FleetView<Heartbeat>>;
-  /** Whether an instance that is not heard of has certainly ended. */
-  hasEnded(instance: Instance): boolean;
-  /** Which categories the instances have. */
-  readonly categories: CategoryLists;
-}
+export type FleetStore = NonNullable<ReturnType<typeof createFleetStore>>;
+export type CategoryLists = FleetStore['categories'];
 
 /** What the store has of this process. */
 interface LastAnnouncement {
@@ -99,7 +78,7 @@ interface LastAnnouncement {
 export function createFleetStore(
   { records, positions, isOnOneHost }: Pick<StateStore, 'records' | 'positions' | 'isOnOneHost'>,
   malformed: (kind: string) => void,
-): FleetStore | undefined {
+) {
   if (records === undefined || positions === undefined) return undefined;
   const stored = new StoredValues();
   stored.malformed.add(malformed);
@@ -129,9 +108,11 @@ export function createFleetStore(
   return {
     position: positions.position,
     onMoved: positions.onMoved,
+    /** Milliseconds between two announcements, which may grow with the fleet. */
     beatMs,
 
-    async announce({ id, calls, ...instance }, applied) {
+    /** Says that an instance is alive and what it has applied; its calls with every second announcement only. */
+    async announce({ id, calls, ...instance }: Announcement, applied: Position | undefined): Promise<void> {
       const now = Date.now();
       const silence = goneAfter(beatMs());
       const beat = applied === undefined ? `${silence}` : `${silence} ${applied.revision} ${applied.history}`;
@@ -161,7 +142,8 @@ export function createFleetStore(
       last = announced;
     },
 
-    async withdraw(id) {
+    /** Removes an instance that shuts down from the list, and its categories. */
+    async withdraw(id: string): Promise<void> {
       if (last?.id === id) last = undefined;
       const kinds = ['beat', 'member', 'categories'] as const;
       await records.write(
@@ -170,7 +152,7 @@ export function createFleetStore(
       );
     },
 
-    async look() {
+    async look(): Promise<FleetView> {
       const { current, instances } = await heartbeats();
       const ids = instances.map(({ id }) => id);
       const members = await records.get('member', ids, Date.now());
@@ -182,18 +164,20 @@ export function createFleetStore(
       return { current, instances: known };
     },
 
+    /** The same without what the instances are: short enough to be read again and again. */
     heartbeats,
 
     // The processes of a file are those of its host. A container has a host name of its own.
-    hasEnded: ({ host, pid }) => isOnOneHost === true && host === hostname() && !isRunning(pid),
+    hasEnded: ({ host, pid }: Instance) => isOnOneHost === true && host === hostname() && !isRunning(pid),
 
+    /** One list for each instance. A list is written when it has changed, not with every announcement, and kept for a day. */
     categories: {
-      async publish(id, list) {
+      async publish(id: string, list: string): Promise<void> {
         const now = Date.now();
         await records.write([put('categories', id, list, now)], now);
       },
 
-      async read(ids) {
+      async read(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
         const found = await records.get('categories', ids, Date.now());
         return new Map([...found].map(([id, { value }]) => [id, value]));
       },

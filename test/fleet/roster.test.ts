@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeInstance } from '../../src/control/fleet/fleet.ts';
 import { Roster } from '../../src/control/fleet/roster.ts';
-import { resourceAttribute } from '../../src/otel/resource.ts';
+import { resourceAttribute } from '../../src/otel/telemetry.ts';
 import { type FleetView, GONE_MS, type Instance } from '../../src/store/fleet.ts';
 import type { Position } from '../../src/store/state-store.ts';
 import { virtualTime } from '../support/virtual-time.ts';

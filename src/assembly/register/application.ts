@@ -1,7 +1,6 @@
 import { relative, sep } from 'node:path';
 import { packageOf, realPath } from '../../otel/loading/package.ts';
-import { isStoppable } from '../../otel/provider-shutdown.ts';
-import { registeredProviders } from '../../otel/telemetry.ts';
+import { isStoppable, registeredProviders } from '../../otel/telemetry.ts';
 import { INSTRUMENTATION_NAME } from '../../wire/version.ts';
 
 /**

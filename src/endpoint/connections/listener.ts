@@ -15,7 +15,7 @@ import { answerRaw, answerResponse, arrivedTooSlowly } from '../error-answer.ts'
 import { createHostPolicy, MAX_HEADER_FIELDS } from '../middleware/headers.ts';
 import { applyHostPolicy, peerMatcher } from '../request.ts';
 import { assertServable } from '../tls/present.ts';
-import { type HandshakeRefusal, watchHandshakes } from '../tls/tls.ts';
+import type { HandshakeRefusal } from '../tls/tls.ts';
 import {
   Connections,
   Http2Sessions,
@@ -109,7 +109,7 @@ export function createListener(
 
   async function open(): Promise<NetworkServer> {
     if (config.tls === undefined) return createServer(http1Options(limits), onRequest);
-    const { openTls } = await import('../tls/tls.ts');
+    const { openTls, watchHandshakes } = await import('../tls/tls.ts');
     const tls = await openTls(config.tls, { production, conditions });
     const secured = createTlsServer(limits, tls.context, onRequest);
     sessions.follow(secured);

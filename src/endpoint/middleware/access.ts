@@ -192,28 +192,7 @@ function take({ res, state }: Context, limiter: RateLimiter, key: string): RdcpE
   return REFUSALS.rateLimited(limit, WINDOW_SECONDS, resetSeconds);
 }
 
-/** The result for one request. */
-interface Verdict {
-  readonly allowed: boolean;
-  /** Requests allowed now. */
-  readonly remaining: number;
-  /** Seconds, rounded up, until the oldest counted request leaves the window. */
-  readonly resetSeconds: number;
-  /** True for a refusal that follows another, with no allowed request between. */
-  readonly repeated: boolean;
-}
-
-export interface RateLimiter {
-  /** Name of the quota in the `RateLimit` fields. */
-  readonly name: string;
-  readonly limit: number;
-  /** The quota as `RateLimit-Policy` states it. */
-  readonly policy: string;
-  /** Counts a request of this key if it is allowed. */
-  take(key: string): Verdict;
-  /** Whether `take` would refuse; counts nothing. */
-  isSpent(key: string): boolean;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** Requests of an identity that end something are never refused before this many a minute. */
 const ENDINGS_PER_MINUTE = 600;
@@ -261,7 +240,7 @@ export function createRateLimiter({
   name: string;
   limit: number;
   clock: Pick<Clock, 'monotonic'>;
-}): RateLimiter {
+}) {
   // With `max`, an LRUCache allocates memory for all keys up front.
   const logs = new LRUCache<string, RequestLog>({ maxSize: MAX_KEYS, sizeCalculation: () => 1 });
 
@@ -280,8 +259,10 @@ export function createRateLimiter({
   return {
     name,
     limit,
+    /** As `RateLimit-Policy` states it. */
     policy: `"${name}";q=${limit};w=${WINDOW_SECONDS}`,
-    take: (key) => {
+    /** Counts a request of this key if it is allowed. `repeated` is a refusal that follows another, with no allowed request between. */
+    take: (key: string) => {
       const now = clock.monotonic();
       const log = logOf(key, now);
       const { times } = log;
@@ -293,7 +274,8 @@ export function createRateLimiter({
       const resetSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - now) / 1000));
       return { allowed, remaining: limit - times.length, resetSeconds, repeated };
     },
-    isSpent: (key) => {
+    /** Whether `take` would refuse; counts nothing. */
+    isSpent: (key: string) => {
       // The request that has to leave the window before another one is allowed.
       const blocking = logs.peek(key)?.times.at(-limit);
       return blocking !== undefined && blocking + WINDOW_MS > clock.monotonic();

@@ -174,18 +174,13 @@ export function methodNotAllowed(): Check {
   };
 }
 
-/** Requirements of our own listener for `Host` and `Origin`. */
-export interface HostPolicy {
-  /** Whether the server accepts a host name, given in lower case and without its port. */
-  allows(host: string, socket: Socket): boolean;
-  /** Schemes by which clients reach the server. */
-  readonly schemes: readonly ('http' | 'https')[];
-}
+export type HostPolicy = ReturnType<typeof createHostPolicy>;
 
-export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig): HostPolicy {
+/** Requirements of our own listener: the host names that it accepts, and the schemes by which clients reach it. */
+export function createHostPolicy({ host, allowedHosts, tls, behindTlsProxy }: ServerConfig) {
   return {
     allows: createHostCheck({ host, allowedHosts }),
-    schemes: tls !== undefined ? ['https'] : behindTlsProxy ? ['http', 'https'] : ['http'],
+    schemes: [...(tls === undefined ? ['http' as const] : []), ...(tls || behindTlsProxy ? ['https' as const] : [])],
   };
 }
 

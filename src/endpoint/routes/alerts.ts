@@ -6,13 +6,11 @@ import { type AlertControl, type AlertsResponse, alertNotificationSchema } from 
 import { isRdcpError } from '../../wire/errors.ts';
 import { matchesAny } from '../../wire/names.ts';
 import { validBody } from '../middleware/body.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Handler, opening, required, sourceOf } from '../steps.ts';
 
 /** `POST /rdcp/v1/alerts`: switches what the rules say for the alerts of a notification; only where a rule waits for one. */
-export function alerts(
-  parts: Uses<'config' | 'plane' | 'trail' | 'fleet' | 'isolation' | 'clock' | 'report'>,
-): Handler | undefined {
+export function alerts(parts: RouteParts): Handler | undefined {
   const { config, clock, report } = parts;
   if (!config.alerts.some(({ match }) => match !== undefined)) return undefined;
   const controls = new AlertControls(parts);

@@ -4,7 +4,7 @@ import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES, EVERYBODY } from '../../wire/constants.ts';
 import { ANY_CATEGORY_NAME, IDENTIFIER, matchesAny } from '../../wire/names.ts';
 import { parseTimestamp } from '../../wire/time.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
 import { parseQuery, type Rule, type Rules, wholeNumber } from './query.ts';
 
@@ -35,7 +35,7 @@ export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
 };
 
 /** `GET /rdcp/v1/audit`: the trail, newest first; for some tenants their entries, and those of the caller. */
-export function audit({ trail, clock }: Uses<'trail' | 'clock'>): Handler {
+export function audit({ trail, clock }: RouteParts): Handler {
   return async (ctx) => {
     const { tenantId, tenants } = required(ctx, 'tenancy');
     const principal = required(ctx, 'principal');

@@ -22,7 +22,7 @@ import type {
 } from '../../wire/messages.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../../wire/time.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, opening, required, type Tenancy, timestampNow } from '../steps.ts';
 
 /** Limits of what categories may emit. */
@@ -37,18 +37,15 @@ export interface Budgets {
   unevaluated?(index: number): number;
 }
 
-/** What describes categories. */
-export type CategoryParts = Uses<'plane' | 'measurements' | 'budgets' | 'sourceOf' | 'clock' | 'config' | 'reach'>;
-
 /** `GET /rdcp/v1/discovery`: every category with its state and what it emitted. */
-export function discovery(parts: CategoryParts & Uses<'fleet'>): Handler {
+export function discovery(parts: RouteParts): Handler {
   return async (ctx) => {
     await parts.fleet?.refresh();
     return { body: discovered(ctx, parts) };
   };
 }
 
-export function discovered(ctx: Context, parts: CategoryParts): DiscoveryResponse {
+export function discovered(ctx: Context, parts: RouteParts): DiscoveryResponse {
   const { plane, measurements, clock } = parts;
   const tenancy = required(ctx, 'tenancy');
   const calls = visibleCalls(tenancy, measurements);
@@ -70,7 +67,7 @@ export function discovered(ctx: Context, parts: CategoryParts): DiscoveryRespons
 }
 
 /** How far back the recorder of this process reaches, for those who may tail. */
-function reachOf(ctx: Context, { config, reach, clock }: Uses<'config' | 'reach' | 'clock'>): WithReach {
+function reachOf(ctx: Context, { config, reach, clock }: RouteParts): WithReach {
   const isShown = mayTail(required(ctx, 'principal'), config.tail) && required(ctx, 'tenancy').callsOf === undefined;
   if (!isShown || config.recorder.keepSeconds === 0) return {};
   const { since, works, bytes } = reach();
@@ -81,7 +78,7 @@ function reachOf(ctx: Context, { config, reach, clock }: Uses<'config' | 'reach'
 /** What the responding process knows of a category beside its state: its limits, what became of its lines, its loggers. */
 export function figures(
   ctx: Context,
-  { budgets, sourceOf }: Uses<'budgets' | 'sourceOf'>,
+  { budgets, sourceOf }: RouteParts,
   view: CategoryView,
 ): Partial<DiscoveredCategory> {
   const tenancy = required(ctx, 'tenancy');
@@ -203,7 +200,7 @@ export function seesTenants(ctx: Context): boolean {
 }
 
 /** `GET /rdcp/v1/status`: which categories are enabled; none while the whole instrumentation is off. */
-export function status(parts: Uses<'plane' | 'fleet' | 'measurements' | 'clock' | 'reach' | 'config'>): Handler {
+export function status(parts: RouteParts): Handler {
   const { plane, fleet, measurements, clock } = parts;
   return async (ctx) => {
     const tenancy = required(ctx, 'tenancy');
@@ -262,12 +259,7 @@ export function metricAt(clock: Pick<Clock, 'now'>): (value: number, unit: Metri
 }
 
 /** `GET /rdcp/v1/metrics`: measurements, with their time. */
-export function metrics({
-  plane,
-  fleet,
-  measurements,
-  clock,
-}: Uses<'plane' | 'fleet' | 'measurements' | 'clock'>): Handler {
+export function metrics({ plane, fleet, measurements, clock }: RouteParts): Handler {
   return async (ctx) => {
     await fleet?.refresh();
     const tenancy = required(ctx, 'tenancy');

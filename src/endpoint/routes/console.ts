@@ -16,7 +16,7 @@ import { tenancy } from '../middleware/access.ts';
 import { validBody } from '../middleware/body.ts';
 import { assertSameMachine, header } from '../middleware/headers.ts';
 import { packageFolder } from '../package-folder.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, opening, required } from '../steps.ts';
 import { StreamPlaces } from '../streams/event-stream.ts';
 import { consoleSettings } from './service.ts';
@@ -72,7 +72,7 @@ export function setPageHeaders(res: ServerResponse): void {
 }
 
 /** `GET /rdcp/console`: the same with a slash, so that the page finds its files. Relative, for mounts and proxies. */
-export function consoleRedirect({ config }: Uses<'config'>): Handler | undefined {
+export function consoleRedirect({ config }: RouteParts): Handler | undefined {
   if (consoleSettings(config) === undefined) return undefined;
   return (ctx) => {
     ctx.res.setHeader('Location', 'console/');
@@ -104,7 +104,7 @@ export const CONSOLE_FILES: readonly ConsoleFile[] = [
 
 /** A file of the console, which is read once. It is not there where an application bundles this package. */
 export function consoleFile({ name, type }: Omit<ConsoleFile, 'path'>) {
-  return ({ config }: Uses<'config'>): Handler | undefined => {
+  return ({ config }: RouteParts): Handler | undefined => {
     if (consoleSettings(config) === undefined) return undefined;
     let content: ReturnType<typeof readContent> | undefined;
     return async (ctx) => {
@@ -147,12 +147,7 @@ export const consoleSessionSchema = z.strictObject({
 const NO_CATEGORY = { action: 'authenticate', categories: [] } as const;
 
 /** `POST /rdcp/v1/console/code`: a one-time code for the credential of the request. */
-export function consoleCode({
-  config,
-  codes,
-  recordAccess,
-  clock,
-}: Uses<'config' | 'codes' | 'recordAccess' | 'clock'>): Handler | undefined {
+export function consoleCode({ config, codes, recordAccess, clock }: RouteParts): Handler | undefined {
   if (consoleSettings(config) === undefined) return undefined;
   return async (ctx) => {
     assertSameMachine(ctx);
@@ -173,7 +168,7 @@ export function consoleSession({
   codes,
   recordAccess,
   clock,
-}: Uses<'config' | 'authenticator' | 'addressing' | 'codes' | 'recordAccess' | 'clock'>): Handler | undefined {
+}: RouteParts): Handler | undefined {
   if (consoleSettings(config) === undefined) return undefined;
   const address = tenancy(addressing, 'process');
   return async (ctx) => {
@@ -206,12 +201,8 @@ interface Sealed extends Content {
   readonly until: number;
 }
 
-/** The private folder that the processes of a cluster share. */
-export interface SharedFolder {
-  put(name: string, text: string): boolean;
-  /** Removes a file. Only one process gets its text. */
-  take(name: string): string | undefined;
-}
+/** Of the processes of a cluster. `take` removes a file; only one process gets its text. */
+type SharedFolder = { put(name: string, text: string): boolean; take(name: string): string | undefined };
 
 interface ConsoleCodesOptions {
   readonly clock: Pick<Clock, 'now'>;

@@ -12,16 +12,13 @@ import { isRdcpError } from '../../wire/errors.ts';
 import type { ApprovalsResponse, ControlResponse } from '../../wire/messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 import { validBody } from '../middleware/body.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, identityOf, opening, required, sourceOf, type Tenancy } from '../steps.ts';
 import type { Budgets } from './categories.ts';
-import { type KnownTenants, tenantKnown } from './tenants.ts';
-
-type ControlParts = KnownTenants &
-  Uses<'fleet' | 'choosing' | 'relay' | 'approvals' | 'budgets' | 'instruments' | 'clock'>;
+import { tenantKnown } from './tenants.ts';
 
 /** `POST /rdcp/v1/control`: passes the request to the control plane and counts the result. */
-export function control(parts: ControlParts): Handler {
+export function control(parts: RouteParts): Handler {
   const { config, plane, fleet, choosing, relay, approvals, budgets, instruments, clock } = parts;
   return async (ctx) => {
     const started = clock.monotonic();
@@ -96,7 +93,7 @@ function assertMayLast(ctx: Context, { options }: ControlRequest): void {
   assertScope(required(ctx, 'principal'), ['admin'], 'Recording without an end');
 }
 
-function commandContext(ctx: Context, request: ControlRequest, parts: KnownTenants): CommandContext {
+function commandContext(ctx: Context, request: ControlRequest, parts: RouteParts): CommandContext {
   const principal = required(ctx, 'principal');
   const tenancy = required(ctx, 'tenancy');
   const { requestId } = ctx.state;
@@ -171,7 +168,7 @@ function partial(response: ControlResponse, why: string): ControlResponse {
 }
 
 /** `GET /rdcp/v1/approvals`: changes that wait for an approval, of the tenant that the request addresses, or all. */
-export function approvals({ approvals: held, clock }: Uses<'approvals' | 'clock'>): Handler {
+export function approvals({ approvals: held, clock }: RouteParts): Handler {
   return async (ctx) => {
     const waiting = (await held.waiting()).filter((each) => mayDecide(ctx, each));
     const body: ApprovalsResponse = { ...opening(ctx, clock), waiting: waiting.map(shownWaiting) };
@@ -180,13 +177,7 @@ export function approvals({ approvals: held, clock }: Uses<'approvals' | 'clock'
 }
 
 /** `POST /rdcp/v1/approve`: makes a change that waits, or declines it. */
-export function approve({
-  approvals: held,
-  authenticator,
-  plane,
-  fleet,
-  choosing,
-}: Uses<'approvals' | 'authenticator' | 'plane' | 'fleet' | 'choosing'>): Handler {
+export function approve({ approvals: held, authenticator, plane, fleet, choosing }: RouteParts): Handler {
   return async (ctx) => {
     const { id, decline } = validBody(ctx, approvalRequestSchema);
     const found = await held.find(id);

@@ -4,21 +4,18 @@ import type { Members } from '../../control/fleet/fleet.ts';
 import type { CategoryView } from '../../control/types.ts';
 import type { EventsBudget, EventsCategory, EventsFleet, EventsRates, EventsSnapshot } from '../../wire/streams.ts';
 import { header } from '../middleware/headers.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, required, timestampNow } from '../steps.ts';
 import { answerHead, EventStream, StreamPlaces } from '../streams/event-stream.ts';
 import type { Watcher } from '../streams/watchers.ts';
-import { type CategoryParts, described, discovered, figures, limitsOf, seesTenants } from './categories.ts';
+import { described, discovered, figures, limitsOf, seesTenants } from './categories.ts';
 import { shown } from './service.ts';
 
 /** Most streams of events. */
 const MAX_WATCHERS = { total: 32, perIdentity: 8 };
 
-type EventsParts = CategoryParts &
-  Uses<'fleet' | 'history' | 'streams' | 'watchers' | 'watchCredential' | 'schedule' | 'delay'>;
-
 /** `GET /rdcp/v1/events`: the state, and how it changes. */
-export function events(parts: EventsParts): Handler {
+export function events(parts: RouteParts): Handler {
   const places = new StreamPlaces({ name: 'event streams', ...MAX_WATCHERS });
   const { fleet, streams, watchers, watchCredential } = parts;
   return async (ctx) => {
@@ -48,7 +45,7 @@ class EventsReader implements Watcher {
   readonly audits: boolean;
   readonly seesTenants: boolean;
   readonly #ctx: Context;
-  readonly #parts: EventsParts;
+  readonly #parts: RouteParts;
   readonly #stream: EventStream;
   readonly #isTenant: boolean;
   #members: Members | undefined;
@@ -59,7 +56,7 @@ class EventsReader implements Watcher {
   #revision: number | undefined;
   #hasHistory = false;
 
-  constructor(ctx: Context, parts: EventsParts, stream: EventStream, members: Members | undefined) {
+  constructor(ctx: Context, parts: RouteParts, stream: EventStream, members: Members | undefined) {
     const principal = required(ctx, 'principal');
     const { scope, tenantId, tenants } = required(ctx, 'tenancy');
     this.#ctx = ctx;

@@ -7,14 +7,14 @@ import { forecastRequestSchema } from '../../wire/stream-requests.ts';
 import type { CategoryForecast, ForecastResponse } from '../../wire/streams.ts';
 import { formatDuration } from '../../wire/time.ts';
 import { validBody } from '../middleware/body.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
 import { StreamPlaces } from '../streams/event-stream.ts';
 import { whileConnected } from '../streams/open-streams.ts';
 import { metricAt } from './categories.ts';
 import { MAX_CHOSEN } from './control.ts';
 import { selectionText } from './tail.ts';
-import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
+import { countsFor, tenantKnown } from './tenants.ts';
 
 const SECONDS_A_DAY = 86_400;
 const BYTES_IN_A_GIGABYTE = 1e9;
@@ -22,11 +22,8 @@ const BYTES_IN_A_GIGABYTE = 1e9;
 /** Most forecasts at a time: each slows down every call of its categories. */
 const MAX_FORECASTS = { total: 8, perIdentity: 2 };
 
-type ForecastParts = KnownTenants &
-  Uses<'fleet' | 'choosing' | 'relay' | 'streams' | 'clock' | 'delay' | 'recordAccess'>;
-
 /** `POST /rdcp/v1/forecast`: what categories emit, or would emit if they were on. */
-export function forecast(parts: ForecastParts): Handler {
+export function forecast(parts: RouteParts): Handler {
   const { plane, fleet, choosing, relay, streams, clock, delay, recordAccess } = parts;
   const places = new StreamPlaces({ name: 'forecasts', ...MAX_FORECASTS });
   return async (ctx) => {

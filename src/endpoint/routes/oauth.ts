@@ -7,7 +7,7 @@ import type { AuthorizationServerMetadata } from '../../wire/oauth-messages.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 import { count, rateLimit, senderOf, tenancy } from '../middleware/access.ts';
 import { formBody } from '../middleware/body.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { clientCertificateOf } from '../request.ts';
 import { auditDraft, type Context, type Handler, opening, required, type Step } from '../steps.ts';
 
@@ -15,7 +15,7 @@ import { auditDraft, type Context, type Handler, opening, required, type Step } 
  * `POST /rdcp/v1/token`: issues a token for a credential (RFC 6749, RFC 8693), with the opening members of RDCP
  * answers.
  */
-export function token(parts: TokenParts): Handler | undefined {
+export function token(parts: RouteParts): Handler | undefined {
   const { tokens, clock } = parts;
   if (tokens === undefined) return undefined;
   const callOf = createTokenCalls(parts);
@@ -30,7 +30,7 @@ export function token(parts: TokenParts): Handler | undefined {
  * `POST /rdcp/v1/token/revoke`: ends the session of a token (RFC 7009). The answer does not reveal whether there was
  * one.
  */
-export function revoke(parts: TokenParts): Handler | undefined {
+export function revoke(parts: RouteParts): Handler | undefined {
   const { tokens, clock } = parts;
   if (tokens === undefined) return undefined;
   const callOf = createTokenCalls(parts);
@@ -41,7 +41,7 @@ export function revoke(parts: TokenParts): Handler | undefined {
 }
 
 /** `GET /rdcp/v1/jwks`: the public keys for verifying tokens of this server (RFC 7517). */
-export function jwks({ tokens, clock }: Uses<'tokens' | 'clock'>): Handler | undefined {
+export function jwks({ tokens, clock }: RouteParts): Handler | undefined {
   const publishedKeys = tokens?.publishedKeys;
   return publishedKeys && ((ctx) => ({ body: { ...opening(ctx, clock), keys: publishedKeys() } }));
 }
@@ -53,7 +53,7 @@ const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'];
  * `GET /.well-known/oauth-authorization-server`: the server's metadata for OAuth clients (RFC 8414). Addresses derive
  * from the issuer, not from the request, because a client may trust them only when it asked the issuer itself.
  */
-export function oauthMetadata({ config, tokens }: Uses<'config' | 'tokens'>): Handler | undefined {
+export function oauthMetadata({ config, tokens }: RouteParts): Handler | undefined {
   if (tokens?.issuerUrl === undefined) return undefined;
   const base = tokens.issuerUrl.href.replace(/\/$/, '');
   const document: AuthorizationServerMetadata = {
@@ -77,13 +77,11 @@ function asksForCertificates({ server, security }: ResolvedConfig): boolean {
     : server.tls?.clientCaFile !== undefined;
 }
 
-type TokenParts = Uses<'tokens' | 'trail' | 'addressing' | 'quotas' | 'clock'>;
-
 /**
  * Reads the call of a token endpoint, whose credential is in the body. As with a credential in a header, it is verified first: a
  * valid one counts against its identity, anything else against the address.
  */
-function createTokenCalls({ trail, addressing, quotas }: TokenParts): (ctx: Context) => Promise<TokenCall> {
+function createTokenCalls({ trail, addressing, quotas }: RouteParts): (ctx: Context) => Promise<TokenCall> {
   const form = formBody();
   const limit = rateLimit(quotas.token);
   const address = tenancy(addressing, 'process');

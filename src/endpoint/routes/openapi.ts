@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { REFUSALS } from '../../wire/refusals.ts';
 import { packageFolder } from '../package-folder.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import type { Handler } from '../steps.ts';
 
 /** `GET /rdcp/v1/openapi.json`: of all that the document of the package describes, what this server has. */
-export function openApi({ hasPath }: Uses<'hasPath'>): Handler {
+export function openApi({ hasPath }: RouteParts): Handler {
   let made: Promise<object> | undefined;
 
   async function make(): Promise<object> {

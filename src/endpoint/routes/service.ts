@@ -18,19 +18,11 @@ import { isLoopback } from '../../wire/net/hosts.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 import type { Clock } from '../../wire/time/clock.ts';
 import { type Timestamp, timestamp } from '../../wire/time.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, opening, required } from '../steps.ts';
 
 /** `GET /.well-known/rdcp`: the server's identity and features, for clients that know only its address. */
-export function wellKnown({
-  config,
-  authenticator,
-  tokens,
-  fleet,
-  outputs,
-  addressing,
-  hasPath,
-}: Uses<'config' | 'authenticator' | 'tokens' | 'fleet' | 'outputs' | 'addressing' | 'hasPath'>): Handler {
+export function wellKnown({ config, authenticator, tokens, fleet, outputs, addressing, hasPath }: RouteParts): Handler {
   const { wellKnown: _, discovery, control, status, health, notifications: __, ...own } = PATHS;
   const { code: consoleCode, session: consoleSession } = CONSOLE_PATHS;
   // Without a shared store the list of processes is refused.
@@ -71,7 +63,7 @@ export function wellKnown({
 }
 
 /** `GET /rdcp/v1/health`. An anonymous probe sees only the overall status. */
-export function health(parts: HealthParts & Uses<'clock'>): Handler {
+export function health(parts: RouteParts): Handler {
   const { clock, outputs } = parts;
   const runChecks = createHealthChecks({ checks: healthChecks(parts), clock });
   return async (ctx) => {
@@ -87,12 +79,7 @@ export function health(parts: HealthParts & Uses<'clock'>): Handler {
 }
 
 /** `GET /rdcp/v1/session`: the auth context of the credential. */
-export function session({
-  config,
-  isolation,
-  service,
-  clock,
-}: Uses<'config' | 'isolation' | 'service' | 'clock'>): Handler {
+export function session({ config, isolation, service, clock }: RouteParts): Handler {
   const settings = consoleSettings(config);
   const { tail } = config;
   return (ctx) => {
@@ -126,7 +113,7 @@ export function session({
  * `GET /rdcp/v1/fleet`: the processes that share the store. Hosts and process ids are for the owner: in multi-tenant
  * mode a tenant sees only their number, in its answers.
  */
-export function fleetMembers({ fleet, clock }: Uses<'fleet' | 'clock'>): Handler {
+export function fleetMembers({ fleet, clock }: RouteParts): Handler {
   return async (ctx) => {
     if (required(ctx, 'principal').tenantId !== undefined) throw notForTenants(ctx, 'The list of processes');
     if (fleet === undefined) throw REFUSALS.noFleet();
@@ -143,7 +130,7 @@ export function fleetMembers({ fleet, clock }: Uses<'fleet' | 'clock'>): Handler
 }
 
 /** `GET /rdcp/v1/notifications`: the receivers of notifications, and what became of the newest events. */
-export function notifications({ notifications: receivers, clock }: Uses<'notifications' | 'clock'>): Handler {
+export function notifications({ notifications: receivers, clock }: RouteParts): Handler {
   return (ctx) => {
     if (isOfTenants(required(ctx, 'principal'))) throw notForTenants(ctx, 'The list of notifications');
     const body: NotificationsResponse = { ...opening(ctx, clock), receivers: receivers() };
@@ -273,13 +260,11 @@ function overall(records: readonly HealthCheckRecord[]): Health['status'] {
   return records.some(({ status }) => status === 'warn') ? 'degraded' : 'healthy';
 }
 
-type HealthParts = Uses<'config' | 'checkStore' | 'fleet' | 'trail' | 'outputs' | 'conditions'>;
-
 /**
  * A failing store or trail only degrades the service, which still works. Checks of the application decide by
  * themselves.
  */
-function healthChecks({ config, checkStore, fleet, trail, outputs, conditions }: HealthParts): HealthCheck[] {
+function healthChecks({ config, checkStore, fleet, trail, outputs, conditions }: RouteParts): HealthCheck[] {
   const storeUsable = async () => {
     await checkStore();
     // The store may answer what cannot be applied.

@@ -21,12 +21,12 @@ import { counted } from '../../wire/words/count.ts';
 import { tailEndText } from '../../wire/words/tail.ts';
 import { validBody } from '../middleware/body.ts';
 import { header } from '../middleware/headers.ts';
-import type { Time, Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, opening, required } from '../steps.ts';
 import { answerHead, EventStream, StreamPlaces } from '../streams/event-stream.ts';
 import { whileConnected } from '../streams/open-streams.ts';
 import { parseQuery, wholeNumber } from './query.ts';
-import { countsFor, type KnownTenants, tenantKnown } from './tenants.ts';
+import { countsFor, tenantKnown } from './tenants.ts';
 
 /** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
@@ -66,22 +66,8 @@ const MAX_TAILS = { total: 32, perIdentity: 8 };
 
 type TailSettings = Exclude<ResolvedConfig['tail'], false>;
 
-type TailParts = KnownTenants &
-  Uses<
-    | 'fleet'
-    | 'choosing'
-    | 'relay'
-    | 'streams'
-    | 'recordAccess'
-    | 'watchCredential'
-    | 'watchers'
-    | 'randomUUID'
-    | 'recorded'
-  > &
-  Time;
-
 /** `GET` and `POST /rdcp/v1/tail`: the debug lines of some categories, to this reader alone. */
-export function tail(parts: TailParts): Handler | undefined {
+export function tail(parts: RouteParts): Handler | undefined {
   const { config, plane, fleet, choosing, relay, streams, clock, recordAccess, watchCredential, watchers } = parts;
   const { tail: settings } = config;
   if (settings === false) return undefined;
@@ -206,7 +192,7 @@ function requested(ctx: Context, { rate: configured, scope }: TailSettings, maxD
 
 /** @throws {RdcpError} `RDCP_MALFORMED_REQUEST` for what no process can have recorded */
 function assertRecorded(
-  { config, ...parts }: Uses<'config' | 'recorded'>,
+  { config, ...parts }: RouteParts,
   since: number,
   { categories, match = {} }: Pick<TapFilter, 'categories' | 'match'>,
 ): void {
@@ -253,12 +239,8 @@ function ended({ reason, lines, dropped }: TailSummary): string {
 /** Most names of categories in an answer. */
 const MAX_NAMES = 100;
 
-type FailuresParts = Uses<
-  'config' | 'plane' | 'fleet' | 'choosing' | 'relay' | 'streams' | 'clock' | 'delay' | 'recordAccess' | 'recorded'
->;
-
 /** `POST /rdcp/v1/failures`: the newest work that failed or was slow, so far as it was recorded, of every process. */
-export function failures(parts: FailuresParts): Handler | undefined {
+export function failures(parts: RouteParts): Handler | undefined {
   const { config, plane, fleet, choosing, relay, streams, clock, delay, recordAccess } = parts;
   if (config.tail === false) return undefined;
   return async (ctx) => {

@@ -6,7 +6,7 @@ import { EVERYBODY } from '../../wire/constants.ts';
 import type { TenantSummary, TenantsResponse } from '../../wire/messages.ts';
 import { isIdentifier, matchesAny } from '../../wire/names.ts';
 import { timestamp } from '../../wire/time.ts';
-import type { Uses } from '../parts.ts';
+import type { RouteParts } from '../parts.ts';
 import { type Handler, opening, required } from '../steps.ts';
 
 /** Most states, one per category and tenant, in an answer: about 5 MB. More would block the service for seconds. */
@@ -16,14 +16,7 @@ const MAX_STATES = 250_000;
  * `GET /rdcp/v1/tenants`: the configured tenants, those with settings of their own, and those that the application has worked
  * for in this process. A tenant's caller sees only its own. Without multi-tenancy there is a single one for all.
  */
-export function tenants({
-  config,
-  plane,
-  fleet,
-  namedTenants,
-  isolation,
-  clock,
-}: Uses<'config' | 'plane' | 'fleet' | 'namedTenants' | 'isolation' | 'clock'>): Handler {
+export function tenants({ config, plane, fleet, namedTenants, isolation, clock }: RouteParts): Handler {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
 
   function summary(tenantId: string | undefined): TenantSummary {
@@ -81,8 +74,6 @@ export function countsFor({ tenantId, tenants }: Principal, { otherTenants, ...c
   return tenantId === undefined && tenants === undefined && otherTenants ? { ...counts, otherTenants } : counts;
 }
 
-export type KnownTenants = Uses<'config' | 'plane' | 'hasNamed'>;
-
 /**
  * Warns an operator who may have misspelt the tenant that a request names: it is neither configured, nor has settings, nor has
  * the application worked for it in this process. Credentials of a tenant learn nothing of others.
@@ -90,7 +81,7 @@ export type KnownTenants = Uses<'config' | 'plane' | 'hasNamed'>;
 export function tenantKnown(
   principal: Principal,
   tenantId: string,
-  { config, plane, hasNamed }: KnownTenants,
+  { config, plane, hasNamed }: RouteParts,
 ): { readonly tenantKnown?: false } {
   if (principal.tenantId !== undefined || config.tenancy === false) return {};
   const known = knownTenants(config, plane);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Members } from '../../control/fleet/fleet.ts';
 import type { CategoryView, Scope } from '../../control/types.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
-import type { Uses } from '../parts.ts';
+import type { EndpointParts } from '../parts.ts';
 
 /** Interval in which changed categories are noticed, in milliseconds. */
 const LOOK_MS = 100;
@@ -15,7 +15,7 @@ const MAX_ENTRIES = 100;
 /** Most states remembered by their revision. */
 const MAX_REMEMBERED = 16;
 
-type WatchersParts = Uses<'plane' | 'trail' | 'fleet' | 'clock' | 'schedule' | 'delay'>;
+type WatchersParts = Pick<EndpointParts, 'plane' | 'trail' | 'fleet' | 'clock' | 'schedule' | 'delay'>;
 
 /** A reader of state. */
 export interface Watcher {

@@ -136,16 +136,7 @@ export interface Holding {
   readonly credentials: boolean;
 }
 
-export interface Conditions {
-  /** Creates a condition. Each source has its own: two token issuers have two. */
-  watch(name: ConditionName): Condition;
-  readonly holding: readonly Holding[];
-  /** The names of all conditions that were ever active. */
-  readonly seen: ReadonlySet<ConditionName>;
-  /** Drops the active conditions without a message. One that persists is reported again. */
-  forget(): void;
-  close(): void;
-}
+export type Conditions = ReturnType<typeof createConditions>;
 
 export interface ConditionsOptions {
   readonly reporter: Reporter;
@@ -164,7 +155,7 @@ const BURST = 10;
 export const UNWATCHED: Condition = { begin: () => {}, end: () => {} };
 
 /** Reports the start and the end of each condition once. A flapping source does not fill the log or the trail. */
-export function createConditions(options: ConditionsOptions): Conditions {
+export function createConditions(options: ConditionsOptions) {
   const { reporter, clock, delay } = options;
   const holding = new Map<Condition, Holding>();
   const seen = new Set<ConditionName>();
@@ -236,13 +227,16 @@ export function createConditions(options: ConditionsOptions): Conditions {
   }
 
   return {
+    /** Creates a condition. Each source has its own: two token issuers have two. */
     watch,
-    get holding() {
+    get holding(): readonly Holding[] {
       return [...holding.values()];
     },
-    seen,
+    /** The names of all conditions that were ever active. */
+    seen: seen as ReadonlySet<ConditionName>,
+    /** Drops the active conditions without a message. One that persists is reported again. */
     forget: () => holding.clear(),
-    close() {
+    close(): void {
       closed = true;
       for (const cancel of delayed) cancel();
     },

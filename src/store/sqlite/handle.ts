@@ -21,28 +21,14 @@ export interface SqliteHandleOptions<S> {
   readonly prepare: (database: DatabaseSync) => S;
 }
 
+export type SqliteHandle<S> = ReturnType<typeof createSqliteHandle<S>>;
+
 /**
  * Access to the file through one connection. Once the file was found removed or replaced, everything rejects
  * until the process is started again: nothing is acknowledged in a file that is not at its path.
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used
  */
-export interface SqliteHandle<S> {
-  /** @throws {StoreOutage} when the file is not usable any more */
-  read<T>(work: (statements: S) => T | Promise<T>): Promise<T>;
-  /**
-   * Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. It survives the end of
-   * the process, and a power loss once {@link SqliteHandle.sync} has resolved.
-   * @param patienceMs how long it waits for another process's lock. @default 500
-   */
-  write<T>(work: (statements: S) => T, patienceMs?: number): Promise<T>;
-  /** Resolves when everything written before the call survives a power loss. */
-  sync(): Promise<void>;
-  /** The statements of the connection. @throws {StoreOutage} when the file is not usable any more */
-  statements(): S;
-  close(): Promise<void>;
-}
-
-/** @throws {RdcpError} `RDCP_CONFIG_INVALID` when the file cannot be used */
-export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHandle<S> {
+export function createSqliteHandle<S>(options: SqliteHandleOptions<S>) {
   const { lasting } = options;
   const { database, statements, log, faultOf, begin, commit, rollback } = connect(options);
   const syncFile = promisify(fdatasync);
@@ -64,6 +50,7 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
     return fault === undefined;
   }
 
+  /** The statements of the connection. @throws {StoreOutage} when the file is not usable any more */
   function usable(): S {
     if (closed) throw new Error('the SQLite store is closed');
     if (isUsable()) return statements;
@@ -103,10 +90,16 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>): SqliteHa
 
   return {
     statements: usable,
-    read: (work) => retried(PATIENCE_MS, () => work(usable())),
-    write: (work, patienceMs = PATIENCE_MS) => retried(patienceMs, () => transaction(work)),
+    read: <T>(work: (statements: S) => T | Promise<T>): Promise<T> => retried(PATIENCE_MS, () => work(usable())),
+    /**
+     * Runs work as one transaction, rolled back when it throws. Work that returns early has written nothing. It survives the end of
+     * the process, and a power loss once `sync` has resolved.
+     * @param patienceMs how long it waits for another process's lock
+     */
+    write: <T>(work: (statements: S) => T, patienceMs = PATIENCE_MS): Promise<T> =>
+      retried(patienceMs, () => transaction(work)),
     sync,
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       // The log must not be closed under a sync that runs.
       await sync().catch(() => undefined);
