@@ -3,7 +3,7 @@ export { openTickets } from '../src/access/tickets/reader.ts';
 export { Relay } from '../src/calls/tail/relay.ts';
 export { WorkFollower } from '../src/calls/work/match.ts';
 export { createFleet } from '../src/control/fleet/fleet.ts';
-export { createControlPlane } from '../src/control/plane.ts';
+export { ControlPlane } from '../src/control/plane.ts';
 export { GateCore } from '../src/gate/core.ts';
 export { parseConfig } from '../src/options/config.ts';
 export { createTelemetry } from '../src/otel/telemetry.ts';

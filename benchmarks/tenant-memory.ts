@@ -8,7 +8,7 @@ import type { AuditRecorder } from '../src/trail/types.ts';
 import type { AuditEntry } from '../src/wire/audit-messages.ts';
 import { internals, publish, type Verdict, verdict } from './measurement.ts';
 
-const { GateCore, createControlPlane, createMemoryStore, systemClock } = await internals();
+const { GateCore, ControlPlane, createMemoryStore, systemClock } = await internals();
 
 const CATEGORIES = 1024;
 const STEPS = [2_500, 5_000, 10_000];
@@ -24,7 +24,7 @@ const audit: AuditRecorder = {
 function startPlane(store: StateStore) {
   const gate = new GateCore();
   for (let index = 0; index < CATEGORIES; index++) gate.category(`POOL_${index}`);
-  return createControlPlane({
+  return new ControlPlane({
     gate,
     store,
     audit,

@@ -9,33 +9,23 @@ import { invalidSetting, isRdcpError } from '../wire/errors.ts';
 import { firstIssue } from '../wire/issues.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { hashApiKey, MAX_API_KEY_LENGTH } from './api-key.ts';
-import type { CredentialVerifier } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 import { type WatchedFile, watchFile } from './watched-file.ts';
 
-export interface ApiKeyVerifier extends CredentialVerifier {
-  /** Whether a text is one of the keys, valid now or not. */
-  knows(key: string): boolean;
-  /** Returns the principal of a key record while the key is valid. */
-  principal(id: string): Principal | undefined;
-}
+export type ApiKeyVerifier = ReturnType<typeof createApiKeyVerifier>;
 
 /** Verifies API keys. Several can be valid at once, for rotation. Every key that is refused gets the same response. */
-export function createApiKeyVerifier({
-  keys,
-  clock,
-}: {
-  readonly keys: KeySource;
-  readonly clock: Clock;
-}): ApiKeyVerifier {
+export function createApiKeyVerifier({ keys, clock }: { readonly keys: KeySource; readonly clock: Clock }) {
   return {
-    knows: (key) => lookUp(keys, key) !== undefined,
-    principal: (id) => {
+    /** Whether a text is one of the keys, valid now or not. */
+    knows: (key: string): boolean => lookUp(keys, key) !== undefined,
+    /** Returns the principal of a key record while the key is valid. */
+    principal: (id: string): Principal | undefined => {
       const stored = keys.value.byId.get(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
     },
-    verify: (key) => {
+    verify: (key: string): Principal => {
       const stored = lookUp(keys, key);
       if (stored === undefined || !isInForce(stored, clock.now())) throw refusal('api-key');
       return stored.principal;

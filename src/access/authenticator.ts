@@ -168,19 +168,19 @@ function single(request: CredentialRequest, name: string, label: string): string
   return values?.[0];
 }
 
-/** Verifiers of bearer tokens. At least one is configured. */
-interface BearerVerifiers {
-  /** Verifies JWTs of known issuers, including this server. */
-  readonly jwt?: JwtVerifier | undefined;
-  /** Introspects all other tokens. */
-  readonly opaque?: CredentialVerifier | undefined;
-}
-
 /** Prefix of our API keys and refresh tokens, which are not bearer tokens. */
 const OWN_SECRET_PREFIX = 'rdcp_';
 
 /** Verifies bearer tokens. JWTs of known issuers and our own secrets are never sent to an introspection endpoint. */
-export function createBearerVerifier({ jwt, opaque }: BearerVerifiers): CredentialVerifier {
+export function createBearerVerifier({
+  jwt,
+  opaque,
+}: {
+  /** Verifies JWTs of known issuers, including this server. */
+  readonly jwt?: JwtVerifier | undefined;
+  /** Introspects all other tokens. */
+  readonly opaque?: CredentialVerifier | undefined;
+}): CredentialVerifier {
   return {
     verify: async (token, sender) => {
       if (jwt !== undefined && (opaque === undefined || jwt.isFromKnownIssuer(token))) return jwt.verify(token);

@@ -19,8 +19,7 @@ import { createIntrospectionVerifier } from './introspection.ts';
 import { createJwtVerifier } from './jwt.ts';
 import { createCertificateVerifier } from './mtls.ts';
 import { openOwnTokens } from './tokens/own-tokens.ts';
-import { createTokenService, type TokenService } from './tokens/service.ts';
-import type { SigningKeys } from './tokens/signing-keys.ts';
+import { createTokenService } from './tokens/service.ts';
 
 type Settings = ResolvedConfig['security'];
 
@@ -41,14 +40,6 @@ interface AuthenticationOptions {
   readonly tenancy?: boolean | undefined;
 }
 
-interface ConfiguredAuthentication {
-  readonly authenticator: Authenticator & { /** Stops file watching and timers. */ close(): void };
-  /** Present if the server issues tokens. Closed with the authenticator. */
-  readonly tokens?: TokenService | undefined;
-  /** Its signing keys. Closed with the authenticator. */
-  readonly ownKeys?: SigningKeys | undefined;
-}
-
 const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls', 'authenticate'];
 
 /** Whether a configuration has any credentials. Without, the development key is used. */
@@ -57,10 +48,7 @@ export function hasCredentials(settings: object): boolean {
 }
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID`; what was opened until then is closed */
-export function openAuthentication(
-  settings: CredentialSettings,
-  options: AuthenticationOptions,
-): ConfiguredAuthentication {
+export function openAuthentication(settings: CredentialSettings, options: AuthenticationOptions) {
   const opened: { close(): void }[] = [];
   const close = () => {
     for (const part of opened) part.close();

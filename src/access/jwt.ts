@@ -4,7 +4,6 @@ import type { JwtIssuerOptions } from '../options/options.ts';
 import { type Conditions, UNWATCHED } from '../otel/report/conditions.ts';
 import { isRdcpError } from '../wire/errors.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
-import type { CredentialVerifier } from './authenticator.ts';
 import { readClaims, readHeader } from './jws.ts';
 import { CLOCK_TOLERANCE_SECONDS, principalOf } from './jwt-claims.ts';
 import { type TrustedIssuer, trustIssuers } from './jwt-issuer.ts';
@@ -16,7 +15,7 @@ export const MAX_TOKEN_BYTES = 8 * 1024;
 /** How long a verification is cached. A withdrawn key stops working after this time. */
 const MAX_CACHE_MS = 5 * 60_000;
 
-export interface JwtVerifierOptions {
+interface JwtVerifierOptions {
   readonly issuers: readonly JwtIssuerOptions[];
   readonly own?: TrustedIssuer | undefined;
   readonly clock: Clock;
@@ -27,11 +26,7 @@ export interface JwtVerifierOptions {
   readonly cacheSize?: number;
 }
 
-export interface JwtVerifier extends CredentialVerifier {
-  isFromKnownIssuer(token: string): boolean;
-  /** Stops fetching published keys. */
-  close(): void;
-}
+export type JwtVerifier = ReturnType<typeof createJwtVerifier>;
 
 interface Verification {
   readonly principal: Principal;
@@ -48,7 +43,7 @@ export function createJwtVerifier({
   conditions = { watch: () => UNWATCHED },
   delay = () => () => undefined,
   cacheSize = 10_000,
-}: JwtVerifierOptions): JwtVerifier {
+}: JwtVerifierOptions) {
   const trusted = trustIssuers(issuers, { clock, conditions, delay }, own);
   const cache = new LRUCache<string, Verification>({ max: cacheSize });
 
@@ -65,7 +60,7 @@ export function createJwtVerifier({
   };
 
   return {
-    verify: (token) => {
+    verify: (token: string): Principal | Promise<Principal> => {
       if (token.length > MAX_TOKEN_BYTES) throw refusal('bearer');
       const digest = hash('sha256', token, 'base64url');
       const known = cache.get(digest);
@@ -73,8 +68,9 @@ export function createJwtVerifier({
         ? admit(known.principal, known.issuer)
         : verifyUncached(token, digest);
     },
-    isFromKnownIssuer: (token) => trusted.has(claimedIssuer(token)),
-    close: () => {
+    isFromKnownIssuer: (token: string): boolean => trusted.has(claimedIssuer(token)),
+    /** Stops fetching published keys. */
+    close: (): void => {
       for (const issuer of trusted.values()) issuer.close?.();
     },
   };

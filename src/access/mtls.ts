@@ -9,23 +9,15 @@ import type { ClientCertificate } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
 
-export interface VerifiedCertificate {
-  readonly identity?: Principal;
-}
-
-export interface CertificateVerifier {
-  /** @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_certificate` */
-  verify(presented: ClientCertificate): VerifiedCertificate;
-}
+export type CertificateVerifier = ReturnType<typeof createCertificateVerifier>;
+export type VerifiedCertificate = ReturnType<CertificateVerifier['verify']>;
 
 /** TLS verifies chain and revocation in the handshake. The validity is checked for each request: connections can outlive it. */
-export function createCertificateVerifier(
-  identities: readonly CertificateIdentity[],
-  clock: Pick<Clock, 'now'>,
-): CertificateVerifier {
+export function createCertificateVerifier(identities: readonly CertificateIdentity[], clock: Pick<Clock, 'now'>) {
   const identify = createIdentification(identities);
   return {
-    verify: ({ certificate, authorized }) => {
+    /** @throws {RdcpError} `RDCP_AUTH_FAILED`, `invalid_certificate` */
+    verify: ({ certificate, authorized }: ClientCertificate): { readonly identity?: Principal } => {
       const now = clock.now();
       const expiresAt = certificate.validToDate.getTime();
       const isValid = now >= certificate.validFromDate.getTime() && now < expiresAt;

@@ -1,7 +1,7 @@
 import type { Relay } from '../calls/tail/relay.ts';
+import type { ControlPlane } from '../control/plane.ts';
 import { DocumentFollower, documentControls, Newest } from '../control/pull/follower.ts';
 import { fileSource, type Source } from '../control/pull/source.ts';
-import type { ControlPlane } from '../control/types.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { loadOwn, withoutTracing } from '../otel/own-work.ts';
 import { trustedUri } from '../wire/net/trusted-uri.ts';

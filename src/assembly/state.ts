@@ -9,7 +9,7 @@ import { MeasuredAlerts } from '../control/alerts/measured.ts';
 import { Approvals } from '../control/approvals.ts';
 import { Choosing } from '../control/fleet/choosing.ts';
 import { createFleet } from '../control/fleet/fleet.ts';
-import { createControlPlane } from '../control/plane.ts';
+import { ControlPlane } from '../control/plane.ts';
 import type { CategoryView } from '../control/types.ts';
 import { deferApp } from '../endpoint/deferred.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
@@ -81,7 +81,7 @@ export function openState(host: ProcessParts, store: StateStore, opened: Closabl
   opened.push(trail);
   host.trail.use(trail);
   const whileChosen: Choosing['whileChosen'] = (choice, begin) => choosing.whileChosen(choice, begin);
-  const plane = createControlPlane({
+  const plane = new ControlPlane({
     gate,
     store,
     audit: trail,

@@ -12,8 +12,9 @@ import type { Clock } from '../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../wire/time.ts';
 import { isBeyondAllow } from './allow.ts';
 import { keptOutcome } from './commands.ts';
+import type { ControlPlane } from './plane.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
-import type { CommandContext, ControlOutcome, ControlPlane } from './types.ts';
+import type { CommandContext, ControlOutcome } from './types.ts';
 
 /** How long a change waits for its approval, in milliseconds. */
 export const APPROVAL_WINDOW_MS = 10 * 60_000;

@@ -14,7 +14,7 @@ import { GateBinding, type GateOptions, type ScopeTenants } from './gate-binding
 import { CHANGE_REFUSALS } from './refusals.ts';
 import { ScopeStates } from './scope-states.ts';
 import { assertKnown, overlaySeconds } from './transition.ts';
-import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, ControlPlane, Scope } from './types.ts';
+import type { CategoryOfProcess, CategoryView, CommandContext, ControlOutcome, Scope } from './types.ts';
 
 export interface ControlPlaneOptions extends GateOptions {
   readonly store: FollowedStore &
@@ -49,15 +49,7 @@ const MAX_WAIT_MS = 2000;
 /** Work of our own in the queue, beside that of tenants. */
 const OURS = Symbol('ours');
 
-/**
- * Puts the gate under control, with every category at its default; {@link ControlPlane.start} loads the stored state.
- * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the configuration names more categories than the limit
- */
-export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  return new Plane(options);
-}
-
-class Plane implements ControlPlane {
+export class ControlPlane {
   readonly #options: ControlPlaneOptions;
   /** Runs timers outside the async context of any request. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot();
@@ -75,6 +67,10 @@ class Plane implements ControlPlane {
   #reconciling = false;
   #timer: { readonly dueAt: number; readonly stop: () => void } | undefined;
 
+  /**
+   * Puts the gate under control, with every category at its default; {@link ControlPlane.start} loads the stored state.
+   * @throws {RdcpError} `RDCP_CONFIG_INVALID` when the configuration names more categories than the limit
+   */
   constructor(options: ControlPlaneOptions) {
     const { store, clock, limits, report, isolation = KEY_IS_TENANT } = options;
     const { securityLevel = 'basic', random = Math.random, outage = UNWATCHED, loss = UNWATCHED } = options;
@@ -110,11 +106,14 @@ class Plane implements ControlPlane {
     });
   }
 
-  /** Commands that arrive meanwhile wait instead of being rejected. */
+  /**
+   * Loads the store and applies it; commands that arrive meanwhile wait. Never rejects: health reports a failure.
+   */
   start(): Promise<void> {
     return this.#turns.take(OURS, () => this.#follower.read()).then(() => this.#sweep());
   }
 
+  /** @throws {RdcpError} when nothing was changed, or, by `details.outcome`, when that is unknown; the code says why */
   async control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome> {
     if (this.#closed) throw CHANGE_REFUSALS.closing();
     overlaySeconds(request, this.#options.limits);
@@ -147,10 +146,12 @@ class Plane implements ControlPlane {
     return outcome;
   }
 
+  /** Every category of the fleet as the scope sees it now, sorted by name. */
   view({ key }: Scope): readonly CategoryView[] {
     return this.#view(key);
   }
 
+  /** The categories of this process; the same array until they change. */
   categories(): readonly CategoryOfProcess[] {
     return this.#binding.categories();
   }
@@ -159,35 +160,43 @@ class Plane implements ControlPlane {
     this.#binding.setOthers(others);
   }
 
+  /** Whether this process has all of these categories. */
   hasAll(categories: readonly string[]): boolean {
     return categories.every((name) => this.#binding.defaults.has(name));
   }
 
+  /** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` for a category that no known process has */
   assertKnown(categories: readonly string[]): void {
     assertKnown(categories, this.#binding.snapshot(GLOBAL_SCOPE));
   }
 
+  /** Live temporary controls of the scope, or of all scopes. */
   temporaryControls(scope?: Scope): number {
     return scope === undefined ? this.#states.liveEverywhere() : this.#states.live(scope.key);
   }
 
+  /** Keys of the scopes that have settings, except the global one. */
   scopes(): ReadonlySet<ScopeKey> {
     const keys = [...this.#states.keys()].filter((key) => key !== GLOBAL_SCOPE);
     return new Set(keys.filter((key) => this.#states.settings(key).size + this.#states.activations(key).length > 0));
   }
 
+  /** Wall time of the last change of a scope's own settings. */
   changedAt({ key }: Scope): number | undefined {
     return this.#states.stored(key).changedAt;
   }
 
+  /** Whether this process has applied every change that it received. */
   get current(): boolean {
     return this.#follower.current;
   }
 
+  /** Whether the store has lost acknowledged changes and nothing was changed since; reset after an hour. */
   get lost(): boolean {
     return this.#resets.unseen;
   }
 
+  /** False while the whole instrumentation is switched off. */
   get enabled(): boolean {
     return this.#binding.enabled;
   }
@@ -196,6 +205,7 @@ class Plane implements ControlPlane {
     this.#binding.setEnabled(enabled);
   }
 
+  /** Stops timers and the subscription, and waits for accepted commands. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.stop();

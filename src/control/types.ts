@@ -10,9 +10,8 @@ import type {
 import type { AuditDraft } from '../trail/types.ts';
 import type { Allow } from '../wire/allow.ts';
 import type { AuditEntry, AuditedApproval, AuditIdentity } from '../wire/audit-messages.ts';
-import type { ListedCategory, OtherCategories } from '../wire/category-list.ts';
+import type { ListedCategory } from '../wire/category-list.ts';
 import type { Level } from '../wire/constants.ts';
-import type { ControlRequest } from '../wire/control-request.ts';
 import type {
   CategoryInstances,
   ControlResponse,
@@ -103,40 +102,6 @@ export interface CategoryView {
   readonly source?: DiscoveredSource | undefined;
   /** Present if not all processes have it. */
   readonly instances?: CategoryInstances;
-}
-
-export interface ControlPlane {
-  /**
-   * Loads the store and applies it; until then every category has its default. Never rejects: health reports a failure.
-   */
-  start(): Promise<void>;
-  /** @throws {RdcpError} when nothing was changed, or, by `details.outcome`, when that is unknown; the code says why */
-  control(request: ControlRequest, context: CommandContext): Promise<ControlOutcome>;
-  /** Every category of the fleet as the scope sees it now, sorted by name. */
-  view(scope: Scope): readonly CategoryView[];
-  /** The categories of this process; the same array until they change. */
-  categories(): readonly CategoryOfProcess[];
-  /** Replaces what is known of the other processes. */
-  setOthers(others: OtherCategories): void;
-  /** Whether this process has all of these categories. */
-  hasAll(categories: readonly string[]): boolean;
-  /** @throws {RdcpError} `RDCP_CATEGORY_NOT_FOUND` for a category that no known process has */
-  assertKnown(categories: readonly string[]): void;
-  /** Live temporary controls of the scope, or of all scopes. */
-  temporaryControls(scope?: Scope): number;
-  /** Keys of the scopes that have settings, except the global one. */
-  scopes(): ReadonlySet<ScopeKey>;
-  /** Wall time of the last change of a scope's own settings; `undefined` if there was none. */
-  changedAt(scope: Scope): number | undefined;
-  /** Whether this process has applied every change that it received. */
-  readonly current: boolean;
-  /** Whether the store has lost acknowledged changes and nothing was changed since; reset after an hour. */
-  readonly lost: boolean;
-  /** False while the whole instrumentation is switched off. */
-  readonly enabled: boolean;
-  setEnabled(enabled: boolean): void;
-  /** Stops timers and the subscription, and waits for accepted commands. */
-  close(): Promise<void>;
 }
 
 /**

@@ -48,15 +48,10 @@ export class Entrance {
   }
 }
 
-/** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
-export interface DeferredApp {
-  /** Usable at once: a request waits until the routes are loaded, which starts with the first request at the latest. */
-  handler(req: IncomingMessage, res: ServerResponse): void;
-  isOurs(req: IncomingMessage): boolean;
-  load(): Promise<void>;
-}
+export type DeferredApp = ReturnType<typeof deferApp>;
 
-export function deferApp(parts: EndpointParts): DeferredApp {
+/** The routes, loaded lazily: loading Koa takes a while, and the application's start must not wait for it. */
+export function deferApp(parts: EndpointParts) {
   const { randomUUID, fault } = parts;
   const issuerUrl = parts.tokens?.issuerUrl;
   const metadataPath = issuerUrl && createMetadataPath(issuerUrl);
@@ -85,9 +80,10 @@ export function deferApp(parts: EndpointParts): DeferredApp {
   };
 
   return {
-    handler: (req, res) => void handle(req, res),
-    isOurs: (req) => isOurs(req, metadataPath),
-    load: async () => void (await load()),
+    /** Usable at once: a request waits until the routes are loaded, which starts with the first request at the latest. */
+    handler: (req: IncomingMessage, res: ServerResponse): void => void handle(req, res),
+    isOurs: (req: IncomingMessage): boolean => isOurs(req, metadataPath),
+    load: async (): Promise<void> => void (await load()),
   };
 }
 

@@ -52,13 +52,10 @@ function invalid(message: string, cause?: unknown): RdcpError {
 }
 
 /** The public keys that a trail may be signed with: today's and earlier ones. */
-export interface PublicKeys {
-  /** `unknown` for a signature by another key. */
-  check(entryHash: string, signature: Signature): 'right' | 'wrong' | 'unknown';
-}
+export type PublicKeys = NonNullable<ReturnType<typeof parsePublicKeys>>;
 
 /** @returns `undefined` when the text has no Ed25519 public key (PEM), or an invalid one */
-export function parsePublicKeys(text: string): PublicKeys | undefined {
+export function parsePublicKeys(text: string) {
   const keys = new Map<string, KeyObject>();
   for (const [block] of text.matchAll(PUBLIC_KEY)) {
     const key = parsed(() => createPublicKey(block));
@@ -67,7 +64,8 @@ export function parsePublicKeys(text: string): PublicKeys | undefined {
   }
   if (keys.size === 0) return undefined;
   return {
-    check(entryHash, { keyId, value }) {
+    /** `unknown` for a signature by another key. */
+    check(entryHash: string, { keyId, value }: Signature): 'right' | 'wrong' | 'unknown' {
       const key = keys.get(keyId);
       if (key === undefined) return 'unknown';
       return verify(null, message(entryHash), key, Buffer.from(value, 'base64url')) ? 'right' : 'wrong';

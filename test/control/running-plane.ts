@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type ControlPlaneOptions, createControlPlane } from '../../src/control/plane.ts';
+import { ControlPlane, type ControlPlaneOptions } from '../../src/control/plane.ts';
 import type { CategoryView, CommandContext, Scope } from '../../src/control/types.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import type { LogRecord } from '../../src/otel/telemetry.ts';
@@ -48,7 +48,7 @@ export async function startPlane({
     randomUUID,
     report,
   });
-  const plane = createControlPlane({
+  const plane = new ControlPlane({
     gate,
     store,
     audit,

@@ -10,9 +10,9 @@ import { Relay } from '../../src/calls/tail/relay.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { Approvals } from '../../src/control/approvals.ts';
 import { Choosing } from '../../src/control/fleet/choosing.ts';
-import { createControlPlane } from '../../src/control/plane.ts';
+import { ControlPlane } from '../../src/control/plane.ts';
 import { createIsolation } from '../../src/control/tenancy/isolation.ts';
-import type { ControlPlane } from '../../src/control/types.ts';
+
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { deferApp, Entrance } from '../../src/endpoint/deferred.ts';
@@ -127,7 +127,7 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     randomUUID,
     report,
   });
-  const plane = createControlPlane({
+  const plane = new ControlPlane({
     gate,
     store,
     audit: trail,

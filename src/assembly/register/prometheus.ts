@@ -11,7 +11,7 @@ import {
 import type { ListenOptions } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { followCluster, type Listening } from '../../control/cluster/following.ts';
+import { followCluster } from '../../control/cluster/following.ts';
 import { diagnostics } from '../../otel/diagnostics.ts';
 import { createHostCheck, hostNameOf } from '../../wire/net/hosts.ts';
 import { unrefTimeout } from '../../wire/time/clock.ts';
@@ -33,12 +33,7 @@ interface MetricsHandler {
   getMetricsRequestHandler(request: IncomingMessage, response: ServerResponse): void;
 }
 
-export interface ServedMetrics {
-  /** The address to scrape; rejects if the port cannot be opened. */
-  readonly listening: Promise<Listening>;
-  /** Removes this process from the scrapes of its cluster. */
-  leave(): void;
-}
+export type ServedMetrics = ReturnType<typeof servePrometheus>;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** Longest wait of a scrape for another process of the cluster, in milliseconds. */
@@ -58,7 +53,7 @@ const IS_WINDOWS = process.platform === 'win32';
  * In a cluster one process has the port, or the workers share it. A scrape returns the metrics of all processes: each one
  * listens on a socket in the cluster's folder, where the others fetch its metrics.
  */
-export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress): ServedMetrics {
+export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress) {
   const serves = createHostCheck({ host, allowedHosts });
   const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
   const cluster = followCluster({ failed: () => {}, delay: unrefTimeout });
@@ -99,11 +94,15 @@ export function servePrometheus(exporter: MetricsHandler, { host, port, allowedH
     const address = await listening(answer, { host, port });
     return { url: metricsUrl({ host, port: typeof address === 'object' && address !== null ? address.port : port }) };
   });
-  const leave = () => {
-    removeSocket();
-    cluster.close();
+  return {
+    /** The address to scrape; rejects if the port cannot be opened. */
+    listening: served,
+    /** Removes this process from the scrapes of its cluster. */
+    leave(): void {
+      removeSocket();
+      cluster.close();
+    },
   };
-  return { listening: served, leave };
 }
 
 /** The host check of the control endpoint. HTTP/1.0 has no `Host` and is allowed: the check is about browsers, which do not use it. */

@@ -10,9 +10,10 @@ import { allowing } from '../../wire/names.ts';
 import { escapeUnprintable } from '../../wire/printable.ts';
 import type { Match } from '../../wire/target.ts';
 import type { Clock } from '../../wire/time/clock.ts';
+import type { ControlPlane } from '../plane.ts';
 import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
-import type { CommandContext, ControlPlane } from '../types.ts';
+import type { CommandContext } from '../types.ts';
 
 /** What the service's owner allows alerts to switch. */
 export type AlertRule = ResolvedConfig['alerts'][number];

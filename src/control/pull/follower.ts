@@ -12,9 +12,10 @@ import type { Condition } from '../../otel/report/conditions.ts';
 import { isRdcpError, SettingFault } from '../../wire/errors.ts';
 import type { ControlBudget } from '../../wire/messages.ts';
 import type { Clock, Delay } from '../../wire/time/clock.ts';
+import type { ControlPlane } from '../plane.ts';
 import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
-import type { CommandContext, ControlPlane } from '../types.ts';
+import type { CommandContext } from '../types.ts';
 import type { Source } from './source.ts';
 
 /** What a control of a document has switched on. */

@@ -1,5 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
-import type { ControlPlane } from '../../control/types.ts';
+import type { ControlPlane } from '../../control/plane.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import type { CallCounts } from '../../wire/call-counts.ts';
 import { EVERYBODY } from '../../wire/constants.ts';

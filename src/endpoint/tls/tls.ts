@@ -150,12 +150,6 @@ const TLS_FIELDS: readonly TlsField[] = ['certFile', 'keyFile', 'clientCaFile', 
 /** The text of the configured files. */
 type TlsTexts = { readonly [field in TlsField]?: string };
 
-/** The listener's settings from the files. */
-interface TlsSettings {
-  readonly context: SecureContextOptions;
-  readonly certificate: X509Certificate;
-}
-
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a file that cannot be read: it names the field, and not the path */
 async function readTexts(config: TlsConfig): Promise<TlsTexts> {
   const texts: Partial<Record<TlsField, string>> = {};
@@ -175,7 +169,7 @@ async function readTexts(config: TlsConfig): Promise<TlsTexts> {
  * @param production whether self-signed certificates are refused (RDCP 1.0, Transport)
  * @throws {RdcpError} `RDCP_CONFIG_INVALID`, one line that names the field, without the file's path or content
  */
-function readTls(texts: TlsTexts, production: boolean): TlsSettings {
+function readTls(texts: TlsTexts, production: boolean) {
   const certificate = certificates(texts, 'certFile')[0]!;
   if (!certificate.checkPrivateKey(privateKey(texts))) {
     throw invalid('keyFile', 'is not the key of the certificate in server.tls.certFile');

@@ -15,16 +15,6 @@ export type Row = Readonly<Record<string, string | null>>;
 /** Runs one statement, which is a transaction of its own. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
-/** One connection, which is opened again until it is closed. */
-interface PostgresConnection {
-  /**
-   * Rejects when the server does not answer within the deadline, or is not connected. After one timeout, further statements
-   * are rejected at once until the server answers again.
-   */
-  readonly query: Query;
-  close(): void;
-}
-
 interface ConnectionOptions {
   readonly open: (timeoutMs: number) => Promise<PostgresLink>;
   readonly deadlineMs: number;
@@ -32,8 +22,11 @@ interface ConnectionOptions {
   readonly established: (connected: PostgresLink, query: Query) => Promise<void>;
 }
 
-/** Statements run one after another: `pg` no longer queues them itself, and none overtakes another. */
-export function connectPostgres({ open, deadlineMs, established }: ConnectionOptions): PostgresConnection {
+/**
+ * One connection, which is opened again until it is closed. Statements run one after another: `pg` no longer queues them itself,
+ * and none overtakes another.
+ */
+export function connectPostgres({ open, deadlineMs, established }: ConnectionOptions) {
   const next = inTurn();
   const connection = new Reconnecting<PostgresLink>({
     to: 'PostgreSQL',
@@ -61,7 +54,11 @@ export function connectPostgres({ open, deadlineMs, established }: ConnectionOpt
   }
 
   return {
-    query: (text, values = []) =>
+    /**
+     * Rejects when the server does not answer within the deadline, or is not connected. After one timeout, further statements
+     * are rejected at once until the server answers again.
+     */
+    query: (text: string, values: readonly unknown[] = []): ReturnType<Query> =>
       connection
         .use(deadlineMs, (connected, signal) => queued(connected, text, values, signal))
         .catch((error: unknown) => {
