@@ -21,7 +21,6 @@ export interface Sender {
   isSpent(): boolean;
 }
 
-/** The parts of a request that may hold a credential. */
 export interface CredentialRequest {
   /** Every value of every header, by lower-case name (`IncomingMessage.headersDistinct`). */
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;

@@ -111,7 +111,6 @@ function limitsIn(claims: Claims, allowClaim: string): Limits {
   return { allow: result.data, approval };
 }
 
-/** Returns the token's RDCP scopes. Ignores others. */
 function scopesOf(claims: Claims, names: readonly string[]): Scope[] {
   const name = names.find((each) => claims[each] !== undefined);
   const claim = name === undefined ? [] : claims[name];

@@ -141,7 +141,6 @@ interface PublishedKeysOptions {
   readonly condition: Condition;
 }
 
-/** The parts of a header that choose a key. */
 export interface KeyHeader {
   readonly alg?: string | undefined;
   readonly kid?: string | undefined;
@@ -267,7 +266,6 @@ function publishedKeys({ uri: configured, clock, delay, field, condition }: Publ
   };
 }
 
-/** Returns the key, or nothing if it is no public key for signatures. */
 function publishedKey(jwk: JsonWebKey): PublishedKey[] {
   try {
     const { kid, alg, use = 'sig', key_ops: operations = ['verify'] } = jwk;

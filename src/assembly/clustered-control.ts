@@ -64,7 +64,6 @@ export class ClusteredControl {
     return isolation.storeFor(openStore(config.store));
   }
 
-  /** Called when this process becomes a primary. */
   #move(): void {
     const { config, entrance, report } = this.#host;
     if (config.store !== 'memory:' || entrance.closing.aborted) return;

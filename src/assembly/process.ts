@@ -237,7 +237,6 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
   };
 }
 
-/** Follows tickets in requests to this process. */
 function switchOnByTickets(
   { reader }: AcceptedTickets,
   refused: OpenTicketsOptions['refused'],

@@ -3,6 +3,7 @@ import { type Activation, type Maker, NO_END } from '../store/state-store.ts';
 import type { AuditedActivation } from '../wire/audit-messages.ts';
 import { ALERT_USER, TICKET_ATTRIBUTE } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
+import { given } from '../wire/json-text.ts';
 import type { DiscoveredActivation } from '../wire/messages.ts';
 import type { ControlTarget, Match, Target } from '../wire/target.ts';
 import { timestamp } from '../wire/time.ts';
@@ -14,7 +15,6 @@ const MAX_PER_CATEGORY = 16;
 const MASKED_LENGTH = 12;
 const NO_ACTIVATIONS: readonly Activation[] = [];
 
-/** What a new activation needs from outside. */
 export interface ActivationSources {
   /** Makes what identifies an activation, and what masks its values. */
   readonly randomUUID: () => string;
@@ -47,18 +47,12 @@ export function activationOf(
     ...((match ?? target?.instances) !== undefined && {
       target: { ...(match && { match }), ...(target?.instances && { instances: target.instances }) },
     }),
-    ...(filter !== undefined && { filter }),
-    ...(when !== undefined && { when }),
-    ...(record && { record }),
-    ...(budget !== undefined && { budget }),
-    ...(level !== undefined && { level }),
+    ...given({ filter, when, record, budget, level, by }),
     expiresAt,
-    ...(by !== undefined && { by }),
     maskKey: randomUUID(),
   };
 }
 
-/** Whether a rule of `alerts` has made it. */
 export function isOfAlert(by: Maker | undefined): boolean {
   return by?.userId?.startsWith(ALERT_USER) === true;
 }
@@ -69,7 +63,6 @@ export function assertRoomForActivation(categories: readonly string[], live: rea
   if (full !== undefined) throw CHANGE_REFUSALS.manyActivations(full, MAX_PER_CATEGORY);
 }
 
-/** The activations of a category. */
 export function ofCategory(activations: readonly Activation[] | undefined, category: string): readonly Activation[] {
   return activations?.filter(({ categories }) => categories.includes(category)) ?? NO_ACTIVATIONS;
 }
@@ -94,9 +87,8 @@ export function shownActivation(
   return {
     id,
     categories,
-    ...(tenantId !== undefined && { tenant: tenantId }),
     ...partOf(activation, reader.values),
-    ...(budget !== undefined && { budget }),
+    ...given({ tenant: tenantId, budget }),
     ...shownEnd(expiresAt),
     ...(reason !== undefined && reader.maker && { reason }),
     ...(at !== undefined && reader.maker && { by: { ...who, since: timestamp(at) } }),
@@ -118,10 +110,7 @@ function partOf(
 ): Pick<DiscoveredActivation, 'target' | 'filter' | 'when' | 'record' | 'level'> {
   return {
     ...(target !== undefined && { target: shownTarget(target, values, maskKey) }),
-    ...(filter !== undefined && { filter }),
-    ...(when !== undefined && { when }),
-    ...(record && { record }),
-    ...(level !== undefined && { level }),
+    ...given({ filter, when, record, level }),
   };
 }
 

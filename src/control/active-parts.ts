@@ -28,10 +28,8 @@ export type WhileChosen = (choice: Choice, begin: () => () => void) => () => voi
 export interface ActivePartsOptions {
   readonly activate: Activate;
   readonly whileChosen: WhileChosen;
-  /** The category of this process of that name. */
   readonly category: (name: string) => CategoryDescriptor | undefined;
   readonly tenantOf: (key: ScopeKey) => string | undefined;
-  /** The budget of an activation is used up. */
   readonly exhausted: (activation: Activation) => void;
 }
 
@@ -61,7 +59,6 @@ export class ActiveParts {
     else this.#scopes.set(key, after);
   }
 
-  /** The scopes that have activations. */
   keys(): Iterable<ScopeKey> {
     return this.#scopes.keys();
   }

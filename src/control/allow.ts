@@ -12,7 +12,6 @@ import { type ControlLimits, overlaySeconds, type Snapshot, type Transition } fr
 
 // The `allow` of a credential, for whatever it asks to change or to read.
 
-/** Whether a request was refused because of the credential's `allow`. */
 export function isBeyondAllow({ code, details }: RdcpError): boolean {
   return code === 'RDCP_FORBIDDEN' && details?.reason === NOT_ALLOWED;
 }
@@ -62,7 +61,6 @@ function usualBudget(
   return { ...maxBudget, callsPerSecond: Math.min(rate, ...rates) };
 }
 
-/** A change as it would be made. */
 export interface Intended {
   readonly request: ControlRequest;
   /** The tenant whose settings change; absent for those of everybody. */
@@ -110,7 +108,6 @@ function permanent(holder: Holder, action: ControlRequest['action']): RdcpError 
     : notAllowed(holder, 'options.duration', `is required, at most ${holder.allow.maxDuration}: ${why}`);
 }
 
-/** What a tail or a forecast reads. */
 interface Reading {
   readonly action: 'tail' | 'forecast';
   readonly categories: readonly string[];

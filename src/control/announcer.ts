@@ -31,11 +31,9 @@ export interface AnnouncerOptions {
   readonly cluster?: Pick<FollowedCluster, 'claim' | 'isMember'> | undefined;
 }
 
-/** Where a change comes from. */
 export interface ChangeOrigin {
   /** The audit entry of a change made by this process; absent for a change of another process. */
   readonly draft?: AuditDraft | undefined;
-  /** The revision of the scope after the change. */
   readonly revision?: number;
   /** When the change was made, in milliseconds since the epoch. */
   readonly changedAt?: number | undefined;
@@ -47,7 +45,6 @@ export interface ChangeOrigin {
 
 interface Notice {
   readonly key: ScopeKey;
-  /** What has changed, in words. */
   readonly parts: readonly string[];
   readonly origin: ChangeOrigin;
 }
@@ -120,7 +117,6 @@ export class Announcer {
     this.#announceOrHold({ key, parts, origin });
   }
 
-  /** Announces activations that have just ended. */
   activationsEnded(key: ScopeKey, ended: readonly Activation[]): void {
     if (this.#options.reporter === undefined) return;
     for (const each of ended) {
@@ -135,7 +131,6 @@ export class Announcer {
     else this.#announce(notice);
   }
 
-  /** Announces temporary controls that have just ended. */
   ended(key: ScopeKey, now: Snapshot, categories: Iterable<string>): void {
     if (this.#options.reporter === undefined) return;
     const groups = new Map<string, string[]>();

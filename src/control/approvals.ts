@@ -7,6 +7,7 @@ import { PROTOCOL } from '../wire/constants.ts';
 import { type ControlRequest, controlRequestSchema } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isRdcpError, type RdcpError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { ControlResponse, WaitingChange } from '../wire/messages.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { formatDuration, timestamp } from '../wire/time.ts';
@@ -34,34 +35,23 @@ interface Asker {
 
 type Maker = Omit<CommandContext, 'allow' | 'approval' | 'replay'>;
 
-/** A change that waits, as it was asked for. */
-export interface PendingChange {
-  /** New for each change, so that what is approved is what was seen, also when a request id is used again. */
-  readonly id: string;
-  readonly request: ControlRequest;
-  /** Who asked, and for whom. */
-  readonly maker: Maker;
-  /** The principal that asked, to look again at what it may. */
-  readonly asker: Asker;
-  /** Why it waits. */
-  readonly problem: string;
-  /** Identifies the content of the request, to compare retries. */
-  readonly fingerprint: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  readonly expiresAt: number;
-}
-
 const heldSchema = z.object({
+  /** New for each change, so that what is approved is what was seen, also when a request id is used again. */
   id: z.string(),
   request: controlRequestSchema,
+  /** Who asked, and for whom. */
   maker: z.custom<Maker>((value) => typeof value === 'object' && value !== null && 'scope' in value),
+  /** The principal that asked, to look again at what it may. */
   asker: z.custom<Asker>((value) => typeof value === 'object' && value !== null),
   problem: z.string(),
+  /** Identifies the content of the request, to compare retries. */
   fingerprint: z.string(),
   at: z.number(),
   expiresAt: z.number(),
 });
+
+/** A change that waits, as it was asked for. */
+export type PendingChange = Omit<z.output<typeof heldSchema>, 'request'> & { readonly request: ControlRequest };
 
 export interface ApprovalsOptions {
   readonly store: Pick<StateStore, 'findReplay'>;
@@ -120,10 +110,9 @@ export class Approvals {
         changes: [],
         outcome: 'success',
         identity,
-        ...(scope.tenantId !== undefined && { tenant: { id: scope.tenantId } }),
+        ...ofTenant(scope),
         requestId,
-        ...(request.options?.reason !== undefined && { reason: request.options.reason }),
-        ...(source !== undefined && { source }),
+        ...given({ reason: request.options?.reason, source }),
         otelrdcp_approval: { id, action: request.action, expiresAt: timestamp(held.expiresAt) },
       },
       { key: waitingKey(id), fingerprint, response: JSON.stringify(held), expiresAt: held.expiresAt },
@@ -143,7 +132,6 @@ export class Approvals {
     return kept && decodeJson(heldSchema, kept.response);
   }
 
-  /** Changes that wait, the newest first. */
   async waiting(): Promise<readonly PendingChange[]> {
     const { trail, clock } = this.#options;
     const since = clock.now() - APPROVAL_WINDOW_MS;
@@ -186,11 +174,10 @@ export class Approvals {
       ...{ protocol: PROTOCOL, timestamp: timestamp(clock.now()), action, categories, changes: [], status: 'failed' },
       message: `Declined by ${identity.userId ?? identity.clientId ?? 'an administrator'}`,
     };
-    const { tenantId } = maker.scope;
     await trail.record(
       {
         ...{ action: 'approval', categories, changes: [], outcome: 'denied', identity },
-        ...(tenantId !== undefined && { tenant: { id: tenantId } }),
+        ...ofTenant(maker.scope),
         otelrdcp_approval: { id, action, expiresAt: timestamp(expiresAt) },
       },
       { key: approvedKey(id), fingerprint, response: JSON.stringify(response), expiresAt },
@@ -210,19 +197,21 @@ export class Approvals {
   }
 }
 
+function ofTenant({ tenantId }: CommandContext['scope']) {
+  return tenantId === undefined ? {} : { tenant: { id: tenantId } };
+}
+
 /** A ticket is a credential for who asked, and the answer to an approval has another reader. */
 function canWait({ options }: ControlRequest): boolean {
   return options?.otelrdcp_dryRun !== true && options?.otelrdcp_target?.request !== true;
 }
 
-/** A change that waits, as an answer shows it to those who may approve it. */
 export function shownWaiting({ id, request, maker, problem, at, expiresAt }: PendingChange): WaitingChange {
   const { userId, clientId } = maker.identity;
-  const { tenantId } = maker.scope;
   return {
     id,
     ...request,
-    ...(tenantId !== undefined && { tenant: tenantId }),
+    ...given({ tenant: maker.scope.tenantId }),
     by: { ...(userId && { userId }), ...(clientId && { clientId }) },
     problem,
     since: timestamp(at),

@@ -16,6 +16,7 @@ import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../wi
 import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, type RdcpError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { ControlResponse, RequestTicket } from '../wire/messages.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
@@ -64,7 +65,6 @@ const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_
 
 /** Carries out control requests, one at a time. */
 export class Commands implements Writer {
-  /** The controls in force in this process alone. */
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
   /** Answers given while the store was unreachable, until the store has them, and {@link UNKNOWN} ones. */
@@ -363,7 +363,6 @@ export class Commands implements Writer {
     return result;
   }
 
-  /** Applies the store's result to the state and the gate. */
   #adopt({ state, draft }: Write, result: CommitResult, now: number): void {
     if (state === undefined || result.outcome === 'replayed') return;
     const { binding } = this.#options;
@@ -468,7 +467,6 @@ function commandDraft(
   return activation === undefined ? draft : { ...draft, otelrdcp_activation: auditedActivation(activation) };
 }
 
-/** The audit entry of a command that was rejected. */
 function refusalDraft(request: ControlRequest, context: CommandContext, error: RdcpError): AuditDraft {
   const named = error.details?.unknown ?? request.categories ?? [];
   const categories = (named as readonly string[]).slice(0, MAX_REFUSED_NAMES);
@@ -491,19 +489,15 @@ function draftOf(
   outcome: AuditOutcome,
 ): AuditDraft {
   const tenantId = addressedTenant({ scope, ...(tenant && { tenant }) });
+  const { reason, otelrdcp_budget, otelrdcp_level, otelrdcp_only } = options ?? {};
   return {
     action,
     categories,
     changes,
     outcome,
     identity,
-    ...(tenantId !== undefined && { tenant: { id: tenantId, ...(tenantName !== undefined && { name: tenantName }) } }),
+    ...(tenantId !== undefined && { tenant: { id: tenantId, ...given({ name: tenantName }) } }),
     requestId,
-    ...(options?.reason !== undefined && { reason: options.reason }),
-    ...(options?.otelrdcp_budget !== undefined && { otelrdcp_budget: options.otelrdcp_budget }),
-    ...(options?.otelrdcp_level !== undefined && { otelrdcp_level: options.otelrdcp_level }),
-    ...(options?.otelrdcp_only !== undefined && { otelrdcp_only: options.otelrdcp_only }),
-    ...(approval !== undefined && { otelrdcp_approval: approval }),
-    ...(source !== undefined && { source }),
+    ...given({ reason, otelrdcp_budget, otelrdcp_level, otelrdcp_only, otelrdcp_approval: approval, source }),
   };
 }

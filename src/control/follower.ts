@@ -18,13 +18,10 @@ export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 
 
 interface FollowerOptions {
   readonly store: FollowedStore;
-  /** The scopes that this process knows. */
   readonly states: Pick<ScopeStates, 'stored' | 'keys'>;
-  /** Applies what the store holds. */
   readonly binding: {
     adopt(key: ScopeKey, state: ScopeState, from: { readonly provenance?: Provenance | undefined }): void;
   };
-  /** Holds while the store is unreachable. */
   readonly outage: Condition;
   readonly report: (error: unknown) => void;
 }

@@ -26,7 +26,6 @@ export interface CategoryOverride {
   readonly enabled?: boolean | undefined;
 }
 
-/** Budgets of debug calls. */
 export interface ControlBudgets {
   /**
    * Limits what a category emits, for one tenant when an id is given; `undefined` restores the configured budget.
@@ -48,7 +47,6 @@ export interface ScopeTenants {
   readonly currentTenant?: (() => string | undefined) | undefined;
 }
 
-/** Options for binding the gate. */
 export interface GateOptions {
   readonly gate: Gate;
   readonly sink: Sink;
@@ -180,13 +178,11 @@ export class GateBinding {
     return { ...this.snapshot(key), defaults: this.defaults };
   }
 
-  /** Replaces what is known of the other processes. */
   setOthers(others: OtherCategories): void {
     this.#others = others;
     this.#all = undefined;
   }
 
-  /** Applies the stored state of a scope. */
   adopt(key: ScopeKey, state: ScopeState, { draft, expectedRevision, provenance }: Adoption = {}): void {
     const { states, announcer } = this.#options;
     if (key !== GLOBAL_SCOPE && this.tenantOf(key) === undefined) return;
@@ -216,7 +212,6 @@ export class GateBinding {
     this.#changeLocal(key, [...overlays.keys()], origin, () => this.#options.states.addLocal(key, overlays));
   }
 
-  /** Removes local temporary controls. */
   dropLocal(key: ScopeKey, categories: readonly string[]): void {
     this.#changeLocal(key, categories, {}, () => this.#options.states.dropLocal(key, categories));
   }

@@ -8,6 +8,7 @@ import {
   type StateStore,
 } from '../store/state-store.ts';
 import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
+import { given } from '../wire/json-text.ts';
 import type { Clock } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { auditedActivation } from './activation.ts';
@@ -28,10 +29,8 @@ export interface LocalControlsOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** The categories that ended or were reconciled, and how they changed. */
 type Changes = Pick<Transition, 'categories' | 'changes' | 'activation'>;
 
-/** New settings and activations of a scope, and the audit entry that describes them. */
 interface NextState extends Pick<Write, 'draft'> {
   readonly settings: Settings;
   readonly activations: readonly Activation[];
@@ -157,12 +156,7 @@ export class LocalControls {
     if (decisions.every((decision) => decision.revision === revision)) return decided;
     const since = Math.min(...decisions.map(({ at }) => at));
     const tenantId = binding.tenantOf(key);
-    const query = {
-      limit: PAGE,
-      since,
-      outcome: 'success',
-      ...(tenantId !== undefined && { tenant: tenantId }),
-    } as const;
+    const query = { limit: PAGE, since, outcome: 'success', ...given({ tenant: tenantId }) } as const;
     for (let cursor: string | undefined, isLast = false; !isLast; ) {
       const page = await store.queryAudit({ ...query, ...(cursor && { cursor }) });
       for (const { action, categories, timestamp: at, tenant: of, otelrdcp_activation: activation } of page.entries) {
@@ -274,11 +268,13 @@ export class LocalControls {
       action,
       categories,
       changes,
-      ...(activation !== undefined && { otelrdcp_activation: auditedActivation(activation) }),
       outcome: 'success',
       identity: {},
-      ...(tenantId !== undefined && { tenant: { id: tenantId } }),
-      ...(reason !== undefined && { reason }),
+      ...given({
+        otelrdcp_activation: activation && auditedActivation(activation),
+        tenant: tenantId === undefined ? undefined : { id: tenantId },
+        reason,
+      }),
     };
   }
 }

@@ -34,7 +34,6 @@ export interface ControlPlaneOptions extends GateOptions {
   readonly loss?: Condition;
   /** Receives a line for every change that takes effect here, and for every end. @default nothing is announced */
   readonly reporter?: AnnouncerOptions['reporter'];
-  /** See {@link AnnouncerOptions.cluster}. */
   readonly cluster?: AnnouncerOptions['cluster'];
   /** Signs tickets, for services that do not share the store. @default tickets are not signed */
   readonly ticketSigner?: TicketSigner | undefined;

@@ -139,7 +139,6 @@ export class ScopeStates {
     this.#setLocal(key, this.#deadlines.adoptOverlays(new Map([...before, ...overlays]), before, now), now);
   }
 
-  /** Removes local temporary controls. */
   dropLocal(key: ScopeKey, categories: Iterable<string>): void {
     const left = new Map(this.local(key));
     for (const category of categories) left.delete(category);
@@ -182,7 +181,6 @@ export class ScopeStates {
     return Math.min(this.#nextEnd.wall - wall, this.#nextEnd.monotonic - monotonic);
   }
 
-  /** Number of live temporary controls of a scope. */
   live(key: ScopeKey): number {
     return liveOverlays(this.settings(key), this.ended).size + this.liveActivations(key).length;
   }
@@ -192,12 +190,10 @@ export class ScopeStates {
     return this.stored(key).activations ?? [];
   }
 
-  /** The activations of a scope that are in force. */
   liveActivations(key: ScopeKey): readonly Activation[] {
     return this.activations(key).filter((each) => !this.ended(each));
   }
 
-  /** Number of live temporary controls of all scopes. */
   liveEverywhere(): number {
     return [...this.#temporary].reduce((sum, key) => sum + this.live(key), 0);
   }
@@ -274,7 +270,6 @@ class Deadlines {
   readonly #deadlines = new WeakMap<Temporary, Deadline>();
   readonly #maxDuration: number;
 
-  /** @param maxDuration in seconds */
   constructor(maxDuration: number) {
     this.#maxDuration = maxDuration;
   }
@@ -316,7 +311,6 @@ class Deadlines {
     return result ?? settings;
   }
 
-  /** Gives every overlay of this process a deadline. */
   adoptOverlays(overlays: ReadonlyMap<string, Overlay>, previous: ReadonlyMap<string, Overlay>, now: Moment) {
     const adopted = [...overlays].map(
       ([category, overlay]) => [category, this.#adoptOne(overlay, previous.get(category), {}, now)] as const,
@@ -324,7 +318,6 @@ class Deadlines {
     return new Map(adopted);
   }
 
-  /** Gives every activation a deadline. */
   adoptAll(
     activations: readonly Activation[] = [],
     previous: readonly Activation[] = [],
@@ -377,7 +370,6 @@ function earlier(a: Moment, b: Moment): Moment {
   return { wall: Math.min(a.wall, b.wall), monotonic: Math.min(a.monotonic, b.monotonic) };
 }
 
-/** The categories whose setting differs. */
 function changedBetween(before: Settings, after: Settings): Set<string> {
   const changed = new Set<string>();
   after.forEach((setting, category) => {

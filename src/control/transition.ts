@@ -110,7 +110,6 @@ function sameBudget(a: Overlay['budget'], b: Overlay['budget']): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Overlays that have not ended. */
 export function liveOverlays(settings: Settings, ended: EndCheck): ReadonlyMap<string, Overlay> {
   const live = new Map<string, Overlay>();
   for (const [category, { temporary }] of settings) {
@@ -148,7 +147,6 @@ export interface Transition {
   readonly changes: readonly ChangeRecord[];
   /** The new settings of the addressed scope; the same object when there is nothing to write. */
   readonly settings: Settings;
-  /** The new activations of the addressed scope. */
   readonly activations: readonly Activation[];
   /** The activation that was made, or that alone was ended. */
   readonly activation?: Activation | undefined;
@@ -157,7 +155,6 @@ export interface Transition {
 /** The effect of a command, with its time and its summary. */
 export interface CommandEffect extends Transition {
   readonly at: Timestamp;
-  /** The summary line of the answer. */
   readonly summary: string;
 }
 
@@ -418,7 +415,6 @@ function forgetOldMakers(settings: Map<string, Setting>): void {
   }
 }
 
-/** The addressed scope's new setting for a category. */
 function nextSetting(
   category: string,
   snapshot: Snapshot,

@@ -21,7 +21,6 @@ import type {
   TenantSettings,
 } from '../wire/messages.ts';
 
-/** The scope that a request addresses. */
 export interface Scope {
   readonly key: ScopeKey;
   /** The tenant whose calls this scope decides; absent for the global scope. */
@@ -76,7 +75,6 @@ export interface CategoryActivation {
   readonly tenantId: string | undefined;
 }
 
-/** One category as a scope sees it. */
 export interface CategoryView {
   /** In the gate; absent for a category that only other processes have. */
   readonly index?: number | undefined;

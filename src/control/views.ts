@@ -11,7 +11,6 @@ const MAX_LISTED_TENANTS = 20;
 /** Scopes whose views are cached. Few scopes are read often, and a view of thousands of categories is large. */
 const MAX_CACHED = 16;
 
-/** A category, without its state in a scope. */
 export type DescribedCategory = Pick<
   CategoryView,
   'index' | 'name' | 'description' | 'defaultEnabled' | 'source' | 'instances'
@@ -30,19 +29,16 @@ export interface ViewsOptions {
   readonly defaults: ReadonlyMap<string, boolean>;
   /** False while the whole instrumentation is switched off, when every category shows as off. */
   readonly enabled: () => boolean;
-  /** Whether a category is recorded from the start. */
   readonly recorded: (name: string, ended: EndCheck) => boolean;
   readonly states: ScopeStates;
   /** The tenant of a scope; `undefined` for the global scope, and for a foreign one. */
   readonly tenantOf: (key: ScopeKey) => string | undefined;
 }
 
-/** Who made a setting, as answers show it. */
 export function shownMaker({ at, ...who }: Maker): DiscoveredControl {
   return { ...who, since: timestamp(at) };
 }
 
-/** The categories as scopes see them. */
 export class Views {
   readonly #options: ViewsOptions;
   readonly #cached = new Map<ScopeKey, readonly CategoryView[]>();

@@ -54,7 +54,6 @@ import { Watchers } from './streams/watchers.ts';
  */
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void;
 
-/** Answers a request to the endpoint. */
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
 /** Paths that answer with an event stream. */

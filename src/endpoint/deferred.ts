@@ -30,7 +30,6 @@ export class Entrance {
     this.#closing.abort();
   }
 
-  /** Aborted once the server shuts down. */
   readonly closing: AbortSignal = this.#closing.signal;
 
   readonly handler: RequestHandler = (req, res, next) => {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { oauthErrorOf } from '../access/tokens/token-call.ts';
 import { HEADERS, JSON_MEDIA_TYPE, PROTOCOL } from '../wire/constants.ts';
 import type { RdcpError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { ErrorResponse, TenantContext } from '../wire/messages.ts';
 import type { OAuthErrorResponse } from '../wire/oauth-messages.ts';
 import { REFUSALS } from '../wire/refusals.ts';
@@ -68,13 +69,7 @@ function envelope({ code, message, method, details }: RdcpError, tenant: TenantC
   return {
     protocol: PROTOCOL,
     ...(tenant !== undefined && { tenant }),
-    error: {
-      code,
-      message,
-      ...(method !== undefined && { method }),
-      ...(details !== undefined && { details }),
-      protocol: PROTOCOL,
-    },
+    error: { code, message, ...given({ method, details }), protocol: PROTOCOL },
   };
 }
 
@@ -124,7 +119,6 @@ export function contentType(mediaType: string = JSON_MEDIA_TYPE): string {
   return `${mediaType}; charset=utf-8`;
 }
 
-/** The parts of an answer outside the routes. */
 interface RawRefusal {
   readonly error: RdcpError;
   readonly requestId: string;
@@ -132,7 +126,6 @@ interface RawRefusal {
   readonly status?: number | undefined;
 }
 
-/** For a request that did not arrive in time. */
 export function arrivedTooSlowly() {
   return { error: REFUSALS.slowArrival(), status: 408 };
 }
@@ -149,7 +142,6 @@ export function answerRaw(socket: Duplex, refusal: RawRefusal, req?: IncomingMes
   );
 }
 
-/** Answers a request outside the routes. */
 export function answerResponse(res: ServerResponse, refusal: RawRefusal): void {
   const { status, body, headers } = written(refusal, res.req);
   res.statusCode = status;

@@ -32,7 +32,6 @@ export interface Time {
   readonly delay: Delay;
 }
 
-/** What the endpoint is made of. */
 export interface EndpointParts extends Time {
   readonly config: ResolvedConfig;
 
@@ -47,9 +46,7 @@ export interface EndpointParts extends Time {
   readonly choosing: Choosing;
   /** Taps debug calls, in this process and the others of its fleet. */
   readonly relay: Relay;
-  /** Changes that wait for an approval. */
   readonly approvals: Approvals;
-  /** Event streams in progress. */
   readonly streams: OpenStreams;
   /** Resolves when the store answers and accepts writes. */
   readonly checkStore: () => Promise<void>;
@@ -66,23 +63,18 @@ export interface EndpointParts extends Time {
   readonly recorded: () => ReadonlyMap<string, boolean>;
   /** How much the recorder keeps of work that has ended. */
   readonly reach: () => Reach;
-  /** Where debug calls go, and whether they are lost. */
   readonly outputs: { readonly emission: Emission; readonly lost: boolean };
   readonly measurements: SharedMeasurements;
   /** The calls of all processes that share the state, since this one started. */
   readonly history: Pick<CallHistory, 'read'>;
 
   // The process. These outlive a change of the store.
-  /** Name of this process's service. */
   readonly service: () => string;
   readonly instruments: ControlInstruments;
-  /** How tenants are isolated. */
   readonly isolation: Isolation;
-  /** Temporary problems. */
   readonly conditions: Pick<Conditions, 'watch' | 'holding'>;
   /** Shared by the processes of a cluster; `undefined` while this process is in none. */
   readonly shared: () => Folder | undefined;
-  /** Outcomes of the newest notifications. */
   readonly notifications: () => readonly NotificationReceiver[];
   /** Aborted once the server closes; every request is then answered 503. */
   readonly closing: AbortSignal;

@@ -18,7 +18,6 @@ export interface RequestFacts {
    * never grants access.
    */
   readonly client: string;
-  /** The rate limit key of the client's address. */
   readonly clientKey: string;
   /** Whether a trusted proxy reported the client. The connection then carries requests of other clients too. */
   readonly proxied: boolean;
@@ -49,10 +48,8 @@ export function applyHostPolicy(req: ReadRequest, policy: HostPolicy): void {
 }
 
 interface ReaderOptions {
-  /** As in {@link peerMatcher}. */
   readonly trustedProxies: readonly string[];
   readonly metadataPath: MetadataPath | undefined;
-  /** Paths of OAuth endpoints. */
   readonly oauthPaths: ReadonlySet<string>;
 }
 
@@ -145,7 +142,6 @@ function readAsOriginForm(req: IncomingMessage): TargetOrigin | undefined {
   return { scheme: scheme.toLowerCase() as TargetOrigin['scheme'], authority: authority.toLowerCase() };
 }
 
-/** Most hops that are read. */
 const MAX_HOPS = 16;
 
 /**
@@ -261,7 +257,6 @@ export function isArriving(req: IncomingMessage): boolean {
   return hasBody(req) && !req.complete;
 }
 
-/** Longest header element that is read. */
 const MAX_ELEMENT_LENGTH = 512;
 
 /** RFC 7239, section 4, also accepting unquoted colons and brackets, which some proxies send. */

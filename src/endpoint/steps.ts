@@ -9,6 +9,7 @@ import type { AuditDraft, AuditTrail } from '../trail/types.ts';
 import type { AuditEntry, AuditedTail, AuditIdentity } from '../wire/audit-messages.ts';
 import { AUTH_METHODS, type AuthMethod, HEADERS, PROTOCOL, REQUEST_HEADERS } from '../wire/constants.ts';
 import { isRdcpError, type RdcpError, toRdcpError } from '../wire/errors.ts';
+import { given } from '../wire/json-text.ts';
 import type { TenantContext } from '../wire/messages.ts';
 import { isIdentifier } from '../wire/names.ts';
 import { escapeUnprintable } from '../wire/printable.ts';
@@ -26,13 +27,11 @@ import {
 import { preferredMediaType } from './middleware/headers.ts';
 import { endConnection, factsOf, isArriving, type RequestFacts } from './request.ts';
 
-/** The tenant that a request addresses. */
 export interface Tenancy extends Address {
   /** The value of `X-RDCP-Tenant-Name`, sanitized for the trail. */
   readonly tenantName?: string;
 }
 
-/** State shared by the steps of a request. */
 export interface RequestState {
   readonly facts: RequestFacts;
   requestId: string;
@@ -47,7 +46,6 @@ export interface RequestState {
    * with this one, and leaves no other trace.
    */
   overQuota: RdcpError | undefined;
-  /** The authenticated caller; absent without a valid credential. */
   principal?: Principal;
   tenancy?: Tenancy;
   /** Form fields, in order. */
@@ -193,7 +191,6 @@ function setAnswerHeaders({ req, res, state }: Context): void {
   if (https) res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY);
 }
 
-/** A step that has nothing to wait for. */
 export type Check = (ctx: Context) => void;
 
 /** Runs every request through the checks, in order, and passes it on. */
@@ -210,7 +207,6 @@ export function byPath(routers: ReadonlyMap<string, Router<RequestState>>): Midd
   return (ctx, next) => routes.get(ctx.state.facts.path)?.(ctx, next);
 }
 
-/** Runs a request through the steps; the last one answers it. */
 export function endpoint(...sequence: readonly Step[]): Middleware<RequestState> {
   return (ctx) => run(sequence, ctx);
 }
@@ -236,7 +232,6 @@ export function answer(handler: Handler): Step {
   };
 }
 
-/** The time as a Timestamp. */
 export function timestampNow(clock: Pick<Clock, 'now'>): Timestamp {
   return timestamp(clock.now());
 }
@@ -255,13 +250,7 @@ export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
 export function identityOf(principal: Principal | undefined): AuditIdentity {
   if (principal === undefined) return {};
   const { method, userId, clientId, scopes, sessionId } = principal;
-  return {
-    method,
-    userId,
-    ...(clientId !== undefined && { clientId }),
-    scopes,
-    ...(sessionId !== undefined && { sessionId }),
-  };
+  return { method, userId, scopes, ...given({ clientId, sessionId }) };
 }
 
 const MAX_USER_AGENT_LENGTH = 256;
@@ -284,7 +273,7 @@ export function auditDraft(
   return {
     changes: [],
     identity: identityOf(principal),
-    ...(tenantId !== undefined && { tenant: { id: tenantId, ...(tenantName !== undefined && { name: tenantName }) } }),
+    ...(tenantId !== undefined && { tenant: { id: tenantId, ...given({ name: tenantName }) } }),
     requestId: ctx.state.requestId,
     source: sourceOf(ctx),
   };
@@ -336,7 +325,6 @@ interface AccessEntry extends Pick<AuditDraft, 'action' | 'categories'> {
   readonly tail?: AuditedTail;
 }
 
-/** Writes an audit entry about a tap, or about a sign-in. */
 export type RecordAccess = (ctx: Context, entry: AccessEntry) => Promise<void>;
 
 /**

@@ -12,7 +12,6 @@ export interface Hit {
   /** Its place in the trail, as the cursor has it. */
   readonly position: string;
   readonly entry: AuditEntry;
-  /** Size of the entry as JSON. */
   readonly bytes: number;
 }
 
@@ -77,7 +76,6 @@ export async function pageOf({ found, limit, matches = () => true, mostFound }: 
   return { entries };
 }
 
-/** Whether an entry passes every filter of a query, for stores that filter in the process. */
 export function auditFilter(query: AuditQuery): (entry: AuditEntry) => boolean {
   const { since, until, action, category, client, outcome, tenant } = query;
   return (entry) => {

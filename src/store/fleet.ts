@@ -8,13 +8,11 @@ import { StoredValues } from './stored-values.ts';
 /** One process that shares a store with others. */
 export interface Instance
   extends Pick<FleetMember, 'id' | 'host' | 'pid' | 'service' | 'version' | 'serviceInstanceId'> {
-  /** Wall time, milliseconds since the epoch. */
   readonly startedAt: number;
   /** Digest of its list in {@link CategoryLists}; absent while it has none there. */
   readonly categoryDigest?: string;
 }
 
-/** What an instance announces of itself. */
 export interface Announcement extends Instance {
   /** Its calls; absent where its release does not say. */
   readonly calls?: MemberCalls | undefined;
@@ -36,7 +34,6 @@ export interface Heartbeat {
 
 /** The processes of a store, or their heartbeats. */
 export interface FleetView<T = Announcement & Heartbeat> {
-  /** The store's own position. */
   readonly current: Position;
   /** The instances that announced themselves within a day and have not withdrawn, each once. */
   readonly instances: readonly T[];

@@ -107,7 +107,6 @@ export function ticketOf(token: UnverifiedToken, rules: TicketRules, now: number
   };
 }
 
-/** An id of a ticket, or of a tenant. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && isIdentifier(value);
 }

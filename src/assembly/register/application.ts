@@ -65,7 +65,6 @@ function withSlashes(path: string): string {
 
 const OPTION = /^(?:--import|--require|-r)(?:=(?<module>.*))?$/s;
 
-/** The modules that `NODE_OPTIONS` and the command line preload. */
 function preloadedModules(execArgv: readonly string[], env: NodeJS.ProcessEnv): string[] {
   const words = [...wordsOf(env.NODE_OPTIONS ?? ''), ...execArgv];
   return words.flatMap((word, index) => {
@@ -85,7 +84,6 @@ function wordsOf(text: string): string[] {
 /** A module that starts an SDK, as a package entry or a file. */
 const STARTS_SDK = /(?:^|[/\\])@opentelemetry[/\\]auto-instrumentations-node[/\\].*register/;
 
-/** Whether an OpenTelemetry SDK is registered in this process. */
 export function isSdkRegistered(): boolean {
   return signals().length > 0;
 }
@@ -95,7 +93,6 @@ export function willRegisterSdk(execArgv: readonly string[], env: NodeJS.Process
   return preloadedModules(execArgv, env).some((name) => STARTS_SDK.test(name));
 }
 
-/** The registered SDK, for the start message. */
 export function describeRegisteredSdk(): string {
   const taken = signals();
   if (taken.length === 0) return 'the OpenTelemetry SDK of @opentelemetry/auto-instrumentations-node';

@@ -59,7 +59,6 @@ export const KNOWN = [
   'RDCP_SERVICES_FILE',
 ];
 
-/** Largest edit distance at which a known name is suggested. */
 const MISTYPED_LETTERS = 3;
 
 /** Set by `register` itself, for the processes that this one launches. */
@@ -199,7 +198,6 @@ interface ConfigFile {
   readonly disabled: boolean;
   /** The options of the remote control: `rdcp` in `instrumentation/development: js`. @default none */
   readonly options?: unknown;
-  /** Starts the SDK that the file describes. */
   start(): StartedSdk;
 }
 

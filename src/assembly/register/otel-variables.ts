@@ -78,9 +78,7 @@ export function knownNames(variable: string, names: readonly string[] = []): str
 
 /** Values that OpenTelemetry does not accept. It treats most of them as not set, and says so only in its diagnostics. */
 interface UnusableVariables {
-  /** One line for each. */
   readonly problems: readonly string[];
-  /** The variables to set to nothing. */
   readonly ignored: Readonly<Record<string, ''>>;
 }
 

@@ -97,7 +97,6 @@ export function servePrometheus(exporter: MetricsHandler, { host, port, allowedH
   return {
     /** The address to scrape; rejects if the port cannot be opened. */
     listening: served,
-    /** Removes this process from the scrapes of its cluster. */
     leave(): void {
       removeSocket();
       cluster.close();

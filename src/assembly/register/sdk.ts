@@ -18,7 +18,6 @@ import { metricsUrl, type ServedMetrics, servePrometheus } from './prometheus.ts
  */
 const SERIES_LIMIT = 5000;
 
-/** OpenTelemetry's default for its Prometheus endpoint. */
 const PROMETHEUS_HOST = 'localhost';
 const PROMETHEUS_PORT = 9464;
 
@@ -128,9 +127,7 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
 interface Exporters {
   /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` names only others. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;
-  /** The exporters of `OTEL_METRICS_EXPORTER` other than Prometheus. */
   readonly otherMetrics: readonly string[];
-  /** Whether spans are exported. */
   readonly traces: boolean;
   /** The exporters of log records. Without one, debug calls are written to stderr. */
   readonly logs: readonly string[];
@@ -253,7 +250,6 @@ const BATCH_VARIABLES = {
 
 type BatchOptions = { [Option in keyof typeof BATCH_VARIABLES]?: number };
 
-/** Without those that are not set. */
 function batchOptions(env: Environment): BatchOptions {
   const given = Object.entries(BATCH_VARIABLES).filter(([, variable]) => isSet(env[variable]));
   return Object.fromEntries(given.map(([option, variable]) => [option, Number(env[variable])]));

@@ -121,7 +121,6 @@ async function open(
   }
 }
 
-/** True for an address of another process of the cluster. */
 function isShared(result: PromiseSettledResult<Listening | undefined>): boolean {
   return result.status === 'fulfilled' && result.value?.shared === true;
 }
@@ -141,7 +140,6 @@ const CLOSE_SHARE = 0.6;
 interface RunningService {
   /** Absent if the application started the SDK. */
   readonly sdk: { shutdown(): Promise<void> } | undefined;
-  /** Closes the remote control. */
   close(): Promise<void>;
 }
 

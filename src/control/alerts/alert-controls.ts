@@ -145,7 +145,6 @@ const PAGE = 200;
 
 interface LastSwitchOptions {
   readonly trail: Pick<AuditTrail, 'query'>;
-  /** Who switches for the rule. */
   readonly identity: Required<Pick<AuditIdentity, 'userId' | 'clientId'>>;
   /** The group of alerts: its request ids begin with it. */
   readonly groupId: string;
@@ -181,7 +180,6 @@ export interface Notice {
   readonly state: 'firing' | 'resolved';
   /** When the first of the alerts began to fire; milliseconds since the epoch. */
   readonly since: number;
-  /** The alert, for the trail. */
   readonly subject: string;
 }
 

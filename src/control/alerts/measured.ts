@@ -46,7 +46,6 @@ export class MeasuredAlerts {
   }
 }
 
-/** The time in which a rule is exceeded. */
 interface Firing extends Pick<Notice, 'since' | 'subject'> {
   notified: Notice['state'] | undefined;
   /** When it is notified again, on the monotonic clock. */

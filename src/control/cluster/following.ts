@@ -32,7 +32,6 @@ export interface Listening {
 /** The cluster of this process. A worker joins at its start, a primary with its first fork. */
 export type FollowedCluster = ReturnType<typeof followCluster>;
 
-/** Joins this process's cluster, now or when it forks its first worker. */
 export function followCluster({ failed, delay }: FollowingOptions) {
   let stop = () => {};
   let stopLooking = () => {};

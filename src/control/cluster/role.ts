@@ -68,7 +68,6 @@ export function clusterOfLauncher(wanted: string): ClusterId | undefined {
   return launcher && isMainThread() ? idOf(launcher, wanted) : undefined;
 }
 
-/** Whether another process has launched this one. */
 export function isLaunched(): boolean {
   return process.env[LAUNCHED_BY] !== String(process.pid);
 }

@@ -15,15 +15,12 @@ const CATCH_UP_MS = 1000;
 
 export interface AcknowledgementOptions {
   readonly roster: Pick<Roster, 'isAlone' | 'newest' | 'progress'>;
-  /** Returns the position that this process has applied. */
   readonly applied: () => Position | undefined;
-  /** How long a response waits for all processes, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly delay: Delay;
 }
 
-/** Waits until a change was applied. */
 export class Acknowledgement {
   readonly #options: AcknowledgementOptions;
   readonly #waiting = new Set<() => void>();

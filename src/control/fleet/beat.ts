@@ -17,7 +17,6 @@ const FAILURES_TO_BEGIN = 2;
 export interface BeatOptions {
   readonly store: Pick<FleetStore, 'position' | 'announce' | 'beatMs' | 'withdraw'>;
   readonly self: () => Pick<Instance, 'id'>;
-  /** @param beatMs milliseconds between two announcements */
   readonly announcement: (beatMs: number) => Announcement;
   readonly categories: FleetCategories;
   /** Whether this process has applied every change it received. */
@@ -74,7 +73,6 @@ export class Beat {
     });
   }
 
-  /** Acknowledges what was applied. */
   acknowledge(): void {
     if (!this.#options.current()) return;
     this.#cancelSoon ??= this.#options.delay(ACKNOWLEDGE_AFTER_MS, () => {

@@ -16,7 +16,6 @@ export interface FleetCategoriesOptions {
   /** The categories of this process; the same array until they change. */
   readonly own: () => readonly ListedCategory[];
   readonly sourceOf: (category: string) => DiscoveredSource | undefined;
-  /** Called for every list that is malformed. */
   readonly malformed: () => void;
 }
 
@@ -47,7 +46,6 @@ export class FleetCategories {
     this.#options = options;
   }
 
-  /** Digest of the list that the store keeps. */
   get digest(): string | undefined {
     return this.#published?.digest;
   }

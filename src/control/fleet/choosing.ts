@@ -100,7 +100,6 @@ export class Choosing {
   }
 }
 
-/** What is known of a process that may be chosen. */
 export type Candidate = Pick<Instance, 'id' | 'host' | 'pid' | 'version'>;
 
 /**

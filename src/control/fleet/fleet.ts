@@ -1,6 +1,7 @@
 import { BEAT_MS, type FleetStore, type FleetView, type Instance } from '../../store/fleet.ts';
 import type { Position } from '../../store/state-store.ts';
 import { type ListedCategory, MAX_LISTED, type OtherCategories } from '../../wire/category-list.ts';
+import { given } from '../../wire/json-text.ts';
 import type { MemberCalls } from '../../wire/member-calls.ts';
 import type { FleetSummary } from '../../wire/messages.ts';
 import type { Clock, Schedule } from '../../wire/time/clock.ts';
@@ -25,7 +26,6 @@ interface FleetOptions
   readonly controlsEnd: () => number | undefined;
   /** Receives the categories of the other processes when they were read and have changed. */
   readonly others: (categories: OtherCategories) => void;
-  /** How long a response waits for all processes, in milliseconds. */
   readonly acknowledgeTimeoutMs: number;
   readonly clock: Clock;
   readonly schedule: Schedule;
@@ -64,8 +64,7 @@ export function createFleet(options: FleetOptions) {
     const controlsEnd = options.controlsEnd();
     return {
       ...self(),
-      ...(digest !== undefined && { categoryDigest: digest }),
-      ...(controlsEnd !== undefined && { controlsEnd }),
+      ...given({ categoryDigest: digest, controlsEnd }),
       // A reader gets the figures of all: in a large fleet, which is one that announces itself less often, each has fewer.
       calls: options.calls(Math.floor((MAX_LISTED * BEAT_MS) / beatMs)),
     };
@@ -84,7 +83,6 @@ export function createFleet(options: FleetOptions) {
   }
 
   return {
-    /** Starts announcing this process. */
     start(): void {
       stops.push(
         schedule(BEAT_MS, () => {
@@ -142,7 +140,6 @@ export function createFleet(options: FleetOptions) {
       return entry === undefined || categories.has(entry.instance, names);
     },
 
-    /** The processes of which that is true. */
     candidates: (names: readonly string[]): readonly Instance[] =>
       roster.heard().flatMap(({ instance }) => (categories.has(instance, names) ? [instance] : [])),
 
@@ -204,7 +201,6 @@ function byHostAndProcess(a: Member, b: Member): number {
   return a.pid - b.pid || (a.id < b.id ? -1 : 1);
 }
 
-/** One process of the fleet. */
 export interface Member extends Omit<Instance, 'categoryDigest'> {
   /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
@@ -225,12 +221,9 @@ export interface Members {
   readonly lost: readonly Member[];
 }
 
-/** Facts about a process that need no configuration. */
 interface ProcessFacts extends Pick<Instance, 'id' | 'host' | 'pid' | 'startedAt'> {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A text of the OpenTelemetry resource. */
   readonly resource: (name: string) => string | undefined;
-  /** Returns the name in the package.json of the program. */
   readonly packageName: () => string | undefined;
 }
 
@@ -248,7 +241,6 @@ export function describeInstance({ env, resource, packageName, ...facts }: Proce
   return {
     ...facts,
     service: (named?.startsWith(UNNAMED) ? undefined : named) ?? packageName() ?? UNNAMED,
-    ...(version !== undefined && { version }),
-    ...(serviceInstanceId !== undefined && { serviceInstanceId }),
+    ...given({ version, serviceInstanceId }),
   };
 }

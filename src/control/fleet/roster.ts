@@ -33,7 +33,6 @@ interface Presence {
   readonly goneAfter: number;
 }
 
-/** The last known state of an instance. */
 export interface Entry extends Presence {
   readonly instance: Instance;
   /** As it announced them. */
@@ -47,9 +46,7 @@ export interface Entry extends Presence {
 export interface RosterOptions {
   readonly store: Pick<FleetStore, 'look' | 'heartbeats' | 'beatMs' | 'withdraw' | 'hasEnded'>;
   readonly self: () => Instance;
-  /** Returns the position that this process has applied. */
   readonly applied: () => Position | undefined;
-  /** Called when the store cannot be read. */
   readonly failed: () => void;
   readonly clock: Clock;
 }
@@ -87,7 +84,6 @@ export class Roster {
     return [...this.#others.values()].filter((entry) => !this.#isHeard(entry) && this.#mayRun(entry));
   }
 
-  /** Where the store stands. */
   async newest(): Promise<Position> {
     return (await this.#heartbeats()).current;
   }

@@ -18,7 +18,6 @@ import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext } from '../types.ts';
 import type { Source } from './source.ts';
 
-/** What a control of a document has switched on. */
 interface ActiveControl {
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -30,7 +29,6 @@ interface ActiveControl {
 interface DocumentFollowerOptions {
   readonly source: Source;
   readonly newest: Pick<Newest, 'note'>;
-  /** Time between two reads, in milliseconds. */
   readonly everyMs: number;
   readonly rules: TicketRules;
   /**
@@ -40,7 +38,6 @@ interface DocumentFollowerOptions {
   readonly begin: (document: ControlDocument, place: number) => Promise<ActiveControl>;
   readonly clock: Clock;
   readonly delay: Delay;
-  /** Holds while there is a document that cannot be used. */
   readonly condition: Condition;
   readonly report: (error: unknown) => void;
 }

@@ -2,7 +2,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { failureCode, SettingFault } from '../../wire/errors.ts';
 
-/** Largest document, in bytes. */
 export const MAX_BYTES = 65_536;
 
 export interface Source {

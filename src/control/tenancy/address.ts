@@ -22,7 +22,6 @@ export interface Address {
 
 /** The tenant headers of a request. They can narrow what the credential allows, never widen it. */
 export interface TenantHeaders {
-  /** Every value of `X-RDCP-Tenant-ID`. */
   readonly tenantIds: readonly string[];
   readonly isolationLevel: string | undefined;
 }

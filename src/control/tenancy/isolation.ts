@@ -49,7 +49,6 @@ export function createIsolation(tenancy: TenancyConfig) {
   return {
     /** `undefined` without multi-tenancy. */
     level,
-    /** Whether a tenant sees only its own calls. */
     separatesMetrics: separation?.metrics === true,
     /** The scope of a tenant's settings, or the global scope without a tenant. */
     scopeOf: (tenantId: string | undefined): Scope =>

@@ -76,7 +76,6 @@ export class Connections {
     return undefined;
   }
 
-  /** Ends the condition once the limits hold again. */
   check(): void {
     if (this.#options.now() - this.#fullAt > QUIET_MS) this.#options.condition.end();
   }
@@ -160,7 +159,6 @@ export class Http2Sessions {
     this.#now = now;
   }
 
-  /** Tracks every new session of the server. */
   follow(server: Http2SecureServer): void {
     // Node creates the session during this event, but does not pass its connection.
     let newest: TLSSocket;
@@ -211,7 +209,6 @@ export class Http2Sessions {
 
 /** When a request was seen in its stages, on a monotonic clock. */
 interface Times {
-  /** When it was first seen. */
   seenAt?: number;
   /** When the answer was first seen complete but not sent. */
   answeredAt?: number;

@@ -41,11 +41,9 @@ const TIMEOUTS = {
   headersMs: 10_000,
   /** For a complete request, and until its answer was read. */
   requestMs: 30_000,
-  /** Between requests. */
   keepAliveMs: 5000,
   /** How often timeouts are checked. */
   checkMs: 1000,
-  /** Drain deadline of `close`. */
   closeMs: 10_000,
   /** How often the files of `server.tls` are checked. */
   reloadMs: 1000,
@@ -268,7 +266,6 @@ function refusalOf(code: string | undefined): { error: RdcpError; status: number
  */
 const BACKLOG = 4096;
 
-/** Resolves with the port. */
 function bind(server: NetworkServer, config: ServerConfig): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const failed = (error: NodeJS.ErrnoException) => reject(cannotListen(config, error));

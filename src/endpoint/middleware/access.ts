@@ -87,7 +87,6 @@ export const scopesOfTenants: ScopeRule = ({ tenants }) => (tenants === undefine
 
 export const scopesOfTail: ScopeRule = (_, { tail }) => (tail === false ? ['tail'] : [tail.scope, 'tail']);
 
-/** Requires one of the scopes; `admin` implies all. */
 export function authorize(rule: ScopeRule, config: ResolvedConfig): Step {
   return (ctx) => {
     const { principal } = ctx.state;
@@ -141,13 +140,11 @@ export function limitControls({ control, ending }: Quotas): Step {
   };
 }
 
-/** The origin of a request, for services that help to authenticate it. */
 export function senderOf({ state }: Context, anonymous: RateLimiter): Sender {
   const address = state.facts.clientKey;
   return { address, isSpent: () => anonymous.isSpent(address) };
 }
 
-/** Limits requests without a credential per address. */
 export function limitAddress(limiter: RateLimiter): Step {
   return (ctx) => count(ctx, limiter, ctx.state.facts.clientKey);
 }
@@ -283,7 +280,6 @@ export function createRateLimiter({
   };
 }
 
-/** The requests of one key within the window. */
 interface RequestLog {
   /** Monotonic times of the allowed requests, oldest first. */
   readonly times: number[];

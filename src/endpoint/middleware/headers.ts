@@ -75,7 +75,6 @@ export function identifiers(): Check {
   };
 }
 
-/** Refuses a client that states another version of the protocol. */
 export function protocolVersion(): Check {
   return (ctx) => {
     const stated = header(ctx.req, REQUEST_HEADERS.protocol);
@@ -151,7 +150,6 @@ export function contentNegotiation({
 
 const VERSION = /^\/rdcp\/v([1-9]\d*)\//;
 
-/** Accepts only exact paths of this server. */
 export function knownPath(known: ReadonlyMap<string, unknown>): Check {
   return (ctx) => {
     const { path } = ctx.state.facts;
@@ -267,7 +265,6 @@ export function loopbackOnly(): Check {
   };
 }
 
-/** Headers that proxies add. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
 
 /**

@@ -18,7 +18,6 @@ const INSTANT: Rule<number> = {
   schema: { type: 'string', format: 'date-time', pattern: '\\.\\d{3}Z$' },
 };
 
-/** Parameters of the query. */
 export const AUDIT_QUERY: Rules<Omit<AuditQuery, 'tenant'>> = {
   limit: wholeNumber(1, MAX_LIMIT),
   cursor: {

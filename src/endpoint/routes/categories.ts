@@ -25,7 +25,6 @@ import { formatDuration, timestamp } from '../../wire/time.ts';
 import type { RouteParts } from '../parts.ts';
 import { type Context, type Handler, opening, required, type Tenancy, timestampNow } from '../steps.ts';
 
-/** Limits of what categories may emit. */
 export interface Budgets {
   /** `undefined` when nothing is limited. */
   stateOf(category: { readonly index: number; readonly name: string }, tenantId?: string): BudgetState | undefined;
@@ -252,7 +251,6 @@ const UNITS: Readonly<Record<ProcessMetricName, MetricUnit>> = {
   temporaryControls: 'count',
 };
 
-/** What is measured now. */
 export function metricAt(clock: Pick<Clock, 'now'>): (value: number, unit: MetricUnit) => MetricValue {
   const timestamp = timestampNow(clock);
   return (value, unit) => ({ value, unit, measured: true, timestamp });

@@ -257,7 +257,6 @@ export class ConsoleCodes {
     return found !== undefined && this.#options.clock.now() < found.until ? found : undefined;
   }
 
-  /** Forgets all. */
   clear(): void {
     for (const hash of [...this.#open.keys()]) this.#take(hash);
   }

@@ -158,7 +158,6 @@ export async function acknowledged(
   return partial(answer, why.join(', '));
 }
 
-/** Most chosen processes that an answer names. */
 export const MAX_CHOSEN = 100;
 
 const NOT_RUNNING = 'none of the processes that it is for is running';

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasScope, identityKey, isOfTenants } from '../../access/principal.ts';
 import type { Members } from '../../control/fleet/fleet.ts';
 import type { CategoryView } from '../../control/types.ts';
+import { given } from '../../wire/json-text.ts';
 import type { EventsBudget, EventsCategory, EventsFleet, EventsRates, EventsSnapshot } from '../../wire/streams.ts';
 import { header } from '../middleware/headers.ts';
 import type { RouteParts } from '../parts.ts';
@@ -11,7 +12,6 @@ import type { Watcher } from '../streams/watchers.ts';
 import { described, discovered, figures, limitsOf, seesTenants } from './categories.ts';
 import { shown } from './service.ts';
 
-/** Most streams of events. */
 const MAX_WATCHERS = { total: 32, perIdentity: 8 };
 
 /** `GET /rdcp/v1/events`: the state, and how it changes. */
@@ -175,13 +175,7 @@ class EventsReader implements Watcher {
       const { burst, callsLeftNow, callsLeft, bytesLeft } = budget || {};
       const inUse = callsLeftNow !== burst || callsLeft !== undefined || bytesLeft !== undefined || dropped > 0;
       if (!inUse) continue;
-      used.set(view.name, {
-        ...(burst !== undefined && { burst }),
-        ...(callsLeftNow !== undefined && { callsLeftNow }),
-        ...(callsLeft !== undefined && { callsLeft }),
-        ...(bytesLeft !== undefined && { bytesLeft }),
-        ...(dropped > 0 && { dropped }),
-      });
+      used.set(view.name, { ...given({ burst, callsLeftNow, callsLeft, bytesLeft }), ...(dropped > 0 && { dropped }) });
     }
     return used.size === 0 ? {} : { budgets: Object.fromEntries(used) };
   }

@@ -1,7 +1,6 @@
 import type { RdcpError } from '../../wire/errors.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
 
-/** How a query parameter is read. */
 export interface Rule<T> {
   /** `undefined` for a value that is not allowed. */
   readonly parse: (value: string) => T | undefined;
@@ -14,7 +13,6 @@ export interface Rule<T> {
 /** Parameters as the OpenAPI document describes them. */
 export type QuerySchemas = Readonly<Record<string, Pick<Rule<unknown>, 'allowed' | 'schema'>>>;
 
-/** Rules by parameter. */
 export type Rules<T> = { readonly [K in keyof T]-?: Rule<NonNullable<T[K]>> };
 
 /**
@@ -35,12 +33,10 @@ export function parseQuery<T extends object>(querystring: string, rules: Rules<T
   return query;
 }
 
-/** The error for a query parameter. */
 function malformed(name: string, problem: string, details?: object): RdcpError {
   return REFUSALS.malformedQuery(name === '' ? "''" : name.slice(0, 64), problem, details);
 }
 
-/** A whole number of a range. */
 export function wholeNumber(from: number, to: number): Rule<number> {
   return {
     parse(value) {

@@ -166,7 +166,6 @@ export function consoleSettings({
 
 export interface HealthCheck {
   readonly name: string;
-  /** Throws or rejects on a problem. */
   readonly run: () => unknown;
   /** The effect of a failure: `warn` degrades the service, `fail` makes it unhealthy. */
   readonly onFailure: 'warn' | 'fail';
@@ -179,7 +178,6 @@ interface Health {
   readonly checks: readonly HealthCheckRecord[];
 }
 
-/** Deadline of one check, in milliseconds. */
 const DEADLINE_MS = 5000;
 /** How long a result is reused, in milliseconds, so that a flood of probes costs one run. */
 const FRESH_MS = 1000;
@@ -239,7 +237,6 @@ function createRun(
   };
 }
 
-/** Why a check fails; `undefined` when it passes. */
 async function failureOf(result: Promise<unknown>, deadlineMs: number): Promise<string | undefined> {
   const { promise: expired, resolve: expire } = Promise.withResolvers<string>();
   const timer = setTimeout(expire, deadlineMs, `no answer within ${deadlineMs / 1000} s`).unref();

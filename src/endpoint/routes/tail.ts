@@ -28,7 +28,6 @@ import { whileConnected } from '../streams/open-streams.ts';
 import { parseQuery, wholeNumber } from './query.ts';
 import { countsFor, tenantKnown } from './tenants.ts';
 
-/** The default duration, in seconds. */
 const DEFAULT_SECONDS = 300;
 
 const DURATION = {
@@ -61,7 +60,6 @@ export const TAIL_QUERY = {
 /** A day, the longest time that timers of every EventSource can wait. */
 const NO_RETRY_MS = 86_400_000;
 
-/** Most tails at a time. */
 const MAX_TAILS = { total: 32, perIdentity: 8 };
 
 type TailSettings = Exclude<ResolvedConfig['tail'], false>;
@@ -236,7 +234,6 @@ function ended({ reason, lines, dropped }: TailSummary): string {
   return `ended: ${tailEndText(reason)}; ${counted(lines, 'line')}, ${dropped} dropped`;
 }
 
-/** Most names of categories in an answer. */
 const MAX_NAMES = 100;
 
 /** `POST /rdcp/v1/failures`: the newest work that failed or was slow, so far as it was recorded, of every process. */

@@ -63,7 +63,6 @@ export function tenants({ config, plane, fleet, namedTenants, isolation, clock }
   };
 }
 
-/** The configured tenants and those with settings of their own. */
 function knownTenants(config: ResolvedConfig, plane: Pick<ControlPlane, 'scopes'>): Set<string> {
   const configured = config.tenancy === false ? {} : config.tenancy.tenants;
   return new Set([...Object.keys(configured), ...plane.scopes()]);

@@ -23,7 +23,6 @@ const LAST_MS = 5000;
 export class EventStream {
   readonly #res: ServerResponse;
   readonly #delay: Delay;
-  /** Another answer was sent. */
   readonly #late: boolean;
   /** Bytes written, and how many of them the system had taken at the last comment. */
   #written = 0;
@@ -111,7 +110,6 @@ export class EventStream {
     return this.#stalledIntervals >= STALLED_INTERVALS;
   }
 
-  /** Whether the reader has room for an event. */
   get hasRoom(): boolean {
     const { destroyed, writableEnded, writableLength } = this.#res;
     return !this.#late && !destroyed && !writableEnded && writableLength < MAX_WAITING_BYTES;
@@ -129,7 +127,6 @@ function textOf(data: object | string): string {
   return typeof data === 'string' ? data : JSON.stringify(data);
 }
 
-/** Answers a HEAD request. */
 export function answerHead(ctx: Context): undefined {
   writeHead(ctx);
   ctx.res.end();
@@ -150,15 +147,11 @@ function writeHead(ctx: Context): void {
 }
 
 interface StreamLimits {
-  /** Name of the limited streams, in the plural, for the error. */
   readonly name: string;
-  /** Most of this process. */
   readonly total: number;
-  /** Most of one identity. */
   readonly perIdentity: number;
 }
 
-/** A stream that takes a place. */
 interface PlacedStream {
   readonly identity: string;
   /** With `replace`: distinguishes clients that share an identity. */
@@ -167,7 +160,6 @@ interface PlacedStream {
   readonly replace?: () => void;
 }
 
-/** Limits the streams of one kind. */
 export class StreamPlaces {
   readonly #limits: StreamLimits;
   /** Oldest first. */

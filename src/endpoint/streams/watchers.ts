@@ -10,25 +10,20 @@ const LOOK_MS = 100;
 const SLOW_EVERY = 10;
 /** How far back the trail is read, in milliseconds: the clocks of other processes may be behind. */
 const OVERLAP_MS = 60_000;
-/** Most entries read at once. */
 const MAX_ENTRIES = 100;
-/** Most states remembered by their revision. */
 const MAX_REMEMBERED = 16;
 
 type WatchersParts = Pick<EndpointParts, 'plane' | 'trail' | 'fleet' | 'clock' | 'schedule' | 'delay'>;
 
-/** A reader of state. */
 export interface Watcher {
   readonly scope: Scope;
   /** Entries of this tenant alone. @default all entries */
   readonly tenantId: string | undefined;
-  /** Whether it gets audit entries. */
   readonly audits: boolean;
   /** Whether it may see the settings of tenants. */
   readonly seesTenants: boolean;
   /** @param changed categories that differ from the last call, or are new */
   categories(changed: readonly CategoryView[], revision: number): void;
-  /** Called instead when categories are gone. */
   replaced(): void;
   fleet(members: Members): void;
   rates(): void;
@@ -40,7 +35,6 @@ export class Watchers {
   readonly #parts: WatchersParts;
   /** With the state that each has. */
   readonly #watchers = new Map<Watcher, readonly CategoryView[]>();
-  /** The state of a scope at a revision that was sent to watchers. */
   readonly #sent = new Map<string, readonly CategoryView[]>();
   /** Without a shared store: begins where no earlier process can have been. */
   #ownRevision: number;
@@ -186,39 +180,22 @@ function sentKey(scope: Scope, revision: string): string {
   return `${revision} ${scope.key}`;
 }
 
-const COMPARED = [
-  'enabled',
-  'temporary',
-  'origin',
-  'expiresAt',
-  'level',
-  'recorded',
-  'description',
-  'defaultEnabled',
-] as const;
-
 /** Categories are gone with the last process of the fleet that had them. */
 function someGone(before: readonly CategoryView[], after: readonly CategoryView[]): boolean {
   const known = new Set(after.map(({ name }) => name));
   return before.some(({ name }) => !known.has(name));
 }
 
-/** Categories that differ for a watcher, or are new. */
+/** The categories that differ for a watcher, or are new. */
 function differences(
   before: readonly CategoryView[],
   after: readonly CategoryView[],
-  { seesTenants }: Watcher,
+  watcher: Watcher,
 ): CategoryView[] {
+  const seen = ({ tenants, ...view }: CategoryView) => (watcher.seesTenants ? { ...view, tenants } : view);
   const known = new Map(before.map((view) => [view.name, view]));
   return after.filter((view) => {
     const old = known.get(view.name);
-    return (
-      old === undefined ||
-      old.by?.at !== view.by?.at ||
-      COMPARED.some((member) => old[member] !== view[member]) ||
-      !isDeepStrictEqual(old.instances, view.instances) ||
-      (seesTenants && !isDeepStrictEqual(old.tenants, view.tenants)) ||
-      !isDeepStrictEqual(old.activations, view.activations)
-    );
+    return old === undefined || !isDeepStrictEqual(seen(old), seen(view));
   });
 }

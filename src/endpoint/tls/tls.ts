@@ -104,7 +104,6 @@ export async function openTls(config: TlsConfig, { production, conditions }: Tls
       });
     },
 
-    /** Notes why OpenSSL refused a client. */
     refused({ reason }: HandshakeRefusal): void {
       if (reason !== 'revocation_list_expired') return;
       const over = 'is out of date: every client certificate is refused until there is a newer one';
@@ -147,7 +146,6 @@ type TlsConfig = NonNullable<Exclude<ResolvedConfig['server'], false>['tls']>;
 type TlsField = keyof TlsConfig;
 const TLS_FIELDS: readonly TlsField[] = ['certFile', 'keyFile', 'clientCaFile', 'crlFile'];
 
-/** The text of the configured files. */
 type TlsTexts = { readonly [field in TlsField]?: string };
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for a file that cannot be read: it names the field, and not the path */
