@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { IntrospectionOptions } from '../options/options.ts';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
+import { createTurns } from '../store/one-at-a-time.ts';
 import { RdcpError, SettingFault, settingProblem, unavailable } from '../wire/errors.ts';
 import { parsedJson } from '../wire/json-text.ts';
 import { type Answer, send } from '../wire/net/request.ts';
@@ -11,7 +12,6 @@ import type { CredentialVerifier, Sender } from './authenticator.ts';
 import { CLOCK_TOLERANCE_SECONDS, claimNames, isFor, principalOf } from './jwt-claims.ts';
 import type { Principal } from './principal.ts';
 import { refusal } from './refusal.ts';
-import { createTurns } from './turns.ts';
 
 export interface IntrospectionVerifierOptions extends IntrospectionOptions {
   readonly clock: Clock;

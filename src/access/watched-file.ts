@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
+import { oneAtATime } from '../store/one-at-a-time.ts';
 import { invalidSetting, isRdcpError } from '../wire/errors.ts';
 import { codeOf } from '../wire/thrown.ts';
 import { timers } from '../wire/time/timers.ts';
@@ -31,9 +32,8 @@ export function watchFile<T>(
   let text = readNow(path, name);
   let value = load(text);
   let failed = false;
-  let reading: Promise<void> | undefined;
 
-  const read = async () => {
+  const refresh = oneAtATime(async () => {
     try {
       const found = await readFile(path, 'utf8');
       if (found !== text || failed) value = load(found);
@@ -44,26 +44,16 @@ export function watchFile<T>(
       failed = true;
       condition.begin((isRdcpError(error) ? error : unreadable(name, error)).message);
     }
-  };
+  });
 
-  const poll = async () => {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    await reading;
-  };
-
-  const timer = timers.setInterval(() => void poll(), POLL_MS);
+  const timer = timers.setInterval(() => void refresh(), POLL_MS);
   timer.unref();
   return {
     get value() {
       return value;
     },
-    refresh: async () => {
-      // A pending poll may have read the file before the caller's change.
-      await reading;
-      await poll();
-    },
+    // A pending poll may have read the file before the caller's change.
+    refresh,
     close: () => timers.clearInterval(timer),
   };
 }

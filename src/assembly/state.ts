@@ -10,10 +10,14 @@ import { Approvals } from '../control/approvals.ts';
 import { Choosing } from '../control/fleet/choosing.ts';
 import { createFleet } from '../control/fleet/fleet.ts';
 import { ControlPlane } from '../control/plane.ts';
+import { DocumentFollower, documentControls, Newest } from '../control/pull/follower.ts';
+import { fileSource, type Source } from '../control/pull/source.ts';
 import type { CategoryView } from '../control/types.ts';
 import { deferApp } from '../endpoint/deferred.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
 import { gate } from '../gate/gate.ts';
+import type { ResolvedConfig } from '../options/config.ts';
+import { loadOwn, withoutTracing } from '../otel/own-work.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
 import { createFleetStore } from '../store/fleet.ts';
 import { GLOBAL_SCOPE, type StateStore } from '../store/state-store.ts';
@@ -21,10 +25,10 @@ import { openSigner } from '../trail/signature.ts';
 import { createAuditTrail } from '../trail/trail.ts';
 import { RdcpError, storeProblem } from '../wire/errors.ts';
 import { NO_LINES, sumOfLines } from '../wire/member-calls.ts';
+import { trustedUri } from '../wire/net/trusted-uri.ts';
 import { LATEST_INSTANT } from '../wire/time.ts';
 import type { Closable } from './closing.ts';
 import type { ProcessParts } from './process.ts';
-import { followDocument } from './pulled.ts';
 
 /** How long nothing malformed may be read until the condition ends, in milliseconds. */
 const QUIET_MS = 60_000;
@@ -309,4 +313,42 @@ function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind
 function holdingByName({ holding, seen }: Conditions): [ConditionName, boolean][] {
   const names = new Set(holding.map(({ name }) => name));
   return [...seen].map((name) => [name, names.has(name)]);
+}
+
+/**
+ * Follows the document of `pull`. @returns `undefined` without `pull`
+ * @throws {RdcpError} `RDCP_CONFIG_INVALID` for an address that is not trusted
+ */
+function followDocument(
+  { config, conditions, isolation, sink, tickets, report, time }: ProcessParts,
+  { plane, relay }: { readonly plane: ControlPlane; readonly relay: Relay },
+): Closable | undefined {
+  const { pull, controls } = config;
+  if (pull === undefined || tickets === undefined) return undefined;
+  const { maxDuration } = controls;
+  return new DocumentFollower({
+    source: sourceOf(pull),
+    newest: new Newest(pull.file === undefined ? undefined : `${pull.file}.newest`),
+    everyMs: pull.every * 1000,
+    rules: { ...tickets.rules, maxDuration },
+    begin: documentControls({
+      plane,
+      check: (part) => relay.check(part),
+      isolation,
+      configuredRate: sink.budgets.configuredRate,
+      maxDuration,
+      clock: time.clock,
+    }),
+    ...time,
+    condition: conditions.watch('pull'),
+    report,
+  });
+}
+
+/** The client of HTTP is loaded for an address alone. */
+function sourceOf({ file, url = '' }: NonNullable<ResolvedConfig['pull']>): Source {
+  if (file !== undefined) return fileSource(file);
+  const trusted = trustedUri(url, 'pull.url');
+  const opening = loadOwn(async () => (await import('../control/pull/address.ts')).addressSource(trusted));
+  return { field: 'pull.url', read: async () => withoutTracing((await opening).read) };
 }

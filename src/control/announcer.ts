@@ -1,4 +1,3 @@
-import type { Reporter } from '../otel/report/reporter.ts';
 import {
   type Activation,
   NO_END,
@@ -10,26 +9,14 @@ import {
 import type { AuditDraft } from '../trail/types.ts';
 import { ALERT_USER } from '../wire/constants.ts';
 import { nameSome } from '../wire/printable.ts';
-import type { Clock, Delay } from '../wire/time/clock.ts';
 import { formatDuration } from '../wire/time.ts';
 import { activationText, isRecording } from '../wire/words/activation.ts';
 import { ENDED } from '../wire/words/change.ts';
 import { settingText } from '../wire/words/level.ts';
-import type { FollowedCluster } from './cluster/following.ts';
-import type { ScopeTenants } from './gate-binding.ts';
-import type { ScopeStates } from './scope-states.ts';
+import type { PlaneParts } from './plane.ts';
 import { type Snapshot, sameOverlay, stateOf } from './transition.ts';
 
-export interface AnnouncerOptions {
-  readonly states: Pick<ScopeStates, 'spent' | 'ended'>;
-  readonly isolation: Pick<ScopeTenants, 'tenantOf'>;
-  readonly clock: Clock;
-  readonly delay: Delay;
-  /** Receives the lines. @default nothing is announced */
-  readonly reporter?: Pick<Reporter, 'info'> | undefined;
-  /** The processes that share one stderr, while there are any. @default this process announces everything */
-  readonly cluster?: Pick<FollowedCluster, 'claim' | 'isMember'> | undefined;
-}
+type AnnouncerOptions = Pick<PlaneParts, 'states' | 'isolation' | 'clock' | 'delay' | 'reporter' | 'cluster'>;
 
 export interface ChangeOrigin {
   /** The audit entry of a change made by this process; absent for a change of another process. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type IssuedTicket, issueDocument, issueTicket, type TicketSigner } from '../access/tickets/issue.ts';
+import { type IssuedTicket, issueDocument, issueTicket } from '../access/tickets/issue.ts';
 import { TICKET_ENTRY, ticketHash } from '../access/tickets/ticket.ts';
 import {
   type CommitResult,
@@ -8,47 +8,28 @@ import {
   type Overlay,
   type ReplayRecord,
   type ScopeKey,
-  type StateStore,
 } from '../store/state-store.ts';
-import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
+import type { AuditDraft } from '../trail/types.ts';
 import type { AuditEntry, AuditOutcome } from '../wire/audit-messages.ts';
-import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS, type SecurityLevel } from '../wire/constants.ts';
+import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, type RdcpError } from '../wire/errors.ts';
 import { given } from '../wire/json-text.ts';
 import type { ControlResponse, RequestTicket } from '../wire/messages.ts';
-import type { Clock, Delay } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
 import { staysOff } from '../wire/words/change.ts';
 import { type ActivationSources, activationOf, auditedActivation, endText, shownActivation } from './activation.ts';
 import { assertMayChange, type Intended } from './allow.ts';
-import type { Announcer, AnnouncerOptions } from './announcer.ts';
-import type { Follower } from './follower.ts';
-import type { GateBinding } from './gate-binding.ts';
+import type { GateOptions } from './gate-binding.ts';
 import { LocalControls } from './local-controls.ts';
+import type { PlaneParts } from './plane.ts';
 import { CHANGE_REFUSALS, MAX_REFUSED_NAMES } from './refusals.ts';
-import type { ScopeStates } from './scope-states.ts';
 import { type CommandEffect, isActivating, overlaySeconds, transition, UNTICKETED } from './transition.ts';
 import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
 
-export interface CommandsOptions {
-  readonly store: Pick<StateStore, 'commit' | 'sync' | 'findReplay' | 'queryAudit' | 'shared'>;
-  readonly audit: AuditRecorder;
-  readonly states: ScopeStates;
-  readonly binding: GateBinding;
-  readonly announcer: Announcer;
-  readonly follower: Follower;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly delay: Delay;
-  /** Returns a number from 0 to 1. */
-  readonly random: () => number;
-  readonly securityLevel: SecurityLevel;
-  readonly cluster?: AnnouncerOptions['cluster'];
-  /** Signs tickets, for services that do not share the store. @default tickets are not signed */
-  readonly ticketSigner?: TicketSigner | undefined;
-}
+type CommandsOptions = Omit<PlaneParts, keyof GateOptions>;
 
 /** How long a command may take, in milliseconds: until then it is recomputed after a change by another process. */
 const DEADLINE_MS = 2000;

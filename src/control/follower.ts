@@ -10,21 +10,14 @@ import { storeProblem } from '../wire/errors.ts';
 import type { ChangeRecord } from '../wire/messages.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
 import { parseTimestamp, timestamp } from '../wire/time.ts';
-import { type Provenance, type ScopeStates, UNWRITTEN } from './scope-states.ts';
+import type { PlaneParts } from './plane.ts';
+import { UNWRITTEN } from './scope-states.ts';
 import type { CategoryView, Writer } from './types.ts';
 import type { Views } from './views.ts';
 
 export type FollowedStore = Pick<StateStore, 'load' | 'subscribe' | 'onReset' | 'newestAudit' | 'check'>;
 
-interface FollowerOptions {
-  readonly store: FollowedStore;
-  readonly states: Pick<ScopeStates, 'stored' | 'keys'>;
-  readonly binding: {
-    adopt(key: ScopeKey, state: ScopeState, from: { readonly provenance?: Provenance | undefined }): void;
-  };
-  readonly outage: Condition;
-  readonly report: (error: unknown) => void;
-}
+type FollowerOptions = Pick<PlaneParts, 'store' | 'states' | 'binding' | 'outage' | 'report'>;
 
 interface FollowerEvents {
   /** The store must be read again soon, or was read. */

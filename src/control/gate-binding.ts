@@ -13,9 +13,10 @@ import type { OtherCategories } from '../wire/category-list.ts';
 import type { ControlBudget } from '../wire/messages.ts';
 import { patternMatcher } from '../wire/names.ts';
 import { type Activate, ActiveParts, type WhileChosen } from './active-parts.ts';
-import type { Announcer, ChangeOrigin } from './announcer.ts';
+import type { ChangeOrigin } from './announcer.ts';
+import type { PlaneParts } from './plane.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
-import type { Provenance, ScopeStates } from './scope-states.ts';
+import type { Provenance } from './scope-states.ts';
 import { type ControlLimits, type EndCheck, type Snapshot, sameOverlay, settingState } from './transition.ts';
 import type { CategoryOfProcess } from './types.ts';
 import { type Catalogue, type DescribedCategory, Views } from './views.ts';
@@ -69,13 +70,7 @@ export interface GateOptions {
   readonly report: (error: unknown) => void;
 }
 
-export interface GateBindingOptions extends GateOptions {
-  /** The store does not say which categories other processes have. */
-  readonly alone: boolean;
-  readonly states: ScopeStates;
-  readonly announcer: Announcer;
-  readonly isolation: ScopeTenants;
-}
+type GateBindingOptions = GateOptions & Pick<PlaneParts, 'alone' | 'states' | 'announcer' | 'isolation'>;
 
 export interface BindingEvents {
   /** A scope was replaced by what the store holds. */

@@ -5,29 +5,20 @@ import {
   type ReplayRecord,
   type ScopeKey,
   type Settings,
-  type StateStore,
 } from '../store/state-store.ts';
-import type { AuditDraft, AuditRecorder } from '../trail/types.ts';
+import type { AuditDraft } from '../trail/types.ts';
 import { given } from '../wire/json-text.ts';
-import type { Clock } from '../wire/time/clock.ts';
 import { timestamp } from '../wire/time.ts';
 import { auditedActivation } from './activation.ts';
-import type { Follower } from './follower.ts';
-import type { GateBinding } from './gate-binding.ts';
+import type { PlaneParts } from './plane.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
 import type { ScopeStates } from './scope-states.ts';
 import { changesBetween, expire, expireActivation, type Snapshot, share, type Transition } from './transition.ts';
 import type { Write, Writer } from './types.ts';
 
-export interface LocalControlsOptions {
-  readonly states: ScopeStates;
-  readonly binding: GateBinding;
-  readonly follower: Follower;
-  readonly audit: AuditRecorder;
-  readonly store: Pick<StateStore, 'findReplay' | 'queryAudit'>;
+type LocalControlsOptions = Pick<PlaneParts, 'states' | 'binding' | 'follower' | 'audit' | 'store' | 'clock'> & {
   readonly writer: Writer;
-  readonly clock: Pick<Clock, 'now'>;
-}
+};
 
 type Changes = Pick<Transition, 'categories' | 'changes' | 'activation'>;
 

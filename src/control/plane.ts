@@ -1,13 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TicketSigner } from '../access/tickets/issue.ts';
 import { type Condition, UNWATCHED } from '../otel/report/conditions.ts';
+import type { Reporter } from '../otel/report/reporter.ts';
+import { createTurns, OURS } from '../store/one-at-a-time.ts';
 import { GLOBAL_SCOPE, type ScopeKey, type StateStore } from '../store/state-store.ts';
 import type { AuditRecorder } from '../trail/types.ts';
 import type { OtherCategories } from '../wire/category-list.ts';
 import type { SecurityLevel } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import type { Clock, Delay } from '../wire/time/clock.ts';
-import { Announcer, type AnnouncerOptions } from './announcer.ts';
+import { Announcer } from './announcer.ts';
+import type { FollowedCluster } from './cluster/following.ts';
 import { Commands } from './commands.ts';
 import { type FollowedStore, Follower, StoreResets } from './follower.ts';
 import { GateBinding, type GateOptions, type ScopeTenants } from './gate-binding.ts';
@@ -33,10 +36,25 @@ export interface ControlPlaneOptions extends GateOptions {
   /** Holds while the store has lost changes. @default not watched */
   readonly loss?: Condition;
   /** Receives a line for every change that takes effect here, and for every end. @default nothing is announced */
-  readonly reporter?: AnnouncerOptions['reporter'];
-  readonly cluster?: AnnouncerOptions['cluster'];
+  readonly reporter?: Pick<Reporter, 'info'> | undefined;
+  /** The processes that share one stderr, while there are any. @default this process announces everything */
+  readonly cluster?: Pick<FollowedCluster, 'claim' | 'isMember'> | undefined;
   /** Signs tickets, for services that do not share the store. @default tickets are not signed */
   readonly ticketSigner?: TicketSigner | undefined;
+}
+
+/** What the parts of a plane share. */
+export interface PlaneParts extends ControlPlaneOptions {
+  readonly securityLevel: SecurityLevel;
+  readonly isolation: ScopeTenants;
+  readonly random: () => number;
+  readonly outage: Condition;
+  /** The store does not say which categories other processes have. */
+  readonly alone: boolean;
+  readonly states: ScopeStates;
+  readonly announcer: Announcer;
+  readonly binding: GateBinding;
+  readonly follower: Follower;
 }
 
 /** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
@@ -45,14 +63,18 @@ const TICK_MS = 1000;
 const MAX_WAITING = 256;
 /** How long a command waits for its turn, in milliseconds: on a slow store it is refused rather than answered late. */
 const MAX_WAIT_MS = 2000;
-/** Work of our own in the queue, beside that of tenants. */
-const OURS = Symbol('ours');
 
 export class ControlPlane {
   readonly #options: ControlPlaneOptions;
   /** Runs timers outside the async context of any request. */
   readonly #outsideRequests = AsyncLocalStorage.snapshot();
-  readonly #turns = new Turns();
+  /** One task at a time, since each command computes on the result of the one before. */
+  readonly #inTurn = createTurns({
+    most: 1,
+    mostOfKey: 1,
+    mostWaiting: MAX_WAITING,
+    refuse: CHANGE_REFUSALS.manyWaiting,
+  });
   readonly #states: ScopeStates;
   readonly #announcer: Announcer;
   readonly #binding: GateBinding;
@@ -76,11 +98,11 @@ export class ControlPlane {
     const delay: Delay = (milliseconds, task) => this.#outsideRequests(() => options.delay(milliseconds, task));
     const states = new ScopeStates(clock, limits.maxDuration);
     const alone = store.records === undefined || store.positions === undefined;
-    const announcer = new Announcer({ ...options, states, isolation, delay });
-    const binding = new GateBinding({ ...options, states, announcer, isolation, alone });
-    const follower = new Follower({ store, states, binding, outage, report });
-    const computing = { states, binding, announcer, follower, delay, random, securityLevel };
-    const commands = new Commands({ ...options, ...computing });
+    const shared = { ...options, states, isolation, alone, delay, random, outage, securityLevel };
+    const announcer = new Announcer(shared);
+    const binding = new GateBinding({ ...shared, announcer });
+    const follower = new Follower({ ...shared, binding });
+    const commands = new Commands({ ...shared, announcer, binding, follower });
     const resets = new StoreResets({ writer: commands, views: binding.views, clock, delay, condition: loss });
     this.#options = options;
     this.#states = states;
@@ -100,7 +122,7 @@ export class ControlPlane {
       changed: () => this.#watch(),
       lost: (reset, reread) => {
         const before = this.#view(GLOBAL_SCOPE);
-        reread.then(() => this.#turns.take(OURS, () => resets.report(reset, before))).catch(report);
+        reread.then(() => this.#inTurn(OURS, () => resets.report(reset, before))).catch(report);
       },
     });
   }
@@ -109,7 +131,7 @@ export class ControlPlane {
    * Loads the store and applies it; commands that arrive meanwhile wait. Never rejects: health reports a failure.
    */
   start(): Promise<void> {
-    return this.#turns.take(OURS, () => this.#follower.read()).then(() => this.#sweep());
+    return this.#inTurn(OURS, () => this.#follower.read()).then(() => this.#sweep());
   }
 
   /** @throws {RdcpError} when nothing was changed, or, by `details.outcome`, when that is unknown; the code says why */
@@ -136,7 +158,7 @@ export class ControlPlane {
     const tenant = context.tenant?.id ?? context.scope.key;
     const { clock } = this.#options;
     const latest = clock.monotonic() + MAX_WAIT_MS;
-    const outcome = await this.#turns.take(tenant, () => {
+    const outcome = await this.#inTurn(tenant, () => {
       if (clock.monotonic() > latest) throw CHANGE_REFUSALS.manyWaiting();
       return this.#commands.run(request, context);
     });
@@ -210,7 +232,7 @@ export class ControlPlane {
     this.#timer?.stop();
     this.#follower.close();
     await Promise.allSettled(this.#answers);
-    await this.#turns.take(OURS, async () => {});
+    await this.#inTurn(OURS, async () => {});
     this.#announcer.close();
     this.#binding.detach();
   }
@@ -225,7 +247,7 @@ export class ControlPlane {
     this.#binding.sweep();
     if (this.#states.unsettled.size === 0 || this.#reconciling || this.#closed) return;
     this.#reconciling = true;
-    this.#outsideRequests(() => this.#turns.take(OURS, () => this.#reconcile())).catch(this.#options.report);
+    this.#outsideRequests(() => this.#inTurn(OURS, () => this.#reconcile())).catch(this.#options.report);
   }
 
   /** Ends a control whose budget is used up, after the debug call that used it up. */
@@ -271,41 +293,3 @@ export class ControlPlane {
 }
 
 const KEY_IS_TENANT: ScopeTenants = { tenantOf: (key) => (key === GLOBAL_SCOPE ? undefined : key) };
-
-/**
- * Runs one task at a time, since each command computes on the result of the one before. Tenants take turns, so that the
- * backlog of one does not delay another; our own work comes next.
- */
-class Turns {
-  /** Waiting tasks by tenant. A Map iterates in insertion order, so the tenant whose turn is next comes first. */
-  readonly #waiting = new Map<string | typeof OURS, (() => void)[]>();
-  #busy = false;
-
-  /** @throws {RdcpError} `RDCP_UNAVAILABLE` when too many tasks of the tenant are waiting */
-  async take<T>(who: string | typeof OURS, task: () => Promise<T>): Promise<T> {
-    const queue = this.#waiting.get(who) ?? [];
-    if (who !== OURS && queue.length >= MAX_WAITING) throw CHANGE_REFUSALS.manyWaiting();
-    const { promise: turn, resolve } = Promise.withResolvers<void>();
-    queue.push(resolve);
-    this.#waiting.set(who, queue);
-    if (!this.#busy) queueMicrotask(() => this.#next());
-    this.#busy = true;
-    await turn;
-    try {
-      return await task();
-    } finally {
-      this.#next();
-    }
-  }
-
-  #next(): void {
-    const who = this.#waiting.has(OURS) ? OURS : this.#waiting.keys().next().value;
-    const queue = who === undefined ? undefined : this.#waiting.get(who);
-    this.#busy = queue !== undefined;
-    if (who === undefined || queue === undefined) return;
-    this.#waiting.delete(who);
-    const begin = queue.shift();
-    if (queue.length > 0) this.#waiting.set(who, queue);
-    begin?.();
-  }
-}

@@ -134,9 +134,6 @@ class Replays {
   }
 }
 
-let known: { readonly secret: string; readonly key: Buffer } | undefined;
-
 function keyOf(secret: string): Buffer {
-  if (known?.secret !== secret) known = { secret, key: createHmac('sha256', secret).update('messages').digest() };
-  return known.key;
+  return createHmac('sha256', secret).update('messages').digest();
 }

@@ -1,4 +1,5 @@
 import type { Condition } from '../otel/report/conditions.ts';
+import { inTurn, joining } from '../store/one-at-a-time.ts';
 import type { CommitResult, ReplayRecord } from '../store/state-store.ts';
 import type { AuditEntry } from '../wire/audit-messages.ts';
 import { failureCode, RdcpError, unavailable } from '../wire/errors.ts';
@@ -43,10 +44,11 @@ export class Sequencer {
   readonly #deferred: DeferredEntry[] = [];
   #head: ChainHead | undefined;
   #healthy = true;
-  /** Resolves when the chain is free. */
-  #tail: Promise<void> = Promise.resolve();
+  /** Holds the chain. */
+  readonly #inTurn = inTurn();
+  /** One attempt at a time, so that retries do not pile up on a slow store. Never rejects. */
+  readonly #catchUp = joining(() => this.#inTurn(() => this.#writeWaiting()));
   #stopRetrying: (() => void) | undefined;
-  #catchingUp: Promise<void> | undefined;
   /** An entry whose write was rejected. The store may hold it all the same, when only its answer was lost. */
   #inDoubt: (Addition & { readonly entry: AuditEntry }) | undefined;
 
@@ -63,9 +65,8 @@ export class Sequencer {
   }
 
   /** As in {@link AuditRecorder.append}. */
-  async append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
-    const release = await this.#takeTurn();
-    try {
+  append(draft: AuditDraft, commit: (entry: AuditEntry) => Promise<CommitResult>): Promise<CommitResult> {
+    return this.#inTurn(async () => {
       const { from, unsealed } = await this.#begin(draft);
       const result = await this.#add({ draft, unsealed, from, kept: this.#options.emit }, (entry) =>
         commit(entry).catch((error: unknown) => {
@@ -75,9 +76,7 @@ export class Sequencer {
       );
       this.#written();
       return result;
-    } finally {
-      release();
-    }
+    });
   }
 
   async #begin(draft: AuditDraft): Promise<{ readonly from: ChainHead; readonly unsealed: UnsealedEntry }> {
@@ -112,24 +111,16 @@ export class Sequencer {
 
   /** Resolves when no write is in progress. */
   idle(): Promise<void> {
-    return this.#tail;
+    return this.#inTurn(async () => {});
   }
 
   /** Makes a last attempt to write deferred entries. */
   async close(): Promise<void> {
-    await this.#tail;
+    await this.idle();
     if (this.#deferred.length > 0) await this.#catchUp();
     this.#stopRetrying?.();
     const left = this.#deferred.length;
     if (left > 0) this.#options.report(lost(`audit entries that could not be written: ${left}`));
-  }
-
-  /** Waits until the chain is free, then holds it until the returned function is called. */
-  #takeTurn(): Promise<() => void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const turn = this.#tail.then(() => resolve);
-    this.#tail = promise;
-    return turn;
   }
 
   /** Writes an entry at the end of the chain, which advances with the store's answer. */
@@ -253,16 +244,7 @@ export class Sequencer {
     });
   }
 
-  /** One attempt at a time, so that retries do not pile up on a slow store. Never rejects. */
-  #catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#writeWaiting().finally(() => {
-      this.#catchingUp = undefined;
-    });
-    return this.#catchingUp;
-  }
-
   async #writeWaiting(): Promise<void> {
-    const release = await this.#takeTurn();
     try {
       const waited = this.#deferred.length > 0;
       await this.#prepare();
@@ -271,8 +253,6 @@ export class Sequencer {
       this.#written();
     } catch (error) {
       this.#notWritten(error);
-    } finally {
-      release();
     }
   }
 }

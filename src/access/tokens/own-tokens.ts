@@ -1,5 +1,6 @@
 import type { ResolvedConfig } from '../../options/config.ts';
 import { type Condition, type Conditions, UNWATCHED } from '../../otel/report/conditions.ts';
+import { joining } from '../../store/one-at-a-time.ts';
 import type { RecordStore } from '../../store/records.ts';
 import { TokenRecords } from '../../store/tokens.ts';
 import { configurationError, failureCode, unavailable } from '../../wire/errors.ts';
@@ -108,10 +109,9 @@ export function createRevocations({
   const revoked = new Map<string, number>();
   let position = 0;
   let readAt: number | undefined;
-  let reading: Promise<void> | undefined;
   let failure: unknown;
 
-  async function read(): Promise<void> {
+  const poll = joining(async () => {
     const startedAt = clock.monotonic();
     try {
       const news = await store.revocations(position, clock.now());
@@ -125,14 +125,7 @@ export function createRevocations({
     }
     const now = clock.now();
     for (const [sessionId, until] of revoked) if (until <= now) revoked.delete(sessionId);
-  }
-
-  function poll(): Promise<void> {
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
+  });
 
   const isFresh = () => readAt !== undefined && clock.monotonic() - readAt <= maxAgeMs;
   const includes = (sessionId: string) => revoked.size > 0 && lineageOf(sessionId).some((id) => revoked.has(id));

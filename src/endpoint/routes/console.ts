@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { gzip } from 'node:zlib';
 import { z } from 'zod';
 import { identityKey, type Principal } from '../../access/principal.ts';
 import { codeRefusal } from '../../access/refusal.ts';
+import { seal, unseal } from '../../store/sealed-messages.ts';
 import { CONSOLE_CODE_SECONDS, CONSOLE_PATHS, REQUEST_HEADERS } from '../../wire/constants.ts';
 import { statedProtocol } from '../../wire/control-request.ts';
 import type { ConsoleCodeResponse, ConsoleSessionResponse } from '../../wire/messages.ts';
@@ -196,11 +197,6 @@ interface Content {
   readonly credential: HandedOver;
 }
 
-interface Sealed extends Content {
-  /** Wall time, milliseconds since the epoch. */
-  readonly until: number;
-}
-
 /** Of the processes of a cluster. `take` removes a file; only one process gets its text. */
 type SharedFolder = { put(name: string, text: string): boolean; take(name: string): string | undefined };
 
@@ -237,7 +233,11 @@ export class ConsoleCodes {
     const free = this.#places.take({ identity: identityKey(principal) });
     const code = randomCode();
     const hash = hashOf(code);
-    const sealed = seal(code, { principal, credential, until: clock.now() + CONSOLE_CODE_SECONDS * 1000 });
+    const sealed = seal(
+      { ...UNSENT, at: clock.now() + CONSOLE_CODE_SECONDS * 1000, text: JSON.stringify({ principal, credential }) },
+      CHANNEL,
+      code,
+    );
     const isInFolder = this.#inFolder((folder) => folder.put(fileOf(hash), sealed)) === true;
     const cancel = delay(CONSOLE_CODE_SECONDS * 1000, () => this.#take(hash));
     const forget = () => {
@@ -252,9 +252,9 @@ export class ConsoleCodes {
   /** The credential of a code, once; `undefined` for a code that is not valid. */
   redeem(code: string): Content | undefined {
     const sealed = this.#take(hashOf(code));
-    const found = sealed === undefined ? undefined : unseal(code, sealed);
+    const found = sealed === undefined ? undefined : unseal(sealed, CHANNEL, code);
     // A timer may be late.
-    return found !== undefined && this.#options.clock.now() < found.until ? found : undefined;
+    return found !== undefined && this.#options.clock.now() < found.at ? JSON.parse(found.text) : undefined;
   }
 
   clear(): void {
@@ -281,29 +281,12 @@ export class ConsoleCodes {
   }
 }
 
+/** A code is sealed as a message to nobody. */
+const UNSENT = { from: '', number: 0 };
+const CHANNEL = 'console code';
 const fileOf = (hash: string) => `code-${hash}`;
 const randomText = () => randomBytes(32).toString('base64url');
 
-const CIPHER = 'aes-256-gcm';
-/** Each key seals one text. */
-const IV = Buffer.alloc(12);
-
-function seal(code: string, content: Sealed): string {
-  const cipher = createCipheriv(CIPHER, digest('key', code), IV);
-  const sealed = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
-  return Buffer.concat([cipher.getAuthTag(), sealed]).toString('base64');
-}
-
-function unseal(code: string, text: string): Sealed {
-  const bytes = Buffer.from(text, 'base64');
-  const decipher = createDecipheriv(CIPHER, digest('key', code), IV).setAuthTag(bytes.subarray(0, 16));
-  return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(16)), decipher.final()]).toString());
-}
-
 function hashOf(code: string): string {
-  return digest('name', code).toString('base64url');
-}
-
-function digest(use: 'name' | 'key', code: string): Buffer {
-  return createHash('sha256').update(`${use}\n${code}`).digest();
+  return createHash('sha256').update(code).digest('base64url');
 }

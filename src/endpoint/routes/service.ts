@@ -2,6 +2,7 @@ import { hasScope, isOfTenants, mayTail } from '../../access/principal.ts';
 import type { Member } from '../../control/fleet/fleet.ts';
 import type { ResolvedConfig } from '../../options/config.ts';
 import { type Condition, type Conditions, UNWATCHED } from '../../otel/report/conditions.ts';
+import { joining } from '../../store/one-at-a-time.ts';
 import { CONSOLE_PATHS, PATHS, PROTOCOL, STANDARD_SCOPES, TOKEN_PATHS } from '../../wire/constants.ts';
 import { failureCode, isRdcpError, RdcpError } from '../../wire/errors.ts';
 import type {
@@ -217,14 +218,11 @@ function createRun(
   clock: Clock,
   deadlineMs: number,
 ): () => Promise<HealthCheckRecord> {
-  let pending: Promise<unknown> | undefined;
+  const joined = joining(async () => run());
   let failingSince: Timestamp | undefined;
   return async () => {
     const started = clock.monotonic();
-    pending ??= (async () => run())().finally(() => {
-      pending = undefined;
-    });
-    const reason = await failureOf(pending, deadlineMs);
+    const reason = await failureOf(joined(), deadlineMs);
     const duration = `${Math.max(0, Math.round(clock.monotonic() - started))}ms`;
     if (reason === undefined) {
       condition.end();
