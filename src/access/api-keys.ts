@@ -18,9 +18,7 @@ export type ApiKeyVerifier = ReturnType<typeof createApiKeyVerifier>;
 /** Verifies API keys. Several can be valid at once, for rotation. Every key that is refused gets the same response. */
 export function createApiKeyVerifier({ keys, clock }: { readonly keys: KeySource; readonly clock: Clock }) {
   return {
-    /** Whether a text is one of the keys, valid now or not. */
     knows: (key: string): boolean => lookUp(keys, key) !== undefined,
-    /** Returns the principal of a key record while the key is valid. */
     principal: (id: string): Principal | undefined => {
       const stored = keys.value.byId.get(id);
       return stored !== undefined && isInForce(stored, clock.now()) ? stored.principal : undefined;
@@ -89,7 +87,6 @@ export function fixedKeys(records: readonly ApiKeyRecord[], rules?: KeyRules): K
   return { value: keySet(records, 'security.apiKeys', rules), close: () => {} };
 }
 
-/** Returns the field of a record that makes sense with tenants alone, if it has one. */
 export function tenantMember({
   tenantId,
   tenants,

@@ -14,7 +14,6 @@ export interface ClientCertificate {
   readonly authorized: boolean;
 }
 
-/** The source of a request, for rate limits. */
 export interface Sender {
   readonly address: string;
   /** Whether it has used up its quota of requests without a valid credential. */
@@ -175,9 +174,7 @@ export function createBearerVerifier({
   jwt,
   opaque,
 }: {
-  /** Verifies JWTs of known issuers, including this server. */
   readonly jwt?: JwtVerifier | undefined;
-  /** Introspects all other tokens. */
   readonly opaque?: CredentialVerifier | undefined;
 }): CredentialVerifier {
   return {

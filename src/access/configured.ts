@@ -42,7 +42,6 @@ interface AuthenticationOptions {
 
 const CREDENTIALS = ['apiKeys', 'jwt', 'introspection', 'mtls', 'authenticate'];
 
-/** Whether a configuration has any credentials. Without, the development key is used. */
 export function hasCredentials(settings: object): boolean {
   return CREDENTIALS.some((kind) => Reflect.get(settings, kind) !== undefined);
 }

@@ -30,7 +30,6 @@ const NEGATIVE_MS = 10_000;
 
 /** Maximum number of concurrent requests for tokens that were not active before: made-up tokens must not flood the issuer. */
 const MAX_IN_FLIGHT = 32;
-/** Maximum number of concurrent, and of waiting, requests per client address. */
 const MAX_OF_ADDRESS = 4;
 const MAX_WAITING = 28;
 /** Maximum number of concurrent requests for addresses that have used up their quota; one for each. */

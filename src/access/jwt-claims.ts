@@ -9,7 +9,6 @@ import type { Principal } from './principal.ts';
 export const TENANT_CLAIM = 'tenant_id';
 /** Claim with the tenants that a token of this package may name. */
 export const TENANTS_CLAIM = 'otelrdcp_tenants';
-/** Claims with the limits of a token of this package beside its scopes. */
 export const ALLOW_CLAIM = 'otelrdcp_allow';
 export const APPROVAL_CLAIM = 'otelrdcp_approval';
 export const KEY_CLAIM = 'otelrdcp_key';
@@ -27,7 +26,6 @@ const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Names of the issuer's claims, and the limits of all its tokens. */
 export type ClaimNames = Pick<
   TrustedIssuer,
   'scopeClaims' | 'tenantClaim' | 'tenantsClaim' | 'allowClaim' | 'keyClaim' | 'limits'

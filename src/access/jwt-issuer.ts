@@ -168,7 +168,6 @@ function publishedKeys({ uri: configured, clock, delay, field, condition }: Publ
   const uri = trustedUri(configured, field);
   let keys: readonly PublishedKey[] = [];
   let fetchedAt = Number.NEGATIVE_INFINITY;
-  /** When a token last caused a request. */
   let triedAt = Number.NEGATIVE_INFINITY;
   /** When as many pauses will have passed as tokens caused requests. */
   let paidAt = Number.NEGATIVE_INFINITY;
@@ -203,7 +202,6 @@ function publishedKeys({ uri: configured, clock, delay, field, condition }: Publ
     return clock.monotonic() - fetchedAt >= milliseconds;
   }
 
-  /** Joins the pending request, or starts one unless a token caused one too recently. */
   function refresh(isNewId = false): Promise<void> | undefined {
     const now = clock.monotonic();
     const early = isNewId && failure === undefined && paidAt - now <= COOLDOWN_MS;

@@ -69,7 +69,6 @@ export function createJwtVerifier({
         : verifyUncached(token, digest);
     },
     isFromKnownIssuer: (token: string): boolean => trusted.has(claimedIssuer(token)),
-    /** Stops fetching published keys. */
     close: (): void => {
       for (const issuer of trusted.values()) issuer.close?.();
     },

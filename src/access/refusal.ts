@@ -61,7 +61,6 @@ export function missingScope({ method, scopes }: Principal, needed: readonly Sco
   });
 }
 
-/** Returns the error for what `security.authenticate` returned. The operator reads it; the client gets a refusal. */
 export function wrongResult(field: string, problem: string): RdcpError {
   return new RdcpError('RDCP_SERVER_ERROR', `security.authenticate: ${field} ${problem}`);
 }

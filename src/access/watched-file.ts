@@ -19,7 +19,6 @@ export interface WatchedFileOptions<T> {
 
 export interface WatchedFile<T> {
   readonly value: T;
-  /** Reads the file now instead of at the next poll. */
   refresh(): Promise<void>;
   close(): void;
 }

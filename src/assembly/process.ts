@@ -86,7 +86,6 @@ class TrailInUse implements Pick<AuditTrail, 'note' | 'refused'> {
   }
 }
 
-/** The parts of OpenTelemetry that a remote control uses. */
 export interface OpenTelemetryParts {
   readonly telemetry: Telemetry;
   /** `undefined` if the exports of the SDK are not watched. */

@@ -296,7 +296,6 @@ function lastEnd(views: readonly CategoryView[]): number | undefined {
   return last === 0 ? undefined : last;
 }
 
-/** @returns a function that reports what a dropped value was meant to be */
 function reportMalformed({ conditions, instruments, time }: ProcessParts): (kind: string) => void {
   const condition = conditions.watch('malformed');
   let cancelEnd = () => {};

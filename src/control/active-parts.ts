@@ -43,7 +43,6 @@ export class ActiveParts {
     this.#options = options;
   }
 
-  /** @param activations those of the scope that are in force */
   apply(key: ScopeKey, activations: readonly Activation[]): void {
     const before = this.#scopes.get(key) ?? new Map<string, Map<string, () => void>>();
     if (before.size + activations.length === 0) return;

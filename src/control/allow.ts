@@ -16,10 +16,8 @@ export function isBeyondAllow({ code, details }: RdcpError): boolean {
   return code === 'RDCP_FORBIDDEN' && details?.reason === NOT_ALLOWED;
 }
 
-/** A credential with limits. */
 export interface Holder {
   readonly allow: Allow;
-  /** Kind of the credential, for errors. */
   readonly method?: AuthMethod | undefined;
 }
 
@@ -115,7 +113,6 @@ interface Reading {
   readonly seconds: number;
   readonly match: Match | undefined;
   readonly filter: LineFilter | undefined;
-  /** Whether lines also go to the service's own outputs. */
   readonly log?: boolean;
 }
 

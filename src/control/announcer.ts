@@ -26,7 +26,6 @@ export interface ChangeOrigin {
   readonly changedAt?: number | undefined;
   /** The change was in force before this process started. */
   readonly restored?: boolean | undefined;
-  /** The change applies to this process alone. */
   readonly local?: boolean;
 }
 

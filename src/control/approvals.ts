@@ -39,7 +39,6 @@ const heldSchema = z.object({
   /** New for each change, so that what is approved is what was seen, also when a request id is used again. */
   id: z.string(),
   request: controlRequestSchema,
-  /** Who asked, and for whom. */
   maker: z.custom<Maker>((value) => typeof value === 'object' && value !== null && 'scope' in value),
   /** The principal that asked, to look again at what it may. */
   asker: z.custom<Asker>((value) => typeof value === 'object' && value !== null),
@@ -50,7 +49,6 @@ const heldSchema = z.object({
   expiresAt: z.number(),
 });
 
-/** A change that waits, as it was asked for. */
 export type PendingChange = Omit<z.output<typeof heldSchema>, 'request'> & { readonly request: ControlRequest };
 
 export interface ApprovalsOptions {
@@ -126,7 +124,6 @@ export class Approvals {
     return held?.id === id ? held : undefined;
   }
 
-  /** What waits for the request of this id. */
   async #heldFor(id: string): Promise<PendingChange | undefined> {
     const kept = await this.#kept(waitingKey(id));
     return kept && decodeJson(heldSchema, kept.response);

@@ -38,13 +38,11 @@ const EAGER_ATTEMPTS = 4;
 const MAX_BACKOFF_MS = 50;
 /** Requests whose outcome is unknown and remembered, at most; the oldest ones are forgotten. */
 const MAX_UNKNOWN = 1000;
-/** The answer to a request whose outcome is unknown. */
 const UNKNOWN = '';
 
 /** Errors that depend on the state at the time of the command, not on its syntax. */
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
 
-/** Carries out control requests, one at a time. */
 export class Commands implements Writer {
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
@@ -117,7 +115,6 @@ export class Commands implements Writer {
     this.#answers.set(replay.key, { expiresAt: now + REPLAY_WINDOW_MS, ...replay, response: UNKNOWN });
   }
 
-  /** Whether the store answers again in time. */
   async #answersAgain(end: number): Promise<boolean> {
     const { follower, clock } = this.#options;
     for (;;) {

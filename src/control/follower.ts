@@ -29,7 +29,6 @@ interface FollowerEvents {
   lost(reset: StoreReset, reread: Promise<void>): void;
 }
 
-/** Keeps this process in step with the store. */
 export class Follower {
   /** True after a full read, until the store fails. Only another full read sets it again. */
   reachable = false;

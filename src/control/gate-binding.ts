@@ -21,7 +21,6 @@ import { type ControlLimits, type EndCheck, type Snapshot, sameOverlay, settingS
 import type { CategoryOfProcess } from './types.ts';
 import { type Catalogue, type DescribedCategory, Views } from './views.ts';
 
-/** The configuration's settings for a category, which override those in code. */
 export interface CategoryOverride {
   readonly description?: string | undefined;
   readonly enabled?: boolean | undefined;
@@ -40,7 +39,6 @@ export interface ControlBudgets {
   ): void;
 }
 
-/** The tenants of scopes and of calls. */
 export interface ScopeTenants {
   /** The tenant whose calls a scope decides; `undefined` for the global scope, and for a foreign one in a shared store. */
   tenantOf(key: ScopeKey): string | undefined;
@@ -52,7 +50,6 @@ export interface GateOptions {
   readonly gate: Gate;
   readonly sink: Sink;
   readonly limits: ControlLimits & { readonly maxCategories: number };
-  /** The configuration's settings for categories, which override those in code. */
   readonly overrides: Readonly<Record<string, CategoryOverride>>;
   /** Count the calls of each tenant as well. @default false */
   readonly countsTenants?: boolean;
@@ -73,15 +70,12 @@ export interface GateOptions {
 type GateBindingOptions = GateOptions & Pick<PlaneParts, 'alone' | 'states' | 'announcer' | 'isolation'>;
 
 export interface BindingEvents {
-  /** A scope was replaced by what the store holds. */
   adopted(): void;
   /** The budget of a control is used up. Called from inside a debug call. */
   exhausted(control: Overlay | Activation): void;
 }
 
-/** Where a new state of a scope comes from. */
 interface Adoption {
-  /** The audit entry of a change made by this process. */
   readonly draft?: AuditDraft;
   /** For what the store answered to a commit: the revision that the commit was computed on. */
   readonly expectedRevision?: number;
@@ -90,7 +84,6 @@ interface Adoption {
 
 /** Binds the gate to the scope states: every change of a scope is applied to the gate. */
 export class GateBinding {
-  /** Default state of each category that is registered in this process. */
   readonly defaults: Map<string, boolean> = new Map();
   readonly views: Views;
   /** False while the whole instrumentation is switched off. */
@@ -98,7 +91,6 @@ export class GateBinding {
   readonly #options: GateBindingOptions;
   readonly #attachment: Attachment;
   #events: BindingEvents | undefined;
-  /** Gate indexes of the registered categories. */
   readonly #indexes = new Map<string, number>();
   /** Scopes with a setting for a category that is not registered yet. */
   readonly #waiting = new Map<string, Set<ScopeKey>>();
@@ -202,7 +194,6 @@ export class GateBinding {
     this.#events?.adopted();
   }
 
-  /** Puts temporary controls in force in this process alone. */
   addLocal(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>, origin: ChangeOrigin): void {
     this.#changeLocal(key, [...overlays.keys()], origin, () => this.#options.states.addLocal(key, overlays));
   }
@@ -211,7 +202,6 @@ export class GateBinding {
     this.#changeLocal(key, categories, {}, () => this.#options.states.dropLocal(key, categories));
   }
 
-  /** Ends temporary controls that have expired or used up their budget. */
   sweep(): void {
     const { states, announcer } = this.#options;
     const { clockSet, ended } = states.sweep();

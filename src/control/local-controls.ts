@@ -33,7 +33,6 @@ export interface LocalControl {
   readonly draft: AuditDraft;
   /** The answer that was given. @default the request cannot be repeated */
   readonly replay: ReplayRecord | undefined;
-  /** Called once entry and answer are stored. */
   readonly kept: () => void;
 }
 
@@ -53,7 +52,6 @@ const ANSWERED = 'the request had been answered by another process';
 
 /** How often a reconciliation is retried when other processes keep changing the scope. */
 const MAX_ATTEMPTS = 16;
-/** Entries of the trail that are read at once. */
 const PAGE = 1000;
 
 /**
@@ -220,7 +218,6 @@ export class LocalControls {
     }
   }
 
-  /** The stored state, without local controls. */
   #stored(key: ScopeKey): Snapshot {
     const { states, binding } = this.#options;
     const { settings } = states.stored(key);

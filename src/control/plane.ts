@@ -59,7 +59,6 @@ export interface PlaneParts extends ControlPlaneOptions {
 
 /** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
 const TICK_MS = 1000;
-/** Waiting commands per tenant. */
 const MAX_WAITING = 256;
 /** How long a command waits for its turn, in milliseconds: on a slow store it is refused rather than answered late. */
 const MAX_WAIT_MS = 2000;
@@ -181,7 +180,6 @@ export class ControlPlane {
     this.#binding.setOthers(others);
   }
 
-  /** Whether this process has all of these categories. */
   hasAll(categories: readonly string[]): boolean {
     return categories.every((name) => this.#binding.defaults.has(name));
   }
@@ -196,13 +194,11 @@ export class ControlPlane {
     return scope === undefined ? this.#states.liveEverywhere() : this.#states.live(scope.key);
   }
 
-  /** Keys of the scopes that have settings, except the global one. */
   scopes(): ReadonlySet<ScopeKey> {
     const keys = [...this.#states.keys()].filter((key) => key !== GLOBAL_SCOPE);
     return new Set(keys.filter((key) => this.#states.settings(key).size + this.#states.activations(key).length > 0));
   }
 
-  /** Wall time of the last change of a scope's own settings. */
   changedAt({ key }: Scope): number | undefined {
     return this.#states.stored(key).changedAt;
   }
@@ -226,7 +222,6 @@ export class ControlPlane {
     this.#binding.setEnabled(enabled);
   }
 
-  /** Stops timers and the subscription, and waits for accepted commands. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.stop();

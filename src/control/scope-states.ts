@@ -38,7 +38,6 @@ interface Moment {
   readonly monotonic: number;
 }
 
-/** The temporary controls that ended since the last sweep. */
 interface Sweep {
   /** The wall clock was set, so expiries were recomputed. */
   readonly clockSet: boolean;
@@ -49,7 +48,6 @@ interface Sweep {
   readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>>;
 }
 
-/** A control that ends by itself. */
 interface Temporary {
   readonly enabled?: boolean;
   readonly record?: true | undefined;
@@ -110,7 +108,6 @@ export class ScopeStates {
     return this.#states.keys();
   }
 
-  /** Local temporary controls of a scope. */
   local(key: ScopeKey): ReadonlyMap<string, Overlay> {
     return this.#local.get(key) ?? NO_OVERLAYS;
   }
@@ -132,7 +129,6 @@ export class ScopeStates {
     return touched;
   }
 
-  /** Puts temporary controls in force in this process alone. */
   addLocal(key: ScopeKey, overlays: ReadonlyMap<string, Overlay>): void {
     const now = this.#now();
     const before = this.local(key);
@@ -202,7 +198,6 @@ export class ScopeStates {
     return { wall: this.#clock.now(), monotonic: this.#clock.monotonic() };
   }
 
-  /** Visits every stored and local overlay of a scope, with its category, and every activation; ended or not. */
   #eachTemporary(key: ScopeKey, visit: (control: Overlay | Activation, category?: string) => void): void {
     this.stored(key).settings.forEach(({ temporary }, category) => {
       if (temporary !== undefined) visit(temporary, category);
@@ -256,7 +251,6 @@ export class ScopeStates {
 interface Deadline {
   /** On the monotonic clock; minus infinity once the control has ended. */
   at: number;
-  /** The budget was used up early. */
   spent?: true;
   /** The control as written: its original end identifies it after `expiresAt` was corrected. */
   readonly written: Temporary;

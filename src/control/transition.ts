@@ -41,7 +41,6 @@ export interface Layers {
   readonly tenant?: Settings | undefined;
 }
 
-/** The state of a category in a scope, and the layer it comes from. */
 export interface EffectiveState {
   readonly enabled: boolean;
   readonly origin: StateOrigin;
@@ -53,7 +52,6 @@ export interface EffectiveState {
   readonly level?: Level | undefined;
 }
 
-/** Whether a temporary control, an overlay or an activation, has ended. */
 export type EndCheck = (control: Overlay | Activation) => boolean;
 
 /** Precedence: tenant overlay, tenant permanent, global overlay, global permanent, registered default. */
@@ -118,7 +116,6 @@ export function liveOverlays(settings: Settings, ended: EndCheck): ReadonlyMap<s
   return live;
 }
 
-/** Bounds of temporary controls; durations in seconds. */
 export interface ControlLimits {
   readonly defaultDuration: number;
   readonly maxDuration: number;
@@ -217,7 +214,6 @@ export function transition(
   return { at, categories: request.categories ?? touched, settings, activations: left, changes, summary };
 }
 
-/** Whether a category has a temporary setting or an activation in the addressed scope. */
 function isTemporary(category: string, { tenant, global, activations }: Snapshot): boolean {
   return (tenant ?? global).get(category)?.temporary !== undefined || ofCategory(activations, category).length > 0;
 }
@@ -353,7 +349,6 @@ export function share(snapshot: Snapshot, overlays: ReadonlyMap<string, Overlay>
   return { settings, activations: snapshot.activations ?? [], categories, changes, excess };
 }
 
-/** The same layers with the addressed scope's settings replaced. */
 function replaced(snapshot: Snapshot, settings: Settings): Snapshot {
   return snapshot.tenant === undefined ? { ...snapshot, global: settings } : { ...snapshot, tenant: settings };
 }
@@ -443,7 +438,6 @@ function nextSetting(
   };
 }
 
-/** The effective state of a category in the addressed scope. */
 export function stateOf(category: string, snapshot: Snapshot): EffectiveState {
   return effectiveState(category, snapshot, snapshot.defaults.get(category) === true, snapshot.ended);
 }

@@ -62,13 +62,11 @@ export interface ControlOutcome {
   readonly position?: Position;
 }
 
-/** A registered category with the configuration's overrides applied. */
 export interface CategoryOfProcess extends ListedCategory {
   /** In the gate. */
   readonly index: number;
 }
 
-/** An activation in force, and the tenant of its scope. */
 export interface CategoryActivation {
   readonly activation: Activation;
   /** `undefined` for one that is for everybody. */

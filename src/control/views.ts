@@ -5,7 +5,6 @@ import type { ScopeStates } from './scope-states.ts';
 import { type EndCheck, effectiveState, settingState } from './transition.ts';
 import type { CategoryActivation, CategoryView } from './types.ts';
 
-/** Tenants that are listed for a category. */
 const MAX_LISTED_TENANTS = 20;
 
 /** Scopes whose views are cached. Few scopes are read often, and a view of thousands of categories is large. */
@@ -25,7 +24,6 @@ export interface Catalogue {
 export interface ViewsOptions {
   /** Another object after each change. */
   readonly catalogue: () => Catalogue;
-  /** Default state of each category of this process. */
   readonly defaults: ReadonlyMap<string, boolean>;
   /** False while the whole instrumentation is switched off, when every category shows as off. */
   readonly enabled: () => boolean;

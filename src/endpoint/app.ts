@@ -56,9 +56,7 @@ export type RequestHandler = (req: IncomingMessage, res: ServerResponse, next?: 
 
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Paths that answer with an event stream. */
 const EVENT_STREAMS: ReadonlySet<string> = new Set([PATHS.tail, PATHS.events]);
-/** Paths that answer with a file. */
 const FILES = new Set(ROUTES.filter(([, , , quota]) => quota === 'console').map(([, path]) => path));
 
 /** The endpoint: what every request goes through, and then the route that it asks for. */

@@ -48,7 +48,6 @@ export async function endWithAnswer(req: IncomingMessage, res: ServerResponse): 
 interface ErrorContext {
   /** Overrides the code's own HTTP status. */
   readonly status?: number | undefined;
-  /** In answers to authenticated requests in multi-tenant mode. */
   readonly tenant?: TenantContext | undefined;
 }
 

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { INSTRUMENTATION_NAME } from '../wire/version.ts';
 
-/** The folder of this package, whichever of its files this code is in. */
 export function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!isOurs(join(folder, 'package.json'))) {

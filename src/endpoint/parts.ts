@@ -52,7 +52,6 @@ export interface EndpointParts extends Time {
   readonly checkStore: () => Promise<void>;
 
   // The debug calls of the process: where they come from, what limits them, and where they go.
-  /** Returns the logger of another library that a category controls. */
   readonly sourceOf: (category: string) => DiscoveredSource | undefined;
   /** Whether the application has worked for a tenant in this process. */
   readonly hasNamed: (tenantId: string) => boolean;
@@ -93,6 +92,5 @@ export interface RouteParts extends EndpointParts {
   readonly watchCredential: WatchCredential;
   readonly watchers: Watchers;
   readonly codes: ConsoleCodes;
-  /** Whether this server has a path. */
   readonly hasPath: (path: string) => boolean;
 }

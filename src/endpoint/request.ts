@@ -42,7 +42,6 @@ export function factsOf(req: ReadRequest): RequestFacts | undefined {
   return req[FACTS];
 }
 
-/** Marks a request as received by our own listener. */
 export function applyHostPolicy(req: ReadRequest, policy: HostPolicy): void {
   req[POLICY] = policy;
 }

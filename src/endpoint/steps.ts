@@ -28,7 +28,6 @@ import { preferredMediaType } from './middleware/headers.ts';
 import { endConnection, factsOf, isArriving, type RequestFacts } from './request.ts';
 
 export interface Tenancy extends Address {
-  /** The value of `X-RDCP-Tenant-Name`, sanitized for the trail. */
   readonly tenantName?: string;
 }
 
@@ -48,7 +47,6 @@ export interface RequestState {
   overQuota: RdcpError | undefined;
   principal?: Principal;
   tenancy?: Tenancy;
-  /** Form fields, in order. */
   form?: readonly (readonly [string, string])[];
 }
 
@@ -174,7 +172,6 @@ function inTime(
   });
 }
 
-/** The client's request id, if it sent a valid one. */
 function requestIdOf(req: IncomingMessage): string | undefined {
   const given = req.headersDistinct[REQUEST_HEADERS.requestId];
   return given?.length === 1 && isIdentifier(given[0]!) ? given[0] : undefined;
@@ -201,7 +198,6 @@ export function checks(...sequence: readonly Check[]): Middleware<RequestState> 
   };
 }
 
-/** Passes a request to the router of its path. */
 export function byPath(routers: ReadonlyMap<string, Router<RequestState>>): Middleware<RequestState> {
   const routes = new Map([...routers].map(([path, router]) => [path, router.routes() as Middleware<RequestState>]));
   return (ctx, next) => routes.get(ctx.state.facts.path)?.(ctx, next);
@@ -246,7 +242,6 @@ export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
   } as const;
 }
 
-/** The principal as the audit trail records it. */
 export function identityOf(principal: Principal | undefined): AuditIdentity {
   if (principal === undefined) return {};
   const { method, userId, clientId, scopes, sessionId } = principal;

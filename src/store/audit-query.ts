@@ -44,7 +44,6 @@ export async function* inBatches(
   }
 }
 
-/** The entries that a page is filled from, and its bounds. */
 export interface Search {
   /** Newest first, from the query's cursor on. */
   readonly found: AsyncIterable<Hit>;

@@ -22,7 +22,6 @@ export interface Announcement extends Instance {
 
 /** What an instance repeats every second. */
 export interface Heartbeat {
-  /** Of the instance. */
   readonly id: string;
   /** The instance has applied every change up to here; absent until it has applied one. */
   readonly applied?: Position;
@@ -32,7 +31,6 @@ export interface Heartbeat {
   readonly goneAfter?: number;
 }
 
-/** The processes of a store, or their heartbeats. */
 export interface FleetView<T = Announcement & Heartbeat> {
   readonly current: Position;
   /** The instances that announced themselves within a day and have not withdrawn, each once. */

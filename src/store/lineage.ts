@@ -40,7 +40,6 @@ export class ChangeFeed {
     this.#store = store;
   }
 
-  /** The last point that this handle saw. */
   get lineage(): Lineage | undefined {
     return this.#known;
   }
@@ -95,7 +94,6 @@ export class ChangeFeed {
     return known?.history === history && known.version + 1 === version && known.head === previous;
   }
 
-  /** Notes the revision of a scope in an answer: older states of it, which arrive later, are not announced. */
   answered(scope: ScopeKey | undefined, revision: number): void {
     if (scope !== undefined) this.#ahead.set(scope, Math.max(revision, this.#ahead.get(scope) ?? 0));
   }

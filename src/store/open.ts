@@ -23,7 +23,6 @@ export function openStore(store: string | StateStore): StateStore {
   throw invalidStore("must be 'memory:', 'sqlite:FILE', 'redis://…', 'rediss://…', 'postgres://…' or a StateStore");
 }
 
-/** Entries read at once. */
 const PAGE = 1000;
 
 /**

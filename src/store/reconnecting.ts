@@ -17,12 +17,10 @@ interface Link {
 }
 
 interface ReconnectingOptions<L extends Link> {
-  /** The server, for messages. */
   readonly to: 'Redis' | 'PostgreSQL';
   readonly deadlineMs: number;
   /** @param signal aborts when the connection is not wanted any more */
   readonly open: (timeoutMs: number, signal: AbortSignal) => Promise<L>;
-  /** Prepares every new connection, before any other work. */
   readonly prepare: (link: L, signal: AbortSignal) => Promise<unknown>;
   /** @default that of opening */
   readonly preparationMs?: number;

@@ -74,7 +74,6 @@ const TAG_BYTES = 16;
 /** How old a message may be when it arrives, in milliseconds. */
 export const MAX_AGE_MS = 5000;
 
-/** A message and its origin. */
 export interface Sealed {
   readonly from: string;
   /** Different for each message of a sender. */

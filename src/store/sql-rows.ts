@@ -31,7 +31,6 @@ export async function allScopes(
   }
 }
 
-/** A row of the table `replay`. */
 export function replayOf(stored: StoredValues, { key, fingerprint, response, expires_at }: Row) {
   return stored.replay({ key, fingerprint, response, expiresAt: Number(expires_at) });
 }

@@ -10,7 +10,6 @@ import { Listeners } from './listeners.ts';
 import type { RecordKind, StoredRecord } from './records.ts';
 import type { Activation, ReplayRecord, ScopeState, Setting } from './state-store.ts';
 
-/** The kinds of stored values, for reports of malformed ones. */
 export type StoredKind = 'setting' | 'activation' | 'scope' | 'instance' | 'answer' | 'session' | 'list' | 'message';
 
 const count = z.int().min(0);
@@ -115,7 +114,6 @@ export class StoredValues {
     return this.#checked('scope', count, value) ?? 0;
   }
 
-  /** The well-formed parts of a scope. */
   scope(revision: unknown, changedAt: unknown, json: string): ScopeState {
     const at = this.#checked('scope', instant, changedAt);
     const content = this.#known('scope', decodeJson(scopeContent, json));

@@ -46,12 +46,10 @@ export class TokenRecords {
     this.#records = records;
   }
 
-  /** Stores a new session. */
   async begin({ id, expiresAt, ...content }: TokenSession, now: number): Promise<void> {
     await this.#records.write([{ kind: 'session', key: id, record: { value: encode(content), expiresAt } }], now);
   }
 
-  /** The session, unless it has expired or was revoked. */
   async find(id: string, now: number): Promise<TokenSession | undefined> {
     const record = (await this.#records.get('session', [id], now)).get(id);
     return record && decode(id, record);
@@ -91,7 +89,6 @@ export class TokenRecords {
     return this.#records.write([{ kind: 'session', key: id }, revocation], now);
   }
 
-  /** Whether one of these sessions was revoked. */
   async isRevoked(ids: readonly string[], now: number): Promise<boolean> {
     return (await this.#records.get('revocation', ids, now)).size > 0;
   }

@@ -77,7 +77,6 @@ export function checkpointRecord(
 type Attributes = Readonly<Record<string, unknown>>;
 
 export interface ExportedRecords {
-  /** One for each record whose entry is part of a chain. */
   readonly checkpoints: Checkpoint[];
   /** Records of deferred entries by entry id, exported before they were part of a chain. */
   readonly waiting: Map<string, Attributes>;

@@ -4,7 +4,6 @@ import { REFUSALS } from '../../wire/refusals.ts';
 import { type Algorithm, signatureOf } from '../jws.ts';
 import { MAX_TICKET_LENGTH, MAX_TICKET_SECONDS, TICKET_PREFIX, TICKET_TYPE, type Ticket } from './ticket.ts';
 
-/** The server as an issuer of signed tickets: its `security.tokens`. */
 export interface TicketSigner {
   readonly issuer: string;
   readonly audience: string | readonly string[];
@@ -51,7 +50,6 @@ export function issueTicket(about: Ticket, now: number, signer?: TicketSigner): 
   return { value, expiresAt: exp * 1000 };
 }
 
-/** `typ` of a signed document of controls. */
 export const DOCUMENT_TYPE = 'rdcp-controls+jwt';
 /** What a control of a document says beside its categories and its end. */
 export const SIGNED_OPTIONS = [

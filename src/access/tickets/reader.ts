@@ -17,7 +17,6 @@ export interface OpenTicketsOptions extends RemoteSurroundings {
   readonly refused: (reason: TicketRefusal) => void;
 }
 
-/** Tickets of other services, as `security.tickets` accepts them. */
 export type AcceptedTickets = ReturnType<typeof openTickets>;
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for an invalid issuer */
@@ -45,7 +44,6 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
     ...keysOf(issuer, field),
   }));
   const { categories: patterns, maxDuration } = settings;
-  /** By which tickets and documents of controls are verified. */
   const rules: TicketRules = {
     issuers,
     maxDuration,
@@ -55,7 +53,6 @@ export function openTickets(settings: TicketSettings, options: OpenTicketsOption
   return {
     reader,
     rules,
-    /** Verifies tickets of this server's own issuer with these keys. */
     useOwnKeys: (keys: Pick<SigningKeys, 'find'>) => {
       own = keys;
     },

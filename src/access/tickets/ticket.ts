@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 
 /** The entry of W3C baggage that carries a ticket. */
 export const TICKET_ENTRY = 'rdcp.debug';
-/** `typ` of a signed ticket. */
 export const TICKET_TYPE = 'rdcp-ticket+jwt';
 /** How a ticket without a signature begins. 128 random bits follow. */
 export const TICKET_PREFIX = 'rdcp_ticket_';

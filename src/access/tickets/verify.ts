@@ -40,7 +40,6 @@ export interface TicketRules {
   readonly maxDuration: number;
 }
 
-/** A JSON Web Signature of a known issuer, whose claims and signature are not checked yet. */
 interface UnverifiedToken {
   readonly claims: Json;
   readonly issuer: TicketIssuer;

@@ -24,7 +24,6 @@ interface OwnTokensOptions {
 /** How long level enterprise accepts tokens while revocations cannot be read from the store. */
 const ENTERPRISE_MAX_AGE_MS = 10_000;
 
-/** State that issuing and verifying tokens of this server share. */
 export type OwnTokens = ReturnType<typeof openOwnTokens>;
 
 /** @throws {RdcpError} `RDCP_CONFIG_INVALID` for invalid keys, or a store without token records */

@@ -50,7 +50,6 @@ interface TokenVerifiers {
 
 export type TokenService = ReturnType<typeof createTokenService>;
 
-/** Creates the token service of this server. Its errors have an OAuth code (`oauthErrorOf`). */
 export function createTokenService(
   own: OwnTokens,
   { apiKey, bearer, certificate, certificateRequired }: TokenVerifiers,
@@ -147,7 +146,6 @@ export function createTokenService(
     return sessions.refresh(call, token, parameters, client);
   }
 
-  /** Whether the unverified `iss` of a token is this server. */
   const isFromUs = (token: string) => readClaims(token)?.iss === issuer;
 
   async function verified(token: string, sender?: Sender): Promise<Principal | undefined> {

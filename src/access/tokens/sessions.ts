@@ -108,7 +108,6 @@ export function sessionsOf({ store, revocations, settings, keys, clock, allowedN
     return ended;
   }
 
-  /** Latest expiry of an access token signed now, including clock skew. */
   function lastTokenEnd(now: number): number {
     return now + (settings.accessTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
   }

@@ -192,9 +192,7 @@ export function takePm2Variables(env: NodeJS.ProcessEnv): void {
 export const SDK = '@opentelemetry/sdk-node';
 type Sdk = typeof import('@opentelemetry/sdk-node');
 
-/** OpenTelemetry's declarative configuration, as far as it is about this process. */
 interface ConfigFile {
-  /** Whether the file disables the SDK, as `OTEL_SDK_DISABLED` does. */
   readonly disabled: boolean;
   /** The options of the remote control: `rdcp` in `instrumentation/development: js`. @default none */
   readonly options?: unknown;

@@ -144,7 +144,6 @@ export function metricsUrl({ host, port }: Address): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}${PATH}`;
 }
 
-/** The samples of one metric and the comments that describe it. */
 interface Family {
   readonly comments: readonly string[];
   readonly samples: string[];

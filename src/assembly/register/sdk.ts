@@ -123,7 +123,6 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
   }
 }
 
-/** The exporters that OpenTelemetry's environment variables configure. */
 interface Exporters {
   /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` names only others. */
   readonly prometheus: { readonly host: string; readonly port: number } | undefined;

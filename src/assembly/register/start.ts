@@ -158,7 +158,6 @@ function flushAtTheEnd({ sdk, close }: RunningService): void {
   // The SDK stops last: closing emits audit records.
   const stop = () => (sdk === undefined ? flushProviders() : sdk.shutdown());
   const closeWithin = (milliseconds: number) => withDeadline(collectAndClose(), CLOSE_SHARE * milliseconds);
-  /** Resolves with whether everything is done. */
   const endWithin = async (milliseconds: number) => {
     let closed = false;
     const end = async () => {

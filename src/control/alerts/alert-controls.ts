@@ -15,13 +15,11 @@ import { CHANGE_REFUSALS } from '../refusals.ts';
 import type { Isolation } from '../tenancy/isolation.ts';
 import type { CommandContext } from '../types.ts';
 
-/** What the service's owner allows alerts to switch. */
 export type AlertRule = ResolvedConfig['alerts'][number];
 
 export interface AlertControlsOptions {
   readonly plane: Pick<ControlPlane, 'control' | 'hasAll'>;
   readonly trail: Pick<AuditTrail, 'query'>;
-  /** Knows the categories of other processes. */
   readonly fleet: { refresh(always?: boolean): Promise<void> } | undefined;
   readonly isolation: Pick<Isolation, 'scopeOf' | 'contextOf'>;
   readonly clock: Pick<Clock, 'now'>;
@@ -118,7 +116,6 @@ function isOn(rule: AlertRule, now: number, { timestamp }: AuditEntry): boolean 
   return now < Date.parse(timestamp) + rule.for * 1000;
 }
 
-/** When the alert began to fire for which it was switched. */
 function sinceOf({ requestId }: AuditEntry): number {
   return Number(requestId?.split('.')[1]);
 }

@@ -99,7 +99,6 @@ class MeasuredRule {
   }
 }
 
-/** What a rule watches in this process. Without any, nothing is measured. */
 interface Trigger {
   /** What was measured, where it is beyond the rule: `12 % of 340 pieces of work failed in 1m`. Asked once a second. */
   exceeded(): string | undefined;
@@ -114,7 +113,6 @@ interface TriggerOptions {
 
 /** Fewest pieces of work that make a rate: the first failure of a quiet service is no alert. */
 const MIN_PIECES = 20;
-/** Default of `over`, in seconds. */
 const ERROR_RATE_SECONDS = 60;
 /** The event-loop delay is that of the last three to six seconds: one pause is no alert. */
 const LOOP_WINDOW_MS = 6000;

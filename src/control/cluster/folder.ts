@@ -23,7 +23,6 @@ const NAMES = 10;
 /** By the sticky bit, systemd leaves an old file in a temporary folder alone (XDG Base Directory Specification). */
 const FILE_MODE = 0o1600;
 
-/** A private folder shared by the processes of one cluster. */
 export type Folder = ReturnType<typeof enterFolder>;
 
 /**

@@ -37,7 +37,6 @@ export function followCluster({ failed, delay }: FollowingOptions) {
   let stopLooking = () => {};
   let joined = () => {};
   let closed = false;
-  /** Addresses that this process has opened, by the names of their files. */
   const opened = new Map<string, string>();
 
   const worker = clusterOfWorker();

@@ -5,7 +5,6 @@ import { hostname } from 'node:os';
 import type { Delay } from '../../wire/time/clock.ts';
 import { isEntered } from './folder.ts';
 
-/** The id of a cluster, unique on the host. */
 export type ClusterId = string;
 
 function clusterModule(): Cluster {

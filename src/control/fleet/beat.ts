@@ -31,7 +31,6 @@ export interface BeatOptions {
 
 /** Announces this process to its fleet: every second, in a large fleet less often, and after a change. */
 export class Beat {
-  /** Whether the store answered last. */
   reachable = true;
   readonly #options: BeatOptions;
   #applied: Position | undefined;

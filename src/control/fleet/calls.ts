@@ -11,7 +11,6 @@ interface Sums {
   seen: number;
 }
 
-/** The totals of each process, by instance id. */
 type TotalsByInstance = ReadonlyMap<string, { readonly totals: ReadonlyMap<string, number>; readonly cut: boolean }>;
 const NONE_KNOWN: TotalsByInstance = new Map();
 /** Time between two reads in which calls are seen, in milliseconds: more than a step of the history. */

@@ -19,10 +19,8 @@ export interface FleetCategoriesOptions {
   readonly malformed: () => void;
 }
 
-/** Most categories listed for a process. */
 const MAX_PARTIAL = 100;
 
-/** When the store kept this process's list, and where. */
 interface Published {
   readonly id: string;
   readonly categories: readonly ListedCategory[];

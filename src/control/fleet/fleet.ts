@@ -31,7 +31,6 @@ interface FleetOptions
   readonly schedule: Schedule;
 }
 
-/** The processes that share a store. */
 export type Fleet = ReturnType<typeof createFleet>;
 
 /** Announces this process to its fleet and tracks which changes the others have applied. */
@@ -70,7 +69,6 @@ export function createFleet(options: FleetOptions) {
     };
   }
 
-  /** Reads who is there, their calls, and the lists of categories that are new since. */
   async function read(): Promise<FleetView> {
     const view = await roster.look();
     const heard = roster.heard();

@@ -59,7 +59,6 @@ export class Roster {
   #startedAt: ReadonlyMap<string, number> = new Map();
   #lookedAt = Number.NEGATIVE_INFINITY;
   #history: string | undefined;
-  /** Number of the others that are heard of. */
   #size = 0;
   #aloneAt = Number.NEGATIVE_INFINITY;
   /** How many others there were before the store lost its list, and until when they may announce themselves again. */
@@ -88,7 +87,6 @@ export class Roster {
     return (await this.#heartbeats()).current;
   }
 
-  /** Reads who is there, and removes from the store who has ended. */
   async look(): Promise<FleetView> {
     const { store } = this.#options;
     const view = await this.#read(store.look());

@@ -46,7 +46,6 @@ interface DocumentFollowerOptions {
 const KEY_ATTEMPTS = 5;
 const KEY_WAIT_MS = 1000;
 
-/** Why a document is not in force. The message follows the name of the setting. */
 interface Problem {
   readonly message: string;
   /** It may be gone although the document stays the same. */

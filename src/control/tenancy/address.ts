@@ -7,7 +7,6 @@ import { REFUSALS } from '../../wire/refusals.ts';
 import type { Scope } from '../types.ts';
 import type { Isolation } from './isolation.ts';
 
-/** The tenant, or all tenants, that a request addresses. */
 export interface Address {
   readonly scope: Scope;
   /** Absent if the request addresses all tenants. */
@@ -76,7 +75,6 @@ export function createAddressing(isolation: Isolation, named: Iterable<string> =
   /** The response to an anonymous request names no tenant. */
   const anonymous: Address = { scope: everybody.scope };
 
-  /** The credential's own tenant. Without a credential, where that is allowed, an address that shows no tenant. */
   function own(principal: Principal | undefined): Address {
     if (principal === undefined || !hasValidTenant(principal)) return anonymous;
     if (principal.tenantId === undefined) return everybody;

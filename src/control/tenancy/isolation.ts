@@ -20,7 +20,6 @@ import type { Scope } from '../types.ts';
 
 export type TenancyConfig = ResolvedConfig['tenancy'];
 
-/** Settings and measurements that an isolation level separates. */
 interface Separation {
   /** Each tenant has its own settings, which override the global ones. */
   readonly settings: boolean;

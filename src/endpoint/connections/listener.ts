@@ -42,10 +42,8 @@ const TIMEOUTS = {
   /** For a complete request, and until its answer was read. */
   requestMs: 30_000,
   keepAliveMs: 5000,
-  /** How often timeouts are checked. */
   checkMs: 1000,
   closeMs: 10_000,
-  /** How often the files of `server.tls` are checked. */
   reloadMs: 1000,
 };
 type ListenerTimeouts = Readonly<typeof TIMEOUTS>;

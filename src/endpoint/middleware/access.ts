@@ -214,7 +214,6 @@ export function createQuotas(limits: ResolvedConfig['limits'], clock: Pick<Clock
 export type Quotas = ReturnType<typeof createQuotas>;
 export type QuotaName = keyof Quotas;
 
-/** The window of every limit. */
 const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
 
@@ -256,7 +255,6 @@ export function createRateLimiter({
   return {
     name,
     limit,
-    /** As `RateLimit-Policy` states it. */
     policy: `"${name}";q=${limit};w=${WINDOW_SECONDS}`,
     /** Counts a request of this key if it is allowed. `repeated` is a refusal that follows another, with no allowed request between. */
     take: (key: string) => {

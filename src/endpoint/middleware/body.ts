@@ -64,7 +64,6 @@ function asObject(value: unknown): NonNullable<Context['request']['body']> {
 /** Longest unknown field name that is repeated to the client. */
 const MAX_FIELD_LENGTH = 64;
 
-/** The body that {@link jsonBody} has read, validated. */
 export function validBody<T extends z.ZodType>(ctx: Context, schema: T): z.output<T> {
   const body: unknown = ctx.request.body;
   // Checked first, because a body of another version may have other fields.

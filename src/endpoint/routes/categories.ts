@@ -32,7 +32,6 @@ export interface Budgets {
   configuredRate(name: string): number | undefined;
   /** What became of its lines in all processes of the fleet. */
   linesOf(category: Counted): LineCounts;
-  /** Lines that the filters of its activations could not be evaluated for. */
   unevaluated?(index: number): number;
 }
 

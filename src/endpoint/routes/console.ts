@@ -210,7 +210,6 @@ interface ConsoleCodesOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Most codes of this process that wait for their browser. */
 const MAX_CODES = { total: 64, perIdentity: 4 };
 
 /**

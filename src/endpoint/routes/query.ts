@@ -10,7 +10,6 @@ export interface Rule<T> {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Parameters as the OpenAPI document describes them. */
 export type QuerySchemas = Readonly<Record<string, Pick<Rule<unknown>, 'allowed' | 'schema'>>>;
 
 export type Rules<T> = { readonly [K in keyof T]-?: Rule<NonNullable<T[K]>> };

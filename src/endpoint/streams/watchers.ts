@@ -33,7 +33,6 @@ export interface Watcher {
 /** Notices what changes, for all watchers together. Without a watcher it does nothing. */
 export class Watchers {
   readonly #parts: WatchersParts;
-  /** With the state that each has. */
   readonly #watchers = new Map<Watcher, readonly CategoryView[]>();
   readonly #sent = new Map<string, readonly CategoryView[]>();
   /** Without a shared store: begins where no earlier process can have been. */

@@ -11,7 +11,6 @@ const NO_CHANGES = Number.MAX_SAFE_INTEGER;
 export interface ChangesOptions {
   readonly feed: ChangeFeed;
   readonly query: Query;
-  /** The schema, as statements have it. */
   readonly schema: string;
   readonly stored: StoredValues;
   /** Longest time between two reads, in milliseconds. */
@@ -27,7 +26,6 @@ export interface ChangesOptions {
 /** What is done in the same round trip as the read of the changes; its parameters begin at `$4`. */
 export interface Before {
   readonly text: string;
-  /** Its result. */
   readonly column: string;
   readonly values: readonly unknown[];
 }

@@ -10,7 +10,6 @@ const MAX_WAITING = 1000;
 
 export interface MessagesOptions extends Pick<SealedMessagesOptions, 'known'> {
   readonly query: Query;
-  /** The schema, as statements have it. */
   readonly schema: string;
   /** Name of the channel that all listen to; that of one handle begins with it. */
   readonly channel: string;

@@ -7,7 +7,6 @@ import type { Query, Row } from './connection.ts';
 
 export interface PostgresRecordsOptions {
   readonly query: Query;
-  /** The schema, as statements have it. */
   readonly schema: string;
   readonly stored: StoredValues;
   readonly changes: Pick<Changes, 'after'>;

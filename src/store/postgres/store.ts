@@ -58,7 +58,6 @@ export function createPostgresStore(options: PostgresStoreOptions): StateStore {
   const schema = `"${name}"`;
   const patience = String(Math.ceil(deadlineMs * SERVER_DEADLINE));
   const stored = new StoredValues();
-  /** Whether a pooler is between this process and the server. */
   let isPooled = false;
   const warned = new Set<string>();
   /** The entry and the kept answer of the last commit that failed, until such a commit would be taken. */

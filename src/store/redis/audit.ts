@@ -17,7 +17,6 @@ const CLOCKS_DIFFER_MS = 86_400_000;
 /** A stream id: milliseconds and a counter. */
 const STREAM_ID = /^\d{1,16}-\d{1,19}$/;
 
-/** The trail in a Redis stream. Redis keeps the order; filters run in this process, batch by batch. */
 export function createRedisTrail(send: Send, stream: string) {
   async function range(command: 'XRANGE' | 'XREVRANGE', from: string, to: string, count: number): Promise<Hit[]> {
     const reply = (await send([command, stream, from, to, 'COUNT', String(count)])) as [unknown, unknown[]][];

@@ -41,7 +41,6 @@ export function createRedisChanges({ feed, key, send, stored, isLarge }: RedisCh
     return { how: how as Reading['how'], lineage: { history, version: Number(version), head }, scopes };
   }
 
-  /** Reads what changed, and passes it on. */
   async function synchronize(through: Send): Promise<void> {
     const since = feed.lineage;
     feed.apply(await read(through, since), since);

@@ -20,7 +20,6 @@ export interface RedisCommitsOptions {
   readonly deadlineMs: number;
 }
 
-/** Commits by one script each, and the answers that are kept with them. */
 export function createRedisCommits(options: RedisCommitsOptions): Pick<StateStore, 'commit' | 'findReplay'> {
   const { key, send, stored, feed, sync, writer, channel, deadlineMs } = options;
   let operations = 0;

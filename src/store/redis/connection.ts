@@ -12,7 +12,6 @@ import {
   sendThrough,
 } from './client.ts';
 
-/** A connection to Redis that reconnects until it is closed. */
 interface RedisConnection {
   /**
    * Rejects when Redis does not answer within the deadline, or is not connected; an unsent command is then never sent.
@@ -130,7 +129,6 @@ function isReadOnly(error: unknown): boolean {
 /** Until a new connection for commands subscribes too, in milliseconds. */
 const RESUBSCRIBE_MS = 250;
 
-/** Subscriptions that last until they are closed. */
 interface RedisMessages {
   /** Checks the subscriptions and renews them if needed. Returns at once. */
   check(): void;
@@ -169,7 +167,6 @@ export function listenThrough(
  */
 export function listenBeside({ channels, hear, subscribed }: MessagesOptions): {
   readonly messages: RedisMessages;
-  /** Called with each connection before anything else. */
   readonly established: (client: OwnRedisNode) => Promise<void>;
 } {
   let unsubscribed: OwnRedisNode | undefined;

@@ -30,7 +30,6 @@ const LISTED: Readonly<Record<ListedKind, readonly [times: string, values: strin
 const BEAT_PER_PROCESS_MS = 3;
 /** A beat that repeats the last one is written as a whole every tenth time: that reads the time and the number of processes. */
 const WHOLE_EVERY = 10;
-/** Most records that one command reads. */
 const READ_AT_ONCE = 200;
 /** Overlap between two reads of a list: the server that takes over after a failure may have a slower clock. */
 const OVERLAP_MICROSECONDS = 60_000_000;

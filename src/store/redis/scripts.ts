@@ -188,7 +188,6 @@ export function openSigned(message: string, secret: string): unknown[] | undefin
   return timingSafeEqual(Buffer.from(expected), Buffer.from(signature)) ? decodeJson(values, text) : undefined;
 }
 
-/** Sends a command. */
 export type Send = (args: readonly string[]) => Promise<unknown>;
 
 /** Runs a script. Its text is sent only to a Redis that does not have it yet. */

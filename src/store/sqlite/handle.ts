@@ -17,7 +17,6 @@ export interface SqliteHandleOptions<S> {
   readonly path: string;
   /** False for a temporary file: nothing is synced to disk. */
   readonly lasting: boolean;
-  /** Prepares the statements of the connection. */
   readonly prepare: (database: DatabaseSync) => S;
 }
 
@@ -35,7 +34,6 @@ export function createSqliteHandle<S>(options: SqliteHandleOptions<S>) {
   let fault: string | undefined;
   let closed = false;
 
-  /** Closes the connection for good. */
   function giveUp(problem: string): void {
     fault = problem;
     // The next start would apply a log that stays behind to whatever file is at the path then.

@@ -6,14 +6,12 @@ import { hostTime, IN_PASSING_MS, type SqliteHandle } from './handle.ts';
 
 /** How long a message is kept, in milliseconds. Every process reads several times a second. */
 const KEEP_MS = 2000;
-/** Most messages kept. */
 const MAX_KEPT = 500;
 
 export interface MessageStatements {
   readonly messages: ReturnType<typeof prepareMessages>;
 }
 
-/** Messages in a table of a SQLite file, as seen by the store of the same handle. */
 export interface SqliteMessages extends MessageStore {
   readonly isListening: boolean;
   /** Called when another process has written to the file. */

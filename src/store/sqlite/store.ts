@@ -190,7 +190,6 @@ interface CommitStatements {
   readonly trail: Pick<ReturnType<typeof createSqliteTrail>, 'append'>;
 }
 
-/** Statements for scopes, replay records and the file's history. */
 function prepareScopes(database: DatabaseSync) {
   const newest = prepareRead(database, 'SELECT coalesce(max(version), 0) AS version FROM scope');
   const history = database.prepare('SELECT id FROM history');
