@@ -13,7 +13,7 @@ import { auditedActivation } from './activation.ts';
 import type { PlaneParts } from './plane.ts';
 import { CHANGE_REFUSALS } from './refusals.ts';
 import type { ScopeStates } from './scope-states.ts';
-import { changesBetween, expire, expireActivation, type Snapshot, share, type Transition } from './transition.ts';
+import { changesBetween, expire, type Snapshot, share, type Transition } from './transition.ts';
 import type { Write, Writer } from './types.ts';
 
 type LocalControlsOptions = Pick<PlaneParts, 'states' | 'binding' | 'follower' | 'audit' | 'store' | 'clock'> & {
@@ -47,6 +47,8 @@ interface Decision extends Pick<LocalControl, 'replay'> {
 /** What makes an entry of the trail a decision about a category, beside its outcome. */
 const DECISIONS: ReadonlySet<string> = new Set(['enable', 'disable', 'toggle', 'reset']);
 
+/** The reason of an end whose budget was used up. */
+const BUDGET = 'budget';
 const LATER = 'changed for all meanwhile';
 const ANSWERED = 'the request had been answered by another process';
 
@@ -172,7 +174,9 @@ export class LocalControls {
     const overlays = new Set<Overlay | Activation>(over.values());
     const inForce: Snapshot = { ...before, ended: (control) => !overlays.has(control) && before.ended(control) };
     const ended = this.#drop(key, inForce, [...over.keys()].sort());
-    await writer.note({ draft: this.#expiryDraft(key, ended, [...over.values()].every(states.spent)) });
+    await writer.note({
+      draft: this.#draft('expire', key, ended, [...over.values()].every(states.spent) ? BUDGET : undefined),
+    });
   }
 
   /** Local controls merged into the stored settings; `undefined` when there are none left to share. */
@@ -197,11 +201,10 @@ export class LocalControls {
     const now = clock.now();
     // Controls whose budget is used up get an entry of their own, which says so.
     const spent = expire({ ...stored, ended: states.spent }, now);
-    const expiry = spent ?? expire(stored, now) ?? expireActivation(stored);
+    const expiry = spent ?? expire(stored, now);
     if (expiry === undefined) return undefined;
-    const { settings, activations, activation } = expiry;
-    const isSpent = activation === undefined ? spent !== undefined : states.spent(activation);
-    return { settings, activations, draft: this.#expiryDraft(key, expiry, isSpent) };
+    const { settings, activations } = expiry;
+    return { settings, activations, draft: this.#draft('expire', key, expiry, spent && BUDGET) };
   }
 
   /** Retries until there is nothing left to write. The scope stays unsettled when others win every attempt. */
@@ -226,22 +229,13 @@ export class LocalControls {
   }
 
   #drop(key: ScopeKey, before: Snapshot, categories: readonly string[]): Changes {
-    this.#options.binding.dropLocal(key, categories);
-    return this.#changesSince(key, before, categories);
-  }
-
-  #changesSince(key: ScopeKey, before: Snapshot, categories: readonly string[]): Changes {
     const { binding, clock } = this.#options;
+    binding.dropLocal(key, categories);
     return { categories, changes: changesBetween(before, binding.snapshot(key), categories, timestamp(clock.now())) };
   }
 
   #defer(key: ScopeKey, changes: Changes, reason: string): void {
     this.#options.audit.defer({ draft: this.#draft('reconcile', key, changes, reason) });
-  }
-
-  /** @param spent whether the budget of the controls was used up */
-  #expiryDraft(key: ScopeKey, over: Changes, spent: boolean): AuditDraft {
-    return this.#draft('expire', key, over, spent ? 'budget' : undefined);
   }
 
   /** An audit entry that no request caused. */

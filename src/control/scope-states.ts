@@ -38,16 +38,6 @@ interface Moment {
   readonly monotonic: number;
 }
 
-interface Sweep {
-  /** The wall clock was set, so expiries were recomputed. */
-  readonly clockSet: boolean;
-  /**
-   * Every scope with a temporary control that ended and is still stored, and the categories whose overlay ended; empty
-   * when none ended since.
-   */
-  readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>>;
-}
-
 interface Temporary {
   readonly enabled?: boolean;
   readonly record?: true | undefined;
@@ -147,8 +137,11 @@ export class ScopeStates {
     this.#nextEnd = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
   }
 
-  /** Finds ended controls. Nearly free while none has ended since the last sweep. */
-  sweep(): Sweep {
+  /**
+   * Finds ended controls. Nearly free while none has ended since the last sweep.
+   * @returns every scope with one that is still stored, and the categories whose overlay ended; empty when none ended since
+   */
+  sweep(): { readonly clockSet: boolean; readonly ended: ReadonlyMap<ScopeKey, ReadonlySet<string>> } {
     const now = this.#now();
     const clockSet = Math.abs(now.wall - now.monotonic - this.#offset) > STEP_MS;
     if (clockSet) this.#correctEnds(now);

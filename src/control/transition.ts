@@ -236,19 +236,16 @@ function withoutCategories(activations: readonly Activation[], categories: reado
 }
 
 /** Ends one activation. An id that is not there, or not any more, ends nothing. */
-function endOne(
-  activations: readonly Activation[],
-  id: string,
-): Pick<CommandEffect, 'categories' | 'activations' | 'activation' | 'summary'> {
+function endOne(activations: readonly Activation[], id: string) {
   const activation = activations.find((each) => each.id === id);
   if (activation === undefined) return { categories: [], activations, summary: 'Ended nothing: no such activation' };
   const summary = `Ended ${activationText(activation, { values: false })}`;
-  return {
-    categories: activation.categories,
-    activations: activations.filter((each) => each !== activation),
-    activation,
-    summary,
-  };
+  return { ...without(activations, activation), summary };
+}
+
+function without(activations: readonly Activation[], activation: Activation) {
+  const { categories } = activation;
+  return { categories, activations: activations.filter((each) => each !== activation), activation };
 }
 
 function endedToo(before: readonly Activation[], after: readonly Activation[]): string {
@@ -290,13 +287,17 @@ function summarize({ action, options }: ControlRequest, changes: readonly Change
 }
 
 /**
- * Removes every ended overlay of the addressed scope, which uncovers the layers below; `undefined` when there is none.
+ * Removes every ended overlay of the addressed scope, which uncovers the layers below, or else the first activation that
+ * has ended; `undefined` when there is none.
  */
 export function expire(snapshot: Snapshot, now: number): Transition | undefined {
   const { activations = [] } = snapshot;
   const before = snapshot.tenant ?? snapshot.global;
   const over = [...before].filter(([, { temporary }]) => temporary !== undefined && snapshot.ended(temporary));
-  if (over.length === 0) return undefined;
+  if (over.length === 0) {
+    const activation = activations.find(snapshot.ended);
+    return activation && { settings: before, changes: [], ...without(activations, activation) };
+  }
   const settings = new Map(before);
   for (const [category, setting] of over) putSetting(settings, category, { ...setting, temporary: undefined });
   const categories = over.map(([category]) => category).sort();
@@ -306,19 +307,6 @@ export function expire(snapshot: Snapshot, now: number): Transition | undefined 
     activations,
     categories,
     changes: changesBetween(inForce, replaced(snapshot, settings), categories, timestamp(now)),
-  };
-}
-
-/** Removes the first activation of the addressed scope that has ended; `undefined` when there is none. */
-export function expireActivation({ tenant, global, activations = [], ended }: Snapshot): Transition | undefined {
-  const activation = activations.find(ended);
-  if (activation === undefined) return undefined;
-  return {
-    settings: tenant ?? global,
-    activations: activations.filter((each) => each !== activation),
-    activation,
-    categories: activation.categories,
-    changes: [],
   };
 }
 

@@ -40,15 +40,10 @@ export interface TicketRules {
   readonly maxDuration: number;
 }
 
-interface UnverifiedToken {
-  readonly claims: Json;
-  readonly issuer: TicketIssuer;
-  /** Finds the key. @returns what checks the signature, which takes some 100 µs, or why that cannot be done */
-  verifier(): (() => boolean) | TicketRefusal;
-}
+type UnverifiedToken = Exclude<ReturnType<typeof readToken>, string>;
 
 /** Checks that it is a token of that type (`typ`) by one of the issuers, without its claims and its signature. */
-export function readToken(value: string, type: string, { issuers }: TicketRules): UnverifiedToken | TicketRefusal {
+export function readToken(value: string, type: string, { issuers }: TicketRules) {
   const header = readHeader(value);
   const claims = readClaims(value);
   if (header === undefined || claims === undefined) return 'malformed';
@@ -65,7 +60,8 @@ export function readToken(value: string, type: string, { issuers }: TicketRules)
   return {
     claims,
     issuer,
-    verifier: () => {
+    /** Finds the key. @returns what checks the signature, which takes some 100 µs, or why that cannot be done */
+    verifier: (): (() => boolean) | TicketRefusal => {
       const key = issuer.key(header);
       if (key === undefined) return 'unknown_key';
       if (!fits(key, alg)) return 'wrong_algorithm';

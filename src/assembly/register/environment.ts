@@ -192,13 +192,6 @@ export function takePm2Variables(env: NodeJS.ProcessEnv): void {
 export const SDK = '@opentelemetry/sdk-node';
 type Sdk = typeof import('@opentelemetry/sdk-node');
 
-interface ConfigFile {
-  readonly disabled: boolean;
-  /** The options of the remote control: `rdcp` in `instrumentation/development: js`. @default none */
-  readonly options?: unknown;
-  start(): StartedSdk;
-}
-
 /**
  * Reads the file of `OTEL_CONFIG_FILE`, by which the SDK then starts; OpenTelemetry's other variables do not count. One line
  * says that the file is unusable, or that the installed SDK does not support it.
@@ -206,7 +199,7 @@ interface ConfigFile {
  * @returns `undefined` if the variables count
  * @throws {RdcpError} `RDCP_CONFIG_INVALID` if the SDK is missing, unless there is another
  */
-export function readConfigFile(env: Environment, attaches: boolean, reporter: Reporter): ConfigFile | undefined {
+export function readConfigFile(env: Environment, attaches: boolean, reporter: Reporter) {
   const path = env.OTEL_CONFIG_FILE;
   if (!isSet(path)) return undefined;
   // Beside another SDK it is not loaded: what that SDK instruments would be loaded too early.

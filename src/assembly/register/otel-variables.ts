@@ -77,12 +77,7 @@ export function knownNames(variable: string, names: readonly string[] = []): str
 }
 
 /** Values that OpenTelemetry does not accept. It treats most of them as not set, and says so only in its diagnostics. */
-interface UnusableVariables {
-  readonly problems: readonly string[];
-  readonly ignored: Readonly<Record<string, ''>>;
-}
-
-export function unusableVariables(env: Environment): UnusableVariables {
+export function unusableVariables(env: Environment) {
   const found = RULES.flatMap(([names, rule]) => names.map((name) => ({ name, rule, value: env[name]?.trim() ?? '' })));
   const wrong = found.filter(({ value, rule }) => value !== '' && !rule.accepts(value, env));
   return {

@@ -23,16 +23,6 @@ interface Address {
   readonly port: number;
 }
 
-interface ScrapedAddress extends Address {
-  /** Other host names that scrapers may use: those of the control endpoint. */
-  readonly allowedHosts: readonly string[];
-}
-
-/** An exporter that answers requests but opens no port. */
-interface MetricsHandler {
-  getMetricsRequestHandler(request: IncomingMessage, response: ServerResponse): void;
-}
-
 export type ServedMetrics = ReturnType<typeof servePrometheus>;
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -53,7 +43,10 @@ const IS_WINDOWS = process.platform === 'win32';
  * In a cluster one process has the port, or the workers share it. A scrape returns the metrics of all processes: each one
  * listens on a socket in the cluster's folder, where the others fetch its metrics.
  */
-export function servePrometheus(exporter: MetricsHandler, { host, port, allowedHosts }: ScrapedAddress) {
+export function servePrometheus(
+  exporter: { getMetricsRequestHandler(request: IncomingMessage, response: ServerResponse): void },
+  { host, port, allowedHosts }: Address & { readonly allowedHosts: readonly string[] },
+) {
   const serves = createHostCheck({ host, allowedHosts });
   const answerAlone: RequestListener = (request, response) => exporter.getMetricsRequestHandler(request, response);
   const cluster = followCluster({ failed: () => {}, delay: unrefTimeout });

@@ -97,7 +97,7 @@ export function startSdk(
 }
 
 /** Environment to set for the SDK, which by default exports a signal that is not configured. */
-function forNodeSdk({ prometheus, otherMetrics, logs }: Exporters): Record<string, string> {
+function forNodeSdk({ prometheus, otherMetrics, logs }: ReturnType<typeof exportersFrom>): Record<string, string> {
   return {
     ...(logs.length > 0 ? {} : { OTEL_LOGS_EXPORTER: 'none' }),
     ...(otherMetrics.length === 0 || prometheus === undefined
@@ -123,20 +123,11 @@ function withVariables<T>(env: NodeJS.ProcessEnv, variables: Record<string, stri
   }
 }
 
-interface Exporters {
-  /** The Prometheus endpoint; `undefined` if `OTEL_METRICS_EXPORTER` names only others. */
-  readonly prometheus: { readonly host: string; readonly port: number } | undefined;
-  readonly otherMetrics: readonly string[];
-  readonly traces: boolean;
-  /** The exporters of log records. Without one, debug calls are written to stderr. */
-  readonly logs: readonly string[];
-}
-
 /**
  * Reads `OTEL_*_EXPORTER` and `OTEL_EXPORTER_*`. A signal without configuration is not exported: OpenTelemetry's default, OTLP
  * to localhost, reports a failure every few seconds if no collector runs.
  */
-function exportersFrom(env: Environment, logsWanted: boolean): Exporters {
+function exportersFrom(env: Environment, logsWanted: boolean) {
   const exportersOf = (signal: SignalName, byDefault: readonly string[]) => {
     const otlp = endpointVariable(env, signal) === undefined ? [] : ['otlp'];
     const names = exporterNames(env, signal) ?? [...new Set([...byDefault, ...otlp])];

@@ -137,18 +137,18 @@ const END_DEADLINE_MS = 2000;
 /** Share of a deadline for closing; the rest is for exporting what closing emits. */
 const CLOSE_SHARE = 0.6;
 
-interface RunningService {
-  /** Absent if the application started the SDK. */
-  readonly sdk: { shutdown(): Promise<void> } | undefined;
-  close(): Promise<void>;
-}
-
 /**
  * Flushes the audit trail and the telemetry when the process exits, or gets SIGTERM or SIGINT. If the application handles the
  * signal, it decides when to exit, and telemetry works until then. Otherwise the signal is raised again after the flush, so
  * that the process ends as it would without this package.
  */
-function flushAtTheEnd({ sdk, close }: RunningService): void {
+function flushAtTheEnd({
+  sdk,
+  close,
+}: {
+  readonly sdk: Pick<StartedSdk, 'shutdown'> | undefined;
+  close(): Promise<void>;
+}): void {
   const collectAndClose = async () => {
     // Closing removes our instruments, so collect their last values first.
     const collected = flush(registeredProviders().metrics);

@@ -174,11 +174,6 @@ export interface HealthCheck {
   readonly condition?: Condition | undefined;
 }
 
-interface Health {
-  readonly status: HealthResponse['status'];
-  readonly checks: readonly HealthCheckRecord[];
-}
-
 const DEADLINE_MS = 5000;
 /** How long a result is reused, in milliseconds, so that a flood of probes costs one run. */
 const FRESH_MS = 1000;
@@ -192,23 +187,17 @@ export function createHealthChecks({
   checks: readonly HealthCheck[];
   clock: Clock;
   deadlineMs?: number;
-}): () => Promise<Health> {
+}) {
   const runs = checks.map((check) => createRun(check, clock, deadlineMs));
-  let running: Promise<Health> | undefined;
-  let latest: { readonly health: Health; readonly at: number } | undefined;
-
-  const runAll = async (): Promise<Health> => {
-    const records = await Promise.all(runs.map((run) => run()));
-    const health = { status: overall(records), checks: records };
-    latest = { health, at: clock.monotonic() };
-    running = undefined;
-    return health;
-  };
-
+  let at = Number.NEGATIVE_INFINITY;
+  let latest: HealthCheckRecord[] = [];
+  const runAll = joining(async () => {
+    latest = await Promise.all(runs.map((run) => run()));
+    at = clock.monotonic();
+  });
   return async () => {
-    if (latest !== undefined && clock.monotonic() - latest.at < FRESH_MS) return latest.health;
-    running ??= runAll();
-    return running;
+    if (clock.monotonic() - at >= FRESH_MS) await runAll();
+    return { status: overall(latest), checks: latest };
   };
 }
 
@@ -250,7 +239,7 @@ function reasonOf(error: unknown): string {
   return isRdcpError(error) ? error.message : `it failed${failureCode(error)}`;
 }
 
-function overall(records: readonly HealthCheckRecord[]): Health['status'] {
+function overall(records: readonly HealthCheckRecord[]): HealthResponse['status'] {
   if (records.some(({ status }) => status === 'fail')) return 'unhealthy';
   return records.some(({ status }) => status === 'warn') ? 'degraded' : 'healthy';
 }

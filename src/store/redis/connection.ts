@@ -12,27 +12,16 @@ import {
   sendThrough,
 } from './client.ts';
 
-interface RedisConnection {
-  /**
-   * Rejects when Redis does not answer within the deadline, or is not connected; an unsent command is then never sent.
-   * After one timeout, further commands are rejected at once until Redis answers again. A Sentinel client resends a
-   * command when its connection broke before the answer. The error says by {@link unwritten} where Redis has refused the
-   * command, or it was never sent.
-   */
-  send(args: readonly string[], deadlineMs: number): Promise<unknown>;
-  /** Resolves when no command is in flight, or after the deadline. */
-  close(): Promise<void>;
-}
-
 /**
- * A connection of our own.
+ * A connection of our own. Commands reject when Redis does not answer within the deadline, or is not connected; an unsent
+ * command is then never sent. The error says by {@link unwritten} where Redis has refused the command, or it was never sent.
  * @param established called with every client that became ready, before any other command
  */
 export function connectRedis(
   makeClient: () => OwnRedisNode | Promise<OwnRedisNode>,
   connectDeadlineMs: number,
   established: (client: OwnRedisNode) => Promise<unknown>,
-): RedisConnection {
+) {
   const connection = new Reconnecting<OwnRedisNode>({
     to: 'Redis',
     deadlineMs: connectDeadlineMs,
@@ -51,7 +40,7 @@ export function connectRedis(
     isStale: isReadOnly,
   });
   return {
-    send: (args, deadlineMs) =>
+    send: (args: readonly string[], deadlineMs: number) =>
       connection.use(deadlineMs, (client) => client.sendCommand([...args])).catch(rejectRefusal),
     close: async () => connection.close(),
   };
@@ -63,12 +52,7 @@ export function connectRedis(
  * @param key any key of the store
  * @param established called when the client became ready, or answers again
  */
-export function borrowRedis(
-  client: RedisClient,
-  key: string,
-  probeDeadlineMs: number,
-  established: () => void,
-): RedisConnection {
+export function borrowRedis(client: RedisClient, key: string, probeDeadlineMs: number, established: () => void) {
   const sendOnce = sendThrough(client, key);
   const underWay = new Set<Promise<unknown>>();
   // An `error` event without any listener ends the process, so we always have one.
@@ -100,8 +84,9 @@ export function borrowRedis(
     isStale: () => false,
   });
   return {
-    send: (args, deadlineMs) =>
+    send: (args: readonly string[], deadlineMs: number) =>
       connection.use(deadlineMs, (_, signal) => pending(sendOnce(args, signal))).catch(rejectRefusal),
+    /** Resolves when no command is in flight, or after the deadline. */
     async close() {
       connection.close();
       client.off('ready', established);

@@ -1,23 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { Listeners } from '../listeners.ts';
-import { assertSendable, type MessageStore } from '../message-store.ts';
+import { assertSendable } from '../message-store.ts';
 import { prepareRead } from './file.ts';
 import { hostTime, IN_PASSING_MS, type SqliteHandle } from './handle.ts';
 
 /** How long a message is kept, in milliseconds. Every process reads several times a second. */
 const KEEP_MS = 2000;
 const MAX_KEPT = 500;
-
-export interface MessageStatements {
-  readonly messages: ReturnType<typeof prepareMessages>;
-}
-
-export interface SqliteMessages extends MessageStore {
-  readonly isListening: boolean;
-  /** Called when another process has written to the file. */
-  poll(): void;
-  close(): void;
-}
 
 export function prepareMessages(database: DatabaseSync) {
   const newest = prepareRead(database, 'SELECT coalesce(max(position), 0) AS position FROM message');
@@ -41,10 +30,10 @@ export function prepareMessages(database: DatabaseSync) {
  * @param listening called when it begins to listen, and when it ends
  */
 export function createSqliteMessages(
-  handle: SqliteHandle<MessageStatements>,
+  handle: SqliteHandle<{ readonly messages: ReturnType<typeof prepareMessages> }>,
   writer: string,
   listening: () => void,
-): SqliteMessages {
+) {
   const listeners = new Listeners<[message: string, from: string]>('messages');
   let read = 0n;
 
@@ -56,7 +45,7 @@ export function createSqliteMessages(
     },
 
     // A lost message is harmless.
-    async send(message, to) {
+    async send(message: string, to?: string) {
       assertSendable(message);
       await handle.write(({ messages }) => {
         const now = hostTime();
@@ -65,7 +54,7 @@ export function createSqliteMessages(
       }, IN_PASSING_MS);
     },
 
-    onMessage(listener) {
+    onMessage(listener: (message: string, from: string) => void) {
       if (listeners.size === 0) {
         try {
           read = handle.statements().messages.newest();
