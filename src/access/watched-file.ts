@@ -17,17 +17,10 @@ export interface WatchedFileOptions<T> {
   readonly condition?: Condition | undefined;
 }
 
-export interface WatchedFile<T> {
-  readonly value: T;
-  refresh(): Promise<void>;
-  close(): void;
-}
+export type WatchedFile<T> = ReturnType<typeof watchFile<T>>;
 
 /** Read twice a second, and loaded when its text changed. @throws {RdcpError} `RDCP_CONFIG_INVALID` if it is wrong at the start */
-export function watchFile<T>(
-  path: string,
-  { name, load, condition = UNWATCHED }: WatchedFileOptions<T>,
-): WatchedFile<T> {
+export function watchFile<T>(path: string, { name, load, condition = UNWATCHED }: WatchedFileOptions<T>) {
   let text = readNow(path, name);
   let value = load(text);
   let failed = false;

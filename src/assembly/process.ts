@@ -69,23 +69,6 @@ const ALL_PLACES_TAKEN = new RdcpError(
   `${MAX_TICKETS} tickets of other services are in use, the most at a time, and further ones switch nothing on`,
 );
 
-/** The trail of the state in use, for the parts of the process that write to it. */
-class TrailInUse implements Pick<AuditTrail, 'note' | 'refused'> {
-  #trail: AuditTrail | undefined;
-
-  use(trail: AuditTrail): void {
-    this.#trail = trail;
-  }
-
-  note(...entry: Parameters<AuditTrail['note']>): void {
-    this.#trail?.note(...entry);
-  }
-
-  refused(...entry: Parameters<AuditTrail['refused']>): void {
-    this.#trail?.refused(...entry);
-  }
-}
-
 export interface OpenTelemetryParts {
   readonly telemetry: Telemetry;
   /** `undefined` if the exports of the SDK are not watched. */
@@ -138,7 +121,15 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
   });
   opened.push(instruments);
 
-  const trail = new TrailInUse();
+  let inUse: AuditTrail | undefined;
+  /** The trail of the state in use, for the parts of the process that write to it. */
+  const trail = {
+    use(trail: AuditTrail): void {
+      inUse = trail;
+    },
+    note: (draft: AuditDraft) => inUse?.note(draft),
+    refused: (draft: AuditDraft) => inUse?.refused(draft),
+  };
   const conditions = createConditions({
     reporter,
     clock,

@@ -27,7 +27,7 @@ import { LocalControls } from './local-controls.ts';
 import type { PlaneParts } from './plane.ts';
 import { CHANGE_REFUSALS, MAX_REFUSED_NAMES } from './refusals.ts';
 import { type CommandEffect, isActivating, overlaySeconds, transition, UNTICKETED } from './transition.ts';
-import type { CommandContext, ControlOutcome, Write, Writer } from './types.ts';
+import type { CommandContext, ControlOutcome, Write } from './types.ts';
 
 type CommandsOptions = Omit<PlaneParts, keyof GateOptions>;
 
@@ -43,7 +43,7 @@ const UNKNOWN = '';
 /** Errors that depend on the state at the time of the command, not on its syntax. */
 const REFUSALS: ReadonlySet<string> = new Set(['RDCP_CATEGORY_NOT_FOUND', 'RDCP_TEMPORARY_LIMIT']);
 
-export class Commands implements Writer {
+export class Commands {
   readonly local: LocalControls;
   readonly #options: CommandsOptions;
   /** Answers given while the store was unreachable, until the store has them, and {@link UNKNOWN} ones. */
@@ -284,6 +284,7 @@ export class Commands implements Writer {
     return { response, replayed: false };
   }
 
+  /** @throws {RdcpError} when nothing was changed, or it is unknown whether anything was */
   async write(write: Write): Promise<CommitResult> {
     const result = await this.#write(write, this.#options.clock.now());
     await this.#options.store.sync?.();
@@ -303,6 +304,7 @@ export class Commands implements Writer {
     }
   }
 
+  /** Writes an entry that changes no state; defers it while the store is away. Never rejects. */
   async note({ draft, replay }: Omit<Write, 'state'>): Promise<void> {
     try {
       if (!this.#options.follower.reachable) throw CHANGE_REFUSALS.storeAway();

@@ -1,12 +1,4 @@
-import type {
-  Activation,
-  Commit,
-  CommitResult,
-  Maker,
-  Position,
-  ReplayRecord,
-  ScopeKey,
-} from '../store/state-store.ts';
+import type { Activation, Commit, Maker, Position, ReplayRecord, ScopeKey } from '../store/state-store.ts';
 import type { AuditDraft } from '../trail/types.ts';
 import type { Allow } from '../wire/allow.ts';
 import type { AuditEntry, AuditedApproval, AuditIdentity } from '../wire/audit-messages.ts';
@@ -20,6 +12,7 @@ import type {
   TenantContext,
   TenantSettings,
 } from '../wire/messages.ts';
+import type { Commands } from './commands.ts';
 
 export interface Scope {
   readonly key: ScopeKey;
@@ -111,9 +104,4 @@ export interface Write {
 }
 
 /** Writes to store and audit trail. Committed changes are in force when a write resolves. */
-export interface Writer {
-  /** @throws {RdcpError} when nothing was changed, or it is unknown whether anything was */
-  write(write: Write): Promise<CommitResult>;
-  /** Writes an entry that changes no state; defers it while the store is away. Never rejects. */
-  note(entry: Omit<Write, 'state'>): Promise<void>;
-}
+export type Writer = Pick<Commands, 'write' | 'note'>;

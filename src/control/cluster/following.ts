@@ -17,12 +17,6 @@ const POLL_MS = 50;
 /** How long an event stays claimed, in milliseconds: its processes claim it at about the same time. */
 const CLAIMED_MS = 60_000;
 
-export interface FollowingOptions {
-  /** Called with the reason when the processes of the cluster cannot share data. */
-  readonly failed: (problem: string) => void;
-  readonly delay: Delay;
-}
-
 export interface Listening {
   readonly url: string;
   /** True if another process of the cluster serves this address. */
@@ -32,7 +26,14 @@ export interface Listening {
 /** The cluster of this process. A worker joins at its start, a primary with its first fork. */
 export type FollowedCluster = ReturnType<typeof followCluster>;
 
-export function followCluster({ failed, delay }: FollowingOptions) {
+/** @param failed called with the reason when the processes of the cluster cannot share data */
+export function followCluster({
+  failed,
+  delay,
+}: {
+  readonly failed: (problem: string) => void;
+  readonly delay: Delay;
+}) {
   let stop = () => {};
   let stopLooking = () => {};
   let joined = () => {};

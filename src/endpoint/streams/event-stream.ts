@@ -146,12 +146,6 @@ function writeHead(ctx: Context): void {
   res.flushHeaders();
 }
 
-interface StreamLimits {
-  readonly name: string;
-  readonly total: number;
-  readonly perIdentity: number;
-}
-
 interface PlacedStream {
   readonly identity: string;
   /** With `replace`: distinguishes clients that share an identity. */
@@ -161,11 +155,11 @@ interface PlacedStream {
 }
 
 export class StreamPlaces {
-  readonly #limits: StreamLimits;
+  readonly #limits: { readonly name: string; readonly total: number; readonly perIdentity: number };
   /** Oldest first. */
   readonly #taken = new Set<PlacedStream>();
 
-  constructor(limits: StreamLimits) {
+  constructor(limits: { readonly name: string; readonly total: number; readonly perIdentity: number }) {
     this.#limits = limits;
   }
 
