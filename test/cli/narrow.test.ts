@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { folded, widthOf } from '../../src/tools/cli/fold.ts';
+import { folded, widthOf } from '../../src/tools/cli/table.ts';
 import { ending, rdcp } from './run.ts';
 import { service } from './service.ts';
 

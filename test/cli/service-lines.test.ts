@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { TimeOrder } from '../../src/tools/cli/time-order.ts';
+import { TimeOrder } from '../../src/tools/cli/line-order.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';

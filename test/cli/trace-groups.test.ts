@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TraceGroups } from '../../src/tools/cli/trace-groups.ts';
+import { TraceGroups } from '../../src/tools/cli/line-order.ts';
 
 function setUp() {
   const shown: string[] = [];

@@ -8,10 +8,8 @@ import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { RdcpClientOptions } from '../client/transport.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
-import { identifier } from './option-values.ts';
-import { OUTPUT_OPTIONS } from './output.ts';
+import { identifier, OUTPUT_OPTIONS, readText } from './options.ts';
 import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
-import { readText } from './read-text.ts';
 
 export const DEFAULT_URL = 'http://127.0.0.1:9465';
 

@@ -13,9 +13,9 @@ import {
   type Values,
   WHICH_CATEGORY,
 } from './command.ts';
-import { folded } from './fold.ts';
-import { formatOf } from './output.ts';
+import { formatOf } from './options.ts';
 import { servicesLast } from './services.ts';
+import { folded } from './table.ts';
 
 /** Columns of the help where the output has no width of its own. */
 const COLUMNS = 120;

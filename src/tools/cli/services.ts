@@ -5,8 +5,7 @@ import { nameSome } from '../../wire/printable.ts';
 import { messageOf } from '../../wire/thrown.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { accessOf, assertAddress, CONNECTION, isSameService } from './connection.ts';
-import { type Groups, isServiceName, readProfilesFile } from './profiles.ts';
-import { readServicesFile } from './services-file.ts';
+import { type Groups, isServiceName, readProfilesFile, readServicesFile } from './profiles.ts';
 
 /** How often a command that runs on reads again which services there are. */
 const REFRESH_MS = 2000;

@@ -1,11 +1,18 @@
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../store/open.ts';
+import { addExported, type ExportedRecords } from '../../trail/log-record.ts';
+import type { Checkpoint } from '../../trail/verify.ts';
 import type { AuditEntry } from '../../wire/audit-messages.ts';
 import { isRdcpError } from '../../wire/errors.ts';
+import { parsedJson } from '../../wire/json-text.ts';
+import { parseTimestamp } from '../../wire/time.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { askedForMs } from '../client/passing.ts';
-import { UsageError } from './command.ts';
+import { type Terminal, UsageError } from './command.ts';
+import { assertReadable, readText } from './options.ts';
+import { updateFile } from './private-file.ts';
 
 /** Entries per page. Only one page is in memory, however long the trail is. */
 const PAGE = 1000;
@@ -62,4 +69,60 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
       await sleep(Math.max(1000, askedForMs(error, Date.now()) ?? 0));
     }
   }
+}
+
+const FORM = /^([a-zA-Z0-9._-]{1,255}):([1-9]\d{0,14}):([0-9a-f]{64})(?::(\S+))?$/;
+
+/** @param place the option, and of a file the line */
+export function parseCheckpoint(text: string, place: string): Checkpoint {
+  const [, instanceId, sequence, hash, retainUntil] = FORM.exec(text) ?? [];
+  const misspelt = retainUntil !== undefined && parseTimestamp(retainUntil) === undefined;
+  if (instanceId === undefined || hash === undefined || misspelt) {
+    throw new UsageError(`${place} must be INSTANCE:SEQUENCE:HASH or INSTANCE:SEQUENCE:HASH:RETAIN_UNTIL`);
+  }
+  return { instanceId, sequence: Number(sequence), hash, ...(retainUntil !== undefined && { retainUntil }) };
+}
+
+export function readCheckpoints(file: string): Checkpoint[] {
+  return readText(file, '--checkpoints')
+    .split('\n')
+    .map((line, index) => ({ text: line.trim(), place: `--checkpoints: line ${index + 1} of ${file}` }))
+    .filter(({ text }) => text !== '')
+    .map(({ text, place }) => parseCheckpoint(text, place));
+}
+
+export function writeCheckpoints(file: string, checkpoints: readonly Checkpoint[]): Promise<void> {
+  return updateFile(file, () => checkpoints.map((checkpoint) => `${formatCheckpoint(checkpoint)}\n`).join(''));
+}
+
+function formatCheckpoint({ instanceId, sequence, hash, retainUntil }: Checkpoint): string {
+  return [instanceId, sequence, hash, ...(retainUntil === undefined ? [] : [retainUntil])].join(':');
+}
+
+/** JSON lines as the Collector's file exporter writes them, or one JSON document. @throws {UsageError} for a line that is not JSON */
+export async function readRecords(terminal: Terminal, file: string, service?: string): Promise<ExportedRecords> {
+  const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
+  let number = 0;
+  let unread: number | undefined;
+  assertReadable(file, '--records');
+  const input = createReadStream(file, 'utf8');
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    number += 1;
+    if (line.trim() === '') continue;
+    if (unread !== undefined) return wholeDocument(file, unread, service);
+    const value = parsedJson(line);
+    if (value === undefined) unread = number;
+    else addExported(value, records, service);
+  }
+  if (unread === 1) return wholeDocument(file, unread, service);
+  if (unread !== undefined) terminal.note(`--records: line ${unread} of ${file} is incomplete and was skipped`);
+  return records;
+}
+
+function wholeDocument(file: string, line: number, service: string | undefined): ExportedRecords {
+  const value = parsedJson(readText(file, '--records'));
+  if (value === undefined) throw new UsageError(`--records: line ${line} of ${file} is not JSON`);
+  const records: ExportedRecords = { checkpoints: [], waiting: new Map() };
+  addExported(value, records, service);
+  return records;
 }

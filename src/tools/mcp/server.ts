@@ -3,8 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { VERSION } from '../../wire/version.ts';
 import { collectLines } from './collect.ts';
-import { explain } from './explain.ts';
-import { audit, forecast, listCategories, listFailures, status } from './look.ts';
+import { audit, explain, forecast, listCategories, listFailures, status } from './look.ts';
 import { switches } from './switch.ts';
 import type { Service } from './tool.ts';
 

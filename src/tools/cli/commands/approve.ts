@@ -4,7 +4,7 @@ import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, UsageError } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { inLocalTime } from '../local-time.ts';
-import { present } from '../output.ts';
+import { present } from '../options.ts';
 
 export const approve: Command = {
   summary: 'make a change that waits because its key may not make it alone; without an id, list them',

@@ -3,13 +3,17 @@ import { type PublicKeys, parsePublicKeys } from '../../../trail/signature.ts';
 import { type Checkpoint, createVerifier, type Verification } from '../../../trail/verify.ts';
 import { parseTimestamp } from '../../../wire/time.ts';
 import { counted, processesText } from '../../../wire/words/count.ts';
-import { parseCheckpoint, readCheckpoints, writeCheckpoints } from '../checkpoints.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
-import { present } from '../output.ts';
-import { readText } from '../read-text.ts';
-import { readRecords } from '../records.ts';
-import { trailOfServer, trailOfStore } from '../trail.ts';
+import { present, readText } from '../options.ts';
+import {
+  parseCheckpoint,
+  readCheckpoints,
+  readRecords,
+  trailOfServer,
+  trailOfStore,
+  writeCheckpoints,
+} from '../trail.ts';
 
 export const auditVerify: Command = {
   summary: 'detect entries that were changed, moved, added or removed; exit code 1 if any were',

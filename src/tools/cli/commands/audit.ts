@@ -13,8 +13,7 @@ import { type Command, type Terminal, text, UsageError, type Values } from '../c
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { localTime, timeCell } from '../local-time.ts';
-import { oneOf, wholeNumber } from '../option-values.ts';
-import { present } from '../output.ts';
+import { oneOf, present, wholeNumber } from '../options.ts';
 import type { Cell, Column } from '../table.ts';
 
 /** `end` is a `reset` of what lasts for a while. */

@@ -8,14 +8,13 @@ import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
+import { TimeOrder } from '../line-order.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, parseSelection, suggesting } from '../names.ts';
-import { duration, wholeNumber } from '../option-values.ts';
-import { formatOf, present } from '../output.ts';
+import { duration, formatOf, present, wholeNumber } from '../options.ts';
 import { readLines } from '../read-lines.ts';
 import { INSTANCE_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 import type { Column } from '../table.ts';
-import { TimeOrder } from '../time-order.ts';
 
 export const failures: Command = ofServices({
   summary:

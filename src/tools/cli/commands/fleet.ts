@@ -1,10 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RdcpError } from '../../../wire/errors.ts';
 import type { FleetMember, FleetResponse } from '../../../wire/messages.ts';
 import { nameSome } from '../../../wire/printable.ts';
+import { parseDuration } from '../../../wire/time.ts';
 import { appliedText } from '../../../wire/words/change.ts';
-import type { Command } from '../command.ts';
+import type { RdcpClient } from '../../client/client.ts';
+import { isPassing } from '../../client/passing.ts';
+import { type Command, EXIT, UsageError } from '../command.ts';
 import { CONNECTION_OPTIONS, connect } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
-import { present } from '../output.ts';
+import { duration, present } from '../options.ts';
+import { processNames } from '../process-names.ts';
 import type { Column } from '../table.ts';
 
 export const fleet: Command = ofServices({
@@ -59,4 +65,105 @@ function columnsOf(
     ['LAST SEEN', ({ lastSeenAt }) => `${silent(lastSeenAt).toFixed(1)} s ago`],
     wide && ['NOT ALL HAVE', ownOf],
   ];
+}
+
+const PAUSE_MS = 250;
+const PATIENCE = '30s';
+/** An answer may take this long, even when the time is nearly over. */
+const LEAST_MS = 1000;
+/** Longest delay of a timer of Node.js. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const wait: Command = {
+  summary: 'wait until every process of the fleet has applied a revision; exit code 3 if the time runs out',
+  operands: '<revision>',
+  options: {
+    timeout: { value: '30s', help: `how long to wait (default: ${PATIENCE})` },
+    ...CONNECTION_OPTIONS,
+  },
+  notes: [
+    "The revision of a change is in its answer (otelrdcp_fleet.revision) and in 'rdcp fleet'. Exit code 4 means that the",
+    'service did not answer, at first or when the time was over.',
+  ],
+  examples: ['rdcp wait 42 --timeout 1m', `rdcp wait "$(rdcp enable DATABASE -o json | jq .otelrdcp_fleet.revision)"`],
+  run: async (terminal, values, [operand = '']) => {
+    const revision = revisionOf(operand);
+    const time = duration(values, 'timeout') ?? PATIENCE;
+    const end = terminal.now() + (parseDuration(time) ?? 0) * 1000;
+    const client = connect(terminal, values);
+    let answer = await asked(client, end - terminal.now());
+    const interrupted = terminal.interruption();
+    if (lagging(answer, revision).length > 0 && terminal.attended) {
+      terminal.note(`Waiting for up to ${time}; ${progress(answer, revision)}.`);
+    }
+    let lost: unknown;
+    while (
+      (lost !== undefined || lagging(answer, revision).length > 0) &&
+      terminal.now() < end &&
+      !interrupted.aborted
+    ) {
+      await sleep(PAUSE_MS, undefined, { signal: interrupted }).catch(() => undefined);
+      try {
+        answer = await asked(client, end - terminal.now(), interrupted);
+        lost = undefined;
+      } catch (error) {
+        if (interrupted.aborted) break;
+        // Processes restart while a release is rolled out, also the one that is asked.
+        if (!isPassing(error)) throw error;
+        lost = error;
+      }
+    }
+    if (lost !== undefined) throw lost;
+    const behind = lagging(answer, revision);
+    const length = numberOf(answer);
+    present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>
+      terminal.say(progress(answer, revision)),
+    );
+    if (behind.length === 0) return EXIT.done;
+    const newest = Math.max(answer.revision, ...answer.instances.map(({ applied = 0 }) => applied));
+    terminal.note(
+      revision > newest
+        ? `The newest revision of this service is ${newest}: is ${revision} of another one?`
+        : `Still pending: ${(await processNames(client, behind, terminal.now())).join(', ')}.`,
+    );
+    return EXIT.partial;
+  },
+};
+
+/** Beyond it, whole numbers are not exact. */
+const GREATEST = 999_999_999_999_999;
+
+function revisionOf(operand: string): number {
+  if (/^\d{1,15}$/.test(operand)) return Number(operand);
+  // `jq` prints this for a missing field.
+  const why = operand === 'null' ? ': a service that shares its state with no other process has none' : '';
+  throw new UsageError(`the revision must be a whole number from 0 to ${GREATEST}, not '${operand}'${why}`);
+}
+
+/** One answer, within the time that is left. */
+async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal): Promise<FleetResponse> {
+  const over = AbortSignal.timeout(Math.min(Math.max(ms, LEAST_MS), LONGEST_TIMER_MS));
+  try {
+    return await client.fleet({ signal: interrupted === undefined ? over : AbortSignal.any([over, interrupted]) });
+  } catch (error) {
+    if (!over.aborted || interrupted?.aborted === true) throw error;
+    throw new RdcpError('RDCP_TIMEOUT', 'The service did not respond in time');
+  }
+}
+
+function progress(answer: FleetResponse, revision: number): string {
+  const length = numberOf(answer);
+  const applied = length - lagging(answer, revision).length;
+  if (length === 1 && applied === 1) return `revision ${revision} is applied`;
+  return `revision ${revision} ${appliedText({ applied, instances: length })}`;
+}
+
+function numberOf({ instances, lost = [] }: FleetResponse): number {
+  return instances.length + lost.length;
+}
+
+/** Those that are not heard of may have lost what they had applied. */
+function lagging({ instances, lost = [] }: FleetResponse, revision: number): string[] {
+  const behind = instances.filter(({ applied }) => applied === undefined || applied < revision);
+  return [...behind, ...lost].map(({ id }) => id);
 }

@@ -10,10 +10,17 @@ import { given } from '../../../wire/json-text.ts';
 import { formatDuration, parseDuration, timestamp } from '../../../wire/time.ts';
 import { type Command, type Option, required, text, UsageError, type Values } from '../command.ts';
 import { timeCell } from '../local-time.ts';
-import { duration, identifier, SCOPES_OPTION, scopes, wholeNumber } from '../option-values.ts';
-import { OUTPUT_OPTIONS, present } from '../output.ts';
+import {
+  duration,
+  identifier,
+  OUTPUT_OPTIONS,
+  present,
+  readText,
+  SCOPES_OPTION,
+  scopes,
+  wholeNumber,
+} from '../options.ts';
 import { updateFile } from '../private-file.ts';
-import { readText } from '../read-text.ts';
 
 /** What the key may do with categories. All but the first need that. */
 const ALLOW = {

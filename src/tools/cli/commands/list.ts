@@ -1,16 +1,15 @@
 import { isCounted, partOfFleet } from '../../../wire/counted-calls.ts';
-import type { BudgetState, DiscoveredCategory, DiscoveryResponse } from '../../../wire/messages.ts';
+import type { BudgetState, DiscoveredCategory, DiscoveryResponse, RecorderReach } from '../../../wire/messages.ts';
 import type { ForecastResponse } from '../../../wire/streams.ts';
-import { type CategoryState, isOn, isRecorded, stateOf, statesOf } from '../../../wire/words/state.ts';
+import { type CategoryState, categoriesOf, isOn, isRecorded, stateOf, statesOf } from '../../../wire/words/state.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
 import { CONNECTION_OPTIONS, connectToRead } from '../connection.ts';
 import { ofServices } from '../each-service.ts';
 import { noteGaps, whileMeasuring } from '../forecast-table.ts';
 import { assertKnown, isSelected, parseSelection, type Selection } from '../names.ts';
-import { present } from '../output.ts';
+import { present } from '../options.ts';
 import { fleetOf } from '../process-names.ts';
-import { noteReach } from '../reach.ts';
 import { type Column, state } from '../table.ts';
 
 const MEASURED_FOR = '2s';
@@ -191,4 +190,42 @@ function source({ otelrdcp_source: from, otelrdcp_origin: origin }: DiscoveredCa
   const isByItself = onByItself !== undefined && origin === 'default';
   const own = isByItself ? `, on by itself in ${onByItself} of ${count} ${count === 1 ? 'source' : 'sources'}` : '';
   return `${kind} ${name}${version === undefined ? '' : ` ${version}`}${count > 1 ? ` (${count})` : ''}${own}`;
+}
+
+export const status: Command = ofServices({
+  summary: 'show which categories are on',
+  options: CONNECTION_OPTIONS,
+  examples: ['rdcp status -o json'],
+  run: async (terminal, values) => {
+    const client = await connectToRead(terminal, values);
+    const answer = await client.status();
+    const fleet = await fleetOf(terminal, client, answer);
+    present(terminal, values, answer, () => {
+      const { otelrdcp_settings: settings, otelrdcp_activations: activations, otelrdcp_levels: levels } = answer;
+      const states = categoriesOf(answer).flatMap((category) =>
+        statesOf(category, terminal.now()).map((each) => ({ ...each, name: category.name })),
+      );
+      const columns: Column<(typeof states)[number]>[] = [
+        ['CATEGORY', ({ name }) => name],
+        ['STATE', (each) => state(each.state)],
+        (settings ?? activations ?? levels) !== undefined && ['FOR', ({ whom }) => whom],
+      ];
+      terminal.table(states, columns, { fleet });
+      const { totalCalls, callsPerSecond } = answer.performance;
+      const part = partOfFleet(answer.otelrdcp_instances);
+      const whose = part === undefined ? '' : ` ${part}`;
+      terminal.out('');
+      terminal.say(`${totalCalls} debug calls counted so far${whose}, ${callsPerSecond.toFixed(1)} per second now`);
+      noteReach(terminal, answer.otelrdcp_recorder);
+      if (!answer.enabled) terminal.note('rdcp: the instrumentation is disabled in this service');
+    });
+  },
+});
+
+/** Says how far back the recorder of the responding process reaches, where the answer does. */
+export function noteReach(terminal: Pick<Terminal, 'note'>, reach: RecorderReach | undefined): void {
+  if (reach === undefined || reach.works === 0) return;
+  const { reachesBack = '0s', works, bytes } = reach;
+  const pieces = works === 1 ? '1 piece' : `${works} pieces`;
+  terminal.note(`recorder: reaches back ${reachesBack} (${pieces} of work, ${bytes} bytes)`);
 }

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { findDevKey } from '../../../access/dev-key.ts';
 import { RdcpError } from '../../../wire/errors.ts';
+import { shellWords } from '../../../wire/shell-words.ts';
 import { codeOf } from '../../../wire/thrown.ts';
 import { VERSION } from '../../../wire/version.ts';
 import { createRdcpClient } from '../../client/client.ts';
-import { configurations } from '../../mcp/configuration.ts';
 import type { Service } from '../../mcp/tool.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
 import { type Access, accessOf, assertAddress, CREDENTIAL_OPTIONS } from '../connection.ts';
@@ -85,4 +85,22 @@ function optionsOf(terminal: Terminal, values: Values): string[] {
     return [`--${name}`, FILES.includes(name) ? resolve(terminal.cwd, value) : value];
   });
   return [...(values['allow-writes'] === true ? ['--allow-writes'] : []), ...given];
+}
+
+const PACKAGES = ['opentelemetry-instrumentation-rdcp', '@modelcontextprotocol/server'];
+
+export function configurations(options: readonly string[]): string {
+  const command = 'npx';
+  const args = ['-y', ...PACKAGES.flatMap((name) => ['-p', name]), 'rdcp', 'mcp', ...options];
+  const json = (value: object) => JSON.stringify(value, undefined, 2);
+  return [
+    '# Claude Code',
+    `claude mcp add rdcp -- ${shellWords(command, ...args)}`,
+    '',
+    '# Claude Desktop: claude_desktop_config.json; Claude Code: .mcp.json; Cursor: .cursor/mcp.json',
+    json({ mcpServers: { rdcp: { command, args } } }),
+    '',
+    '# VS Code: .vscode/mcp.json',
+    json({ servers: { rdcp: { type: 'stdio', command, args } } }),
+  ].join('\n');
 }

@@ -9,15 +9,14 @@ import { FIELDS, type FieldName } from '../../client/fields.ts';
 import { type Command, EXIT, lists, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
 import { askEach, conclude } from '../each-service.ts';
+import { TraceGroups } from '../line-order.ts';
 import { localClock } from '../local-time.ts';
 import { categoryNames, parseSelection, resolve, type Selection, selected, suggesting } from '../names.ts';
-import { duration } from '../option-values.ts';
-import { OUTPUT_OPTIONS, present } from '../output.ts';
+import { duration, OUTPUT_OPTIONS, present } from '../options.ts';
 import { processNames } from '../process-names.ts';
 import { readLines, type Source, type StartTail } from '../read-lines.ts';
 import { filledOf, INSTANCE_OPTIONS } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS, type Service } from '../services.ts';
-import { TraceGroups } from '../trace-groups.ts';
 import { linesRequestOf } from './tail.ts';
 
 const USUAL = '15m';

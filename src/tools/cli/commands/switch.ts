@@ -31,8 +31,7 @@ import { ofServices } from '../each-service.ts';
 import { forecastTable, noteGaps, USUAL_TIME, whileMeasuring } from '../forecast-table.ts';
 import { localClock } from '../local-time.ts';
 import { namesOf, noteUnknownTenant, parseSelection, type Selection, suggesting } from '../names.ts';
-import { duration, oneOf } from '../option-values.ts';
-import { present } from '../output.ts';
+import { duration, oneOf, present } from '../options.ts';
 import { processNames } from '../process-names.ts';
 import {
   LIMIT_OPTIONS,

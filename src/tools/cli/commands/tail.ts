@@ -3,15 +3,13 @@ import { given } from '../../../wire/json-text.ts';
 import { parseDuration } from '../../../wire/time.ts';
 import { type Command, EXIT, UsageError, type Values } from '../command.ts';
 import { accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
-import { type Ask, askEach, conclude } from '../each-service.ts';
-import { noteOf } from '../merged-output.ts';
+import { type Ask, askEach, conclude, noteOf } from '../each-service.ts';
+import { TimeOrder } from '../line-order.ts';
 import { namesOf, parseSelection, selected } from '../names.ts';
-import { duration, wholeNumber } from '../option-values.ts';
-import { formatOf } from '../output.ts';
+import { duration, formatOf, wholeNumber } from '../options.ts';
 import { type LinesRequest, readLines } from '../read-lines.ts';
 import { OUTCOME_OPTIONS, SELECTION_OPTIONS, selectionOf } from '../selection-options.ts';
 import { chosenServices, SERVICE_OPTIONS } from '../services.ts';
-import { TimeOrder } from '../time-order.ts';
 
 /** How long lines of a service with several processes are held, in milliseconds, so that slower relays are in order too. */
 const HELD_IN_FLEET_MS = 300;

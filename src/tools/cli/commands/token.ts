@@ -4,10 +4,8 @@ import { formatDuration } from '../../../wire/time.ts';
 import type { TokenRequest } from '../../client/tokens.ts';
 import { type Command, type Option, required, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { ADDRESS_OPTIONS, CONNECTION_OPTIONS, connect, connectAnonymously, oneWord, readWord } from '../connection.ts';
-import { SCOPES_OPTION, scopes } from '../option-values.ts';
-import { formatOf, OUTPUT_OPTIONS } from '../output.ts';
+import { formatOf, OUTPUT_OPTIONS, readText, SCOPES_OPTION, scopes } from '../options.ts';
 import { updateFile } from '../private-file.ts';
-import { readText } from '../read-text.ts';
 
 const SCOPES: Option = { ...SCOPES_OPTION, help: `${SCOPES_OPTION.help} (default: all that the credential has)` };
 const REFRESH_FILE: Option = {
