@@ -1,3 +1,4 @@
+import type { ForecastResponse } from './streams.ts';
 import type { LineFilter, Target, When } from './target.ts';
 import { parseDuration } from './time.ts';
 import { matchText, partText } from './words/activation.ts';
@@ -47,8 +48,16 @@ export function sumOfCounts(all: readonly CallCounts[]): CallCounts {
   };
 }
 
+/** The work and lines that are counted. */
+export interface CountedPart {
+  readonly tenant?: string | undefined;
+  readonly target?: Target | undefined;
+  readonly filter?: LineFilter | undefined;
+  readonly when?: When | undefined;
+}
+
 /** What was counted, for whom, and where. */
-export interface Counted {
+export interface Counted extends CountedPart {
   readonly categories: readonly string[];
   /** By category; without calls it may be absent. */
   readonly counts: Readonly<Record<string, CallCounts>>;
@@ -56,10 +65,6 @@ export interface Counted {
   /** Processes that have counted, of those that were asked. */
   readonly counted: number;
   readonly asked: number;
-  readonly tenant?: string | undefined;
-  readonly target?: Target | undefined;
-  readonly filter?: LineFilter | undefined;
-  readonly when?: When | undefined;
 }
 
 /** Such as `ORDERS was called 85 times in 10 s; none had user.id=42`. `Not called` is said only where all processes have counted. */
@@ -86,18 +91,10 @@ export function describeCalls(given: Counted): string {
   return `${subject} called ${times(calls)}${when}${reasons.join('')}${unknown}`;
 }
 
-interface CountingForecast {
-  readonly duration: string;
-  readonly instances: { readonly asked: number; readonly answered: number };
-  readonly categories: Readonly<
-    Record<string, { readonly callsPerSecond: { readonly value: number }; readonly counts?: CallCounts }>
-  >;
-}
-
 /** Why categories of a forecast would have no line; `undefined` where all would have some, or all calls were measured. */
 export function describeSilence(
-  { instances, categories, duration }: CountingForecast,
-  part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>,
+  { instances, categories, duration }: Pick<ForecastResponse, 'instances' | 'categories' | 'duration'>,
+  part: CountedPart,
 ): string | undefined {
   const silent = Object.entries(categories).flatMap(([name, { callsPerSecond, counts }]) =>
     callsPerSecond.value === 0 && counts !== undefined ? [[name, counts] as const] : [],

@@ -5,7 +5,7 @@ import type { ControlTarget, LineFilter, When } from './target.ts';
 /** One category or several. */
 export type CategorySelection = string | readonly string[];
 
-/** How a change is made. */
+/** How a change is made. Options named `otelrdcp_…` are additions of this implementation. */
 export interface ControlOptions {
   /** Whether the change expires. @default true if `duration` is set */
   readonly temporary?: boolean | undefined;
@@ -14,53 +14,38 @@ export interface ControlOptions {
   /** Reason for the audit trail, 1 to 500 characters. */
   readonly reason?: string | undefined;
   /**
-   * Limits what each category emits in a process; overrides the configured budget. The change is temporary, and ends early
-   * when `calls` or `bytes` are used up. More calls per second than configured, or `false` (no limit), need the scope
-   * `admin`. An addition of this implementation. @default the server's configured budget
+   * Limits what each category emits in a process. The change is temporary, and ends early when `calls` or `bytes` are used up.
+   * More calls per second than configured, or `false` (no limit), need the scope `admin`. @default the configured budget
    */
   readonly otelrdcp_budget?: ControlBudget | false | undefined;
   /**
    * Whose work it is for: an `enable` with it makes an activation, `otelrdcp_activation` of the response, and leaves the
-   * settings of the categories. An addition of this implementation. @default all work
+   * settings of the categories. @default all work
    */
   readonly otelrdcp_target?: ControlTarget | undefined;
-  /** The lines that it is for; an activation, as with a target. An addition of this implementation. @default all lines */
+  /** The lines that it is for; an activation, as with a target. @default all lines */
   readonly otelrdcp_filter?: LineFilter | undefined;
-  /**
-   * Records the lines of each piece of work, and writes those of work that ends so; an activation, as with a target. An
-   * addition of this implementation. @default lines are written at once
-   */
+  /** Records the lines of each piece of work, and writes those of work that ends so; an activation. @default lines are written at once */
   readonly otelrdcp_when?: When | undefined;
-  /**
-   * Keeps the calls in memory for who asks for the past, and writes nothing; an activation, as with a target. An addition of this
-   * implementation. @default lines are written
-   */
+  /** Keeps the calls in memory for who asks for the past, and writes nothing; an activation. @default lines are written */
   readonly otelrdcp_record?: true | undefined;
-  /** With `otelrdcp_record`: until somebody ends it. Needs the scope `admin`. An addition of this implementation. @default for a while */
+  /** With `otelrdcp_record`: until somebody ends it. Needs the scope `admin`. @default for a while */
   readonly otelrdcp_permanent?: true | undefined;
   /**
    * For `enable`: the least urgent level that loggers with levels write: `silly`, `trace`, `debug`, `info`. `warn` and `error`
-   * quieten them instead, for a while: what is less urgent is not written, and nothing more is. An addition of this
-   * implementation. @default every line
+   * quieten them instead, for a while: what is less urgent is not written, and nothing more is. @default every line
    */
   readonly otelrdcp_level?: Level | undefined;
   /**
    * On `enable`: switches nothing. The response has a signed document of the control, `otelrdcp_document`, for processes that
-   * follow one (`pull`), whose categories need not be known here. Needs `security.tokens` of the server. An addition of this
-   * implementation. @default the control is made
+   * follow one (`pull`), whose categories need not be known here. Needs `security.tokens`. @default the control is made
    */
   readonly otelrdcp_sign?: true | undefined;
-  /** On `disable` and `reset`: ends this activation alone. An addition of this implementation. @default all that there is */
+  /** On `disable` and `reset`: ends this activation alone. @default all that there is */
   readonly otelrdcp_id?: string | undefined;
-  /**
-   * Only asks what would change: the response has the changes, nothing is changed and nothing is audited. An addition of
-   * this implementation. @default false
-   */
+  /** Only asks what would change: the response has the changes, nothing is changed and nothing is audited. @default false */
   readonly otelrdcp_dryRun?: boolean | undefined;
-  /**
-   * For `reset`: ends what is on or off for a while, and leaves permanent settings. An addition of this implementation.
-   * @default every setting is removed
-   */
+  /** For `reset`: ends what is on or off for a while, and leaves permanent settings. @default every setting is removed */
   readonly otelrdcp_only?: 'temporary' | undefined;
 }
 

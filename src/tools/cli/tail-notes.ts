@@ -1,4 +1,4 @@
-import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import { type CountedPart, describeCalls } from '../../wire/call-counts.ts';
 import { nameSome } from '../../wire/printable.ts';
 import type { TailCounts, TailEvent, TailNow, TailOpen } from '../../wire/streams.ts';
 import { counted, processesText } from '../../wire/words/count.ts';
@@ -19,7 +19,7 @@ interface TailNotesOptions {
   readonly clock: (open: TailOpen) => string;
   readonly now: () => number;
   readonly past?: boolean | undefined;
-  readonly part: Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
+  readonly part: CountedPart;
   /** A process as people know it; `undefined` for one of another service whose tail names it. */
   readonly nameOf: (id: string) => string | undefined;
   /** Whether a number or a share of the processes was asked for, so that those that take part are named. @default false */

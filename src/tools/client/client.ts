@@ -2,6 +2,7 @@ import type { AuditEntry, AuditResponse } from '../../wire/audit-messages.ts';
 import { CONSOLE_PATHS, type ControlAction, FAILURES_MS, PATHS } from '../../wire/constants.ts';
 import type { CategorySelection, ControlCommand, ControlOptions } from '../../wire/control-options.ts';
 import { isRdcpError } from '../../wire/errors.ts';
+import { given } from '../../wire/json-text.ts';
 import type {
   ApprovalsResponse,
   ConsoleCodeResponse,
@@ -33,10 +34,11 @@ import { createTokens, type RdcpTokens } from './tokens.ts';
 import { createTransport, type RdcpClientOptions, type RequestOptions, type Transport } from './transport.ts';
 
 /**
- * A client for a server's remote control. Every method rejects with an {@link RdcpError}: an {@link RdcpResponseError} with
- * the server's code, status and details; `RDCP_UNAVAILABLE` if the server cannot be reached; `RDCP_TIMEOUT` if it does not
- * respond in time; `RDCP_VERSION_UNSUPPORTED` if the response is not RDCP 1.0. Errors of a `token` function and the reason
- * of an aborted signal are passed through unchanged.
+ * A client for a server's remote control; for that of another implementation of RDCP 1.0 as far as it has the same endpoints.
+ * Every method rejects with an {@link RdcpError}: an {@link RdcpResponseError} with the server's code, status and details;
+ * `RDCP_UNAVAILABLE` if the server cannot be reached; `RDCP_TIMEOUT` if it does not respond in time;
+ * `RDCP_VERSION_UNSUPPORTED` if the response is not RDCP 1.0. Errors of a `token` function and the reason of an aborted signal
+ * are passed through unchanged.
  */
 export interface RdcpClient {
   /** The server's capabilities and authentication methods. Needs no credential. */
@@ -77,10 +79,7 @@ export interface RdcpClient {
   ): AsyncGenerator<AuditEntry, void, undefined>;
   /** The identity and scopes that the server assigns to this client. */
   session(options?: RequestOptions): Promise<SessionResponse>;
-  /**
-   * The processes that share a store with the server. An addition of this implementation: other implementations, and a server
-   * without a shared store, answer `RDCP_NOT_FOUND`.
-   */
+  /** The processes that share a store with the server; `RDCP_NOT_FOUND` of one without a shared store. */
   fleet(options?: RequestOptions): Promise<FleetResponse>;
   /** Where notifications go, and what became of the newest of the answering process. Needs the scope `admin`. */
   notifications(options?: RequestOptions): Promise<NotificationsResponse>;
@@ -90,10 +89,7 @@ export interface RdcpClient {
   approve(id: string, options?: RequestOptions): Promise<ControlResponse>;
   /** Declines a change that waits. The answer is `failed`, unless somebody approved it meanwhile. Needs the scope `admin`. */
   decline(id: string, options?: RequestOptions): Promise<ControlResponse>;
-  /**
-   * Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted.
-   * Resolves after that time. An addition of this implementation.
-   */
+  /** Measures for a while what categories emit, or would emit if they were on, added up over the fleet. No line is emitted. */
   forecast(
     categories: CategorySelection,
     options?: Omit<ForecastRequest, 'categories'> & RequestOptions,
@@ -101,19 +97,19 @@ export interface RdcpClient {
   /**
    * Shows the debug lines of categories, from every process of the fleet, to this client alone; nothing is switched. Iterate
    * with `for await`: the iteration returns after the event `end`, and throws when the connection is lost. Leaving the loop,
-   * or aborting the signal, ends the tail. An addition of this implementation.
+   * or aborting the signal, ends the tail.
    */
   tail(categories: CategorySelection, options?: TailRequest): AsyncGenerator<TailEvent, void, undefined>;
-  /** The newest work that failed or was slow, so far as it was recorded, of every process. An addition of this implementation. */
+  /** The newest work that failed or was slow, so far as it was recorded, of every process. */
   failures(request?: FailuresRequest & RequestOptions): Promise<FailuresResponse>;
   /**
    * Follows the state of the server: a snapshot, then every change. Iterate with `for await`; a lost connection throws.
-   * Leaving the loop, or aborting the signal, ends it. An addition of this implementation.
+   * Leaving the loop, or aborting the signal, ends it.
    */
   events(options?: EventsRequest): AsyncGenerator<StateEvent, void, undefined>;
   /**
    * Asks for a one-time code for this client's credential, which signs a browser on the server's own machine in to the
-   * console: open `rdcp/console/#code=CODE`. An addition of this implementation.
+   * console: open `rdcp/console/#code=CODE`.
    */
   consoleCode(options?: RequestOptions): Promise<ConsoleCodeResponse>;
   /** Issues, refreshes and revokes tokens. */
@@ -131,8 +127,8 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     (request?: RequestOptions) =>
       send<T>({ path }, request);
   const control = (command: ControlCommand, request?: RequestOptions) => sendControl(send, command, request);
-  const change = (action: ControlAction) => (categories: CategorySelection, settings?: ControlOptions) =>
-    control(commandOf(action, categories, settings));
+  const change = (action: ControlAction) => (categories?: CategorySelection, settings?: ControlOptions) =>
+    control({ action, ...given({ categories, options: settings }) });
 
   return {
     wellKnown: get(PATHS.wellKnown),
@@ -141,7 +137,7 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
     enable: change('enable'),
     disable: change('disable'),
     toggle: change('toggle'),
-    reset: (categories, settings) => control(commandOf('reset', categories, settings)),
+    reset: change('reset'),
     status: get(PATHS.status),
     health: (request) => send({ path: PATHS.health, answers: [503] }, request),
     metrics: get(PATHS.metrics),
@@ -167,14 +163,6 @@ export function createRdcpClient(options: RdcpClientOptions): RdcpClient {
   };
 }
 
-function commandOf(
-  action: ControlAction,
-  categories: CategorySelection | undefined,
-  options: ControlOptions | undefined,
-): ControlCommand {
-  return { action, ...(categories !== undefined && { categories }), ...(options && { options }) };
-}
-
 /** The retry is safe because the server deduplicates by request id (RDCP 1.0, Limits: deduplication window). */
 async function sendControl(
   send: Transport,
@@ -186,11 +174,8 @@ async function sendControl(
   try {
     return await send<ControlResponse>(call, options);
   } catch (error) {
-    if (!isBrokenConnection(error)) throw error;
+    const isBroken = isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE' && !(error instanceof RdcpResponseError);
+    if (!isBroken) throw error;
     return send<ControlResponse>(call, options);
   }
-}
-
-function isBrokenConnection(error: unknown): boolean {
-  return isRdcpError(error) && error.code === 'RDCP_UNAVAILABLE' && !(error instanceof RdcpResponseError);
 }

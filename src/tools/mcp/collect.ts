@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TailEndReason } from '../../wire/audit-messages.ts';
-import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import { type CountedPart, describeCalls } from '../../wire/call-counts.ts';
 import { MAX_PAST_SECONDS } from '../../wire/constants.ts';
 import { isRdcpError } from '../../wire/errors.ts';
 import { given } from '../../wire/json-text.ts';
@@ -107,13 +107,11 @@ export function collectLines(): AddTool {
   });
 }
 
-type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
-
 class Collected {
   ended: EndReason = 'service_ended';
   readonly #lines: z.input<typeof line>[] = [];
   readonly #most: number;
-  readonly #part: Part;
+  readonly #part: CountedPart;
   #counts: TailCounts | undefined;
   readonly #joined = new Set<string>();
   #bytes = 0;
@@ -123,7 +121,7 @@ class Collected {
   #open: TailOpen | undefined;
   #reachesBack: string | undefined;
 
-  constructor(most: number, part: Part) {
+  constructor(most: number, part: CountedPart) {
     this.#most = most;
     this.#part = part;
   }
