@@ -21,19 +21,8 @@ const MACROS = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 /** Not a regular expression, which could take for ever, nor `join` and the like, whose results can be far larger than the line. */
 const FUNCTIONS = new Set([
   ...['has', ...MACROS],
-  ...[
-    'size',
-    'contains',
-    'startsWith',
-    'endsWith',
-    'indexOf',
-    'lastIndexOf',
-    'substring',
-    'lowerAscii',
-    'upperAscii',
-    'trim',
-  ],
-  ...['bool', 'int', 'uint', 'double', 'string', 'type', 'dyn', 'timestamp', 'duration'],
+  ...'size contains startsWith endsWith indexOf lastIndexOf substring lowerAscii upperAscii trim'.split(' '),
+  ...'bool int uint double string type dyn timestamp duration'.split(' '),
 ]);
 const LIMITS = { maxAstNodes: 250, maxDepth: 32, maxListElements: 64, maxMapEntries: 16, maxCallArguments: 8 };
 
@@ -55,7 +44,10 @@ export async function compileLineFilter(
   const { where, text, sample } = filter;
   const predicates: LinePredicate[] = [];
   if (sample !== undefined) predicates.push(({ traceId }) => shareOf(traceId, random) < sample);
-  if (text !== undefined) predicates.push(matchingText(text));
+  if (text !== undefined) {
+    const matches = patternMatcher(text);
+    predicates.push(({ message }) => matches(message));
+  }
   if (where !== undefined) predicates.push(evaluating(await compile(where, place)));
   return (line, instance) => {
     for (const matches of predicates) {
@@ -90,11 +82,6 @@ export function expressionProblem(where: string): string | undefined {
 /** The same number for every line of a trace, in every process: the last 32 bits of its id, as OpenTelemetry samples. */
 function shareOf(traceId: string | undefined, random: () => number): number {
   return traceId === undefined ? random() : Number.parseInt(traceId.slice(-8), 16) / 2 ** 32;
-}
-
-function matchingText(pattern: string): LinePredicate {
-  const matches = patternMatcher(pattern);
-  return ({ message }) => matches(message);
 }
 
 function evaluating({ expression, names }: CompiledExpression): LinePredicate {
@@ -172,8 +159,7 @@ async function compile(where: string, place: string): Promise<CompiledExpression
     return parse(language, where);
   } catch (error) {
     if (!(error instanceof InvalidExpression)) throw error;
-    const field = `${place}.where`;
-    throw REFUSALS.malformed(field, error.message);
+    throw REFUSALS.malformed(`${place}.where`, error.message);
   }
 }
 

@@ -40,7 +40,11 @@ export interface MemberCalls {
 export function isMemberCalls(value: unknown): value is MemberCalls {
   const { figures, lines = {} } = (value ?? {}) as Partial<MemberCalls>;
   if (!Array.isArray(figures) || !figures.every(isFigures)) return false;
-  return typeof lines === 'object' && lines !== null && Object.values(lines).every(isLineCounts);
+  if (typeof lines !== 'object' || lines === null) return false;
+  return Object.values(lines).every((counts: unknown) => {
+    const { dropped, written, forgotten, cut } = (counts ?? {}) as Partial<LineCounts>;
+    return [dropped, written, forgotten, cut].every(isCount);
+  });
 }
 
 function isFigures(value: unknown): boolean {
@@ -53,11 +57,6 @@ function isFigures(value: unknown): boolean {
     isCount(perSecond) &&
     (tenantId === undefined || typeof tenantId === 'string')
   );
-}
-
-function isLineCounts(value: unknown): boolean {
-  const { dropped, written, forgotten, cut } = (value ?? {}) as Partial<LineCounts>;
-  return [dropped, written, forgotten, cut].every(isCount);
 }
 
 function isCount(value: unknown): boolean {

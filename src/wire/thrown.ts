@@ -11,6 +11,7 @@ export interface ErrorFields {
 }
 
 const MAX_DETAILS = 50;
+const SIMPLE = ['string', 'number', 'boolean', 'bigint'];
 const KNOWN = ['name', 'message', 'stack', 'cause', 'errors'];
 /** Longest description of a thrown value, and longest type of an error, in characters. */
 const MAX_DESCRIPTION = 200;
@@ -41,7 +42,7 @@ export function errorFields(error: Error): ErrorFields {
   const details: Record<string, unknown> = {};
   for (const name of ownNames(error)) {
     const value = fieldOf(error, name);
-    if (!KNOWN.includes(name) && isSimple(value)) details[name] = value;
+    if (!KNOWN.includes(name) && SIMPLE.includes(typeof value)) details[name] = value;
   }
   for (const name of ['cause', 'errors']) {
     const value = fieldOf(error, name);
@@ -91,8 +92,4 @@ function ownNames(error: Error): string[] {
   } catch {
     return [];
   }
-}
-
-function isSimple(value: unknown): boolean {
-  return ['string', 'number', 'boolean', 'bigint'].includes(typeof value);
 }

@@ -30,13 +30,9 @@ export function parseTimestamp(value: string): number | undefined {
 
 /** Returns the seconds of a Duration (a positive integer, or `<n>s|m|h|d`), or `undefined` for anything else. */
 export function parseDuration(value: unknown): number | undefined {
-  const seconds = typeof value === 'string' ? secondsOf(value) : value;
+  const [, amount, unit = 's'] = (typeof value === 'string' && DURATION.exec(value)) || [];
+  const seconds = typeof value === 'string' ? Number(amount) * SECONDS[unit as keyof typeof SECONDS] : value;
   return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
-}
-
-function secondsOf(value: string): number | undefined {
-  const match = DURATION.exec(value);
-  return match === null ? undefined : Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
 }
 
 /** Formats seconds in the largest unit that divides them: 900 is `15m`, 86400 is `1d`. */

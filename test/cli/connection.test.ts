@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
-import { patient } from '../../src/tools/cli/fetch.ts';
+import { patient } from '../../src/tools/cli/connection.ts';
 import { newFolder } from '../support/folder.ts';
 import { rdcp } from './run.ts';
 import { service } from './service.ts';

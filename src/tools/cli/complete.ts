@@ -52,7 +52,13 @@ async function candidates(root: Group, words: readonly string[], terminal: Termi
       current,
     );
   }
-  if (current.startsWith('-') && !ended) return lines(optionsOf(entry), current);
+  if (current.startsWith('-') && !ended) {
+    const own = Object.entries({ ...entry.options, help: { help: 'show its use' } });
+    return lines(
+      own.map(([name, { help }]) => ({ text: `--${name}`, help })),
+      current,
+    );
+  }
   const found = await offered(entry.completes, { terminal, values, current });
   if (found === 'files') return [FILES];
   const subcommands = operands.length === 0 ? await named(commandsOf(entry)) : [];
@@ -89,21 +95,10 @@ async function named(commands: Commands): Promise<Candidate[]> {
   return Promise.all(found);
 }
 
-function optionsOf({ options }: Command): Candidate[] {
-  const own = Object.entries(options).map(([name, { help }]) => ({ text: `--${name}`, help }));
-  return [...own, { text: '--help', help: 'show its use' }];
-}
-
-interface Word {
-  readonly terminal: Terminal;
-  readonly values: Values;
-  readonly current: string;
-}
-
 /** Names of the service are offered only in their form: a shell runs what it is given. */
 async function offered(
   completion: Completion | undefined,
-  { terminal, values, current }: Word,
+  { terminal, values, current }: { readonly terminal: Terminal; readonly values: Values; readonly current: string },
 ): Promise<Candidate[] | 'files'> {
   if (completion === undefined) return [];
   if (completion === 'files') return 'files';
@@ -126,15 +121,13 @@ async function offered(
       .filter(({ host }) => isIdentifier(host))
       .map(({ host, pid, service }) => ({ text: `${host}:${pid}`, help: service }));
   }
-  // Of a list of services the last name is being typed.
-  const before = completion === 'services' ? current.slice(0, current.lastIndexOf(',') + 1) : '';
-  const words =
-    completion === 'services'
-      ? serviceNames(terminal)
-      : completion === 'profiles'
-        ? [...readProfiles(terminal).keys()]
-        : completion;
-  return words.map((text) => ({ text: before + text, help: '' }));
+  if (completion === 'services') {
+    // Of a list the last name is being typed.
+    const before = current.slice(0, current.lastIndexOf(',') + 1);
+    return serviceNames(terminal).map((text) => ({ text: before + text, help: '' }));
+  }
+  const words = completion === 'profiles' ? [...readProfiles(terminal).keys()] : completion;
+  return words.map((text) => ({ text, help: '' }));
 }
 
 /** Of several services the first is asked for what can be typed. */

@@ -1,13 +1,14 @@
+import { Agent, request } from 'node:https';
+import { Readable } from 'node:stream';
 import { inspectApiKey } from '../../access/api-key.ts';
 import { findDevKey } from '../../access/dev-key.ts';
-import { HEADERS } from '../../wire/constants.ts';
+import { HEADERS, PATHS } from '../../wire/constants.ts';
 import { RdcpError } from '../../wire/errors.ts';
 import { given } from '../../wire/json-text.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
-import type { RdcpClientOptions } from '../client/transport.ts';
+import type { Fetch, RdcpClientOptions } from '../client/transport.ts';
 import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
-import { patient, type TlsFiles, tlsFetch } from './fetch.ts';
 import { identifier, OUTPUT_OPTIONS, readText } from './options.ts';
 import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
 
@@ -115,7 +116,10 @@ function placeOf(terminal: Terminal, values: Values): Place {
 }
 
 export function clientOf(terminal: Terminal, { url, credential, tenantId, tls }: Access): RdcpClient {
-  if (credential !== undefined && isExposed(url)) terminal.note('rdcp: warning: the credential is sent unencrypted');
+  const { protocol, hostname = '' } = URL.parse(url) ?? {};
+  // RDCP 1.0, Transport: plain HTTP only for localhost.
+  const isExposed = protocol === 'http:' && !isLoopback(hostname);
+  if (credential !== undefined && isExposed) terminal.note('rdcp: warning: the credential is sent unencrypted');
   assertAddress(url);
   return createRdcpClient({
     baseUrl: url,
@@ -177,12 +181,6 @@ function portUrl(terminal: Terminal): string | undefined {
   return `http://127.0.0.1:${Number(port)}`;
 }
 
-/** RDCP 1.0, Transport: plain HTTP only for localhost. */
-function isExposed(baseUrl: string): boolean {
-  const url = URL.parse(baseUrl);
-  return url?.protocol === 'http:' && !isLoopback(url.hostname);
-}
-
 export type Credential = Pick<RdcpClientOptions, 'apiKey' | 'token'>;
 
 type FoundCredential = Credential & { readonly origin: string };
@@ -197,7 +195,11 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
   if (keyFile !== undefined) {
     return { apiKey: checkedKey(readText(keyFile, '--key-file'), keyFile), origin: '--key-file' };
   }
-  const found = own && credentialOf(own);
+  const { name, apiKey, token } = own ?? {};
+  // A profile with a client certificate may have none.
+  const hasCredential = (apiKey ?? token) !== undefined;
+  const credential = given(apiKey === undefined ? { token } : { apiKey });
+  const found = hasCredential ? { ...credential, origin: `profile ${name}` } : undefined;
   if (own !== undefined && named) return found;
   const variable = setting(terminal, 'RDCP_API_KEY');
   if (variable !== undefined) {
@@ -208,12 +210,6 @@ function findCredential(terminal: Terminal, values: Values, { url, own, named }:
   // A service that takes this key answers on loopback alone.
   const devKey = isLoopback(URL.parse(url)?.hostname ?? '') ? findDevKey(terminal.cwd) : undefined;
   return devKey && { apiKey: devKey.key, origin: devKey.file };
-}
-
-/** A profile with a client certificate may have none. */
-function credentialOf({ name, apiKey, token }: NamedProfile): FoundCredential | undefined {
-  if ((apiKey ?? token) === undefined) return undefined;
-  return { ...given(apiKey === undefined ? { token } : { apiKey }), origin: `profile ${name}` };
 }
 
 /** An empty variable counts as unset, as in OpenTelemetry. */
@@ -237,4 +233,57 @@ export function checkedKey(content: string, origin: string): string {
   const key = oneWord(content, origin);
   if (inspectApiKey(key).form === 'mistyped') throw new UsageError(`the key in ${origin} is mistyped`);
   return key;
+}
+
+/** PEM. */
+export interface TlsFiles {
+  /** Trusted instead of the authorities that Node knows. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** `fetch` with a client certificate or own authorities, which the global one does not take. */
+export function tlsFetch(files: TlsFiles): Fetch {
+  const agent = new Agent({ ...files, keepAlive: true });
+  return (url, { method = 'GET', headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const sending = request(
+        url,
+        { agent, method, headers: Object.fromEntries(new Headers(headers)), ...(signal && { signal }) },
+        (answer) => {
+          const { statusCode: status = 0, headersDistinct } = answer;
+          const names = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+            values.map((value): [string, string] => [name, value]),
+          );
+          const empty = status === 204 || status === 205 || status === 304;
+          const content = empty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
+          try {
+            resolve(new Response(content, { status, headers: names }));
+          } catch (cause) {
+            // A status that no Response can have.
+            reject(new TypeError('fetch failed', { cause }));
+          }
+        },
+      );
+      sending.on('error', (cause) => reject(new TypeError('fetch failed', { cause })));
+      sending.end(typeof body === 'string' ? body : undefined);
+    });
+}
+
+/** After this time without an answer a note says so, in milliseconds. The client itself waits longer. */
+const SLOW_MS = 5000;
+
+/** Notes that an answer is slow, except for forecasts, which take as long as they measure. */
+export function patient({ note }: Pick<Terminal, 'note'>, fetch: Fetch): Fetch {
+  return async (url, init) => {
+    const { origin, pathname } = new URL(url);
+    if (pathname.endsWith(PATHS.forecast)) return fetch(url, init);
+    const slow = setTimeout(() => note(`Waiting for an answer of ${origin}; Ctrl-C ends it.`), SLOW_MS);
+    try {
+      return await fetch(url, init);
+    } finally {
+      clearTimeout(slow);
+    }
+  };
 }

@@ -10,12 +10,6 @@ import { type Cell, flowing, type Rows, rowsOf, type Styled, type TableOptions, 
 /** @param ended aborted where a command that runs on is interrupted, or the service is no longer listed */
 export type Ask = (service: Service, ended: AbortSignal) => Promise<number | undefined>;
 
-/** For a command that runs on: the options that choose its services, which may change, and its end. */
-interface Following {
-  readonly values: Values;
-  readonly interrupted: AbortSignal;
-}
-
 /** The command, for one service or for several, which are asked at the same time; their answers are shown together. */
 export function ofServices(command: Command): Command {
   return forOneOr(command, async (terminal, services, values, operands) => {
@@ -65,12 +59,16 @@ interface ServiceRequest {
   readonly outcome: Promise<Outcome>;
 }
 
-/** Names those that refuse or do not answer; the others go on. @throws {UsageError} of `ask`, which is about the options of all */
+/**
+ * Names those that refuse or do not answer; the others go on.
+ * @param following for a command that runs on: the options that choose its services, which may change, and its end
+ * @throws {UsageError} of `ask`, which is about the options of all
+ */
 export async function askEach(
   terminal: Terminal,
   services: readonly Service[],
   ask: Ask,
-  following?: Following,
+  following?: { readonly values: Values; readonly interrupted: AbortSignal },
 ): Promise<readonly Outcome[]> {
   const asked = new Map<string, ServiceRequest>();
   const outcomes: Promise<Outcome>[] = [];

@@ -8,9 +8,11 @@ import { RdcpResponseError } from '../client/response-error.ts';
 import { EXIT, type Terminal, UsageError } from './command.ts';
 
 export function failureOf(error: unknown, sources?: Sources): { readonly text: string; readonly code: number } {
-  if (isRdcpError(error)) return { text: explain(error, sources, optionOf(error)), code: exitCodeOf(error) };
-  const text = messageOf(error);
-  return { text, code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
+  if (!isRdcpError(error)) {
+    return { text: messageOf(error), code: error instanceof UsageError ? EXIT.usage : EXIT.refused };
+  }
+  const code = isUnreachable(error) ? EXIT.unreachable : EXIT.refused;
+  return { text: explain(error, sources, optionOf(error)), code: isOutcomeUnknown(error) ? EXIT.partial : code };
 }
 
 /** Options of the command, by the field of a request that they fill. */
@@ -44,13 +46,17 @@ export function explain(error: RdcpError, sources: Sources = {}, option?: string
   const details: string[] = Object.entries(others)
     .filter(([name, value]) => name !== 'requestId' && value !== HEADERS.tenantId && String(value) !== '')
     .filter((detail) => !isSaid(detail))
-    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : plain(value)}`);
+    .map(([name, value]) => `${name}: ${plain(value)}`);
   if (allowed !== undefined) details.push(`it may do ${allowText(allowed)}`);
   const retryAfter = error.headers?.['Retry-After'];
   if (retryAfter !== undefined) details.push(`try again in ${retryAfter} s`);
   const { address, credential, profiles = [] } = sources;
   if (address !== undefined && isUnreachable(error)) details.push(`address of ${address}`);
-  if (credential !== undefined && isAboutCredential(error, credential)) details.push(`credential of ${credential}`);
+  // Where there is a profile, another credential may have been meant than the one that lacks a scope.
+  const lacksScope = error.code === 'RDCP_FORBIDDEN' && credential?.includes('profile ');
+  if (credential !== undefined && (error.code === 'RDCP_AUTH_FAILED' || lacksScope)) {
+    details.push(`credential of ${credential}`);
+  }
   if (address !== undefined && error.code === 'RDCP_AUTH_REQUIRED') details.push(`address of ${address}`);
   if (profiles.length > 0 && (isUnreachable(error) || error.code === 'RDCP_AUTH_REQUIRED')) {
     details.push(`no profile was named: choose one of ${profiles.join(', ')} with --profile`);
@@ -60,30 +66,20 @@ export function explain(error: RdcpError, sources: Sources = {}, option?: string
   const advice = adviceFor(error, cause);
   if (advice !== undefined) details.push(advice);
   // The API speaks of the header that the option sends.
-  const message = inOption(error, option).replaceAll(HEADERS.tenantId, '--tenant');
+  const start = [`Query parameter ${others.field} `, `${others.field} `].find((each) => error.message.startsWith(each));
+  const isInOption = option !== undefined && start !== undefined;
+  const said = isInOption ? `--${option} ${error.message.slice(start.length)}` : error.message;
+  const message = said.replaceAll(HEADERS.tenantId, '--tenant');
   return `${error.code}: ${message}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
-}
-
-function inOption({ message, details }: RdcpError, option: string | undefined): string {
-  const start = [`Query parameter ${details?.field} `, `${details?.field} `].find((each) => message.startsWith(each));
-  return option === undefined || start === undefined ? message : `--${option} ${message.slice(start.length)}`;
 }
 
 type Sources = Terminal['sources'];
 
-/** Where there is a profile, another credential may have been meant than the one that lacks a scope. */
-function isAboutCredential({ code }: RdcpError, credential: string): boolean {
-  return code === 'RDCP_AUTH_FAILED' || (code === 'RDCP_FORBIDDEN' && credential.includes('profile '));
-}
-
-export function exitCodeOf(error: RdcpError): number {
-  if (isOutcomeUnknown(error)) return EXIT.partial;
-  return isUnreachable(error) ? EXIT.unreachable : EXIT.refused;
-}
-
 /** Whether no RDCP server has answered. A gateway answers for a server that it cannot reach, without an RDCP error. */
 function isUnreachable(error: RdcpError): boolean {
-  return UNANSWERED.has(error.code) && !isRefusal(error);
+  if (!UNANSWERED.has(error.code)) return false;
+  if (error instanceof RdcpResponseError) return error.serverCode === undefined;
+  return error.code !== 'RDCP_NOT_FOUND' && error.code !== 'RDCP_SERVER_ERROR';
 }
 
 const UNANSWERED: ReadonlySet<string> = new Set([
@@ -93,11 +89,6 @@ const UNANSWERED: ReadonlySet<string> = new Set([
   'RDCP_NOT_FOUND',
   'RDCP_SERVER_ERROR',
 ]);
-
-function isRefusal(error: RdcpError): boolean {
-  if (error instanceof RdcpResponseError) return error.serverCode !== undefined;
-  return error.code === 'RDCP_NOT_FOUND' || error.code === 'RDCP_SERVER_ERROR';
-}
 
 function adviceFor(error: RdcpError, cause: string | undefined): string | undefined {
   const certificate = CERTIFICATE.get(cause);
@@ -161,7 +152,8 @@ const ADVICE: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 function plain(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  const text = Array.isArray(value) ? value.join(', ') : value;
+  return typeof text === 'string' ? text : JSON.stringify(text);
 }
 
 /** The error of `fetch` only says that it failed; its cause has the system's code (ECONNREFUSED, ENOTFOUND, CERT_…). */

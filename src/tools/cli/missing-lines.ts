@@ -1,19 +1,17 @@
-import { type Counted, describeCalls } from '../../wire/call-counts.ts';
+import { type CountedPart, describeCalls } from '../../wire/call-counts.ts';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { given } from '../../wire/json-text.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { ForecastResponse } from '../../wire/streams.ts';
 import { settingText } from '../../wire/words/level.ts';
 import type { RdcpClient } from '../client/client.ts';
-import { nearest } from './names.ts';
+import { didYouMean } from './names.ts';
 
 export const COUNTED_SECONDS = 3;
 
-type Part = Pick<Counted, 'tenant' | 'target' | 'filter' | 'when'>;
-
 export interface MissingLinesOptions {
   readonly client: Pick<RdcpClient, 'discovery' | 'forecast' | 'status'>;
-  readonly part: Part;
+  readonly part: CountedPart;
   readonly signal?: AbortSignal;
   /** Runs what takes {@link COUNTED_SECONDS}. */
   readonly whileCounting: <T>(count: () => Promise<T>) => Promise<T>;
@@ -60,9 +58,8 @@ export async function findMissingLines(words: readonly string[], options: Missin
     categories: names.map((name) => {
       const category = discovered.get(name);
       if (category === undefined) {
-        const near = nearest(name, [...discovered.keys()]);
-        const advice = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
-        return { name, category, reasons: [`There is no such category${advice}`] };
+        const advice = didYouMean([name], [...discovered.keys()]);
+        return { name, category, reasons: [`There is no such category${advice === undefined ? '' : `; ${advice}`}`] };
       }
       const answer = typeof measured === 'string' ? undefined : measured;
       return { name, category, reasons: reasonsFor(category, answer, { part, reader }) };

@@ -86,33 +86,32 @@ export async function withNearest(client: Pick<RdcpClient, 'discovery'>, error: 
   if (!isRdcpError(error) || error.code !== 'RDCP_CATEGORY_NOT_FOUND') return error;
   const unknown = Array.isArray(error.details?.unknown) ? error.details.unknown.map(String) : [];
   const known = await categoryNames(client).catch(() => []);
-  const near = unknown.flatMap((name) => nearest(name, known));
-  const advice = near.length === 0 ? "see 'rdcp list'" : `did you mean ${[...new Set(near)].join(' or ')}?`;
-  return new RdcpError(error.code, `${error.message}; ${advice}`);
+  return new RdcpError(error.code, `${error.message}; ${didYouMean(unknown, known) ?? "see 'rdcp list'"}`);
 }
 
 export async function categoryNames(client: Pick<RdcpClient, 'discovery'>): Promise<string[]> {
   return (await client.discovery()).categories.map(({ name }) => name);
 }
 
-/** Up to three known names that resemble a name. */
-export function nearest(name: string, known: readonly string[]): string[] {
-  const near = known
-    .map((each) => ({ each, edits: distance(name, each) }))
-    .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || each.startsWith(name))
-    .sort((a, b) => a.edits - b.edits)
-    .map(({ each }) => each);
-  return near.slice(0, 3);
+/** Asks for up to three known names that resemble each of the names; `undefined` where there is none. */
+export function didYouMean(names: readonly string[], known: readonly string[]): string | undefined {
+  const near = names.flatMap((name) =>
+    known
+      .map((each) => ({ each, edits: distance(name, each) }))
+      .filter(({ each, edits }) => edits <= Math.max(2, name.length / 3) || each.startsWith(name))
+      .sort((a, b) => a.edits - b.edits)
+      .slice(0, 3),
+  );
+  return near.length === 0 ? undefined : `did you mean ${[...new Set(near.map(({ each }) => each))].join(' or ')}?`;
 }
 
 export async function noteUnknownTenant(terminal: Terminal, access: Access): Promise<void> {
   const { tenantId: id = '' } = access;
   const everybody = clientOf(terminal, { ...access, tenantId: undefined });
-  const answer = await everybody.tenants().catch(() => undefined);
-  const known = (answer?.tenants ?? []).map((tenant) => tenant.id).filter((each) => each !== id);
-  const near = nearest(id, known);
+  const { tenants = [] } = await everybody.tenants().catch(() => ({ tenants: [] }));
+  const known = tenants.map((tenant) => tenant.id).filter((each) => each !== id);
+  const near = didYouMean([id], known);
   const unknown = `Unknown tenant ${id} (not configured, no settings, not served by this process)`;
   const others = known.length === 0 ? '.' : `; known are ${nameSome(known)}.`;
-  const advice = near.length > 0 ? `: did you mean ${near.join(' or ')}?` : others;
-  terminal.note(`rdcp: ${escapeUnprintable(unknown + advice)}`);
+  terminal.note(`rdcp: ${escapeUnprintable(unknown + (near === undefined ? others : `: ${near}`))}`);
 }

@@ -21,7 +21,8 @@ const LOCK_PAUSE_MS = 25;
 
 /** A lock admits one writer. A new file has mode 0600; another keeps its mode and owner. A folder that cannot be written fails first. */
 export async function updateFile(file: string, change: (text: string) => string | Promise<string>): Promise<void> {
-  const target = resolved(file);
+  // Of a symbolic link the target is replaced, not the link.
+  const target = statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file);
   const release = await lock(`${target}.lock`);
   try {
     const stats = statSync(target, { throwIfNoEntry: false });
@@ -44,11 +45,6 @@ export async function updateFile(file: string, change: (text: string) => string 
   } finally {
     release();
   }
-}
-
-/** Follows a symbolic link, so that its target is replaced and not the link. */
-function resolved(file: string): string {
-  return statSync(file, { throwIfNoEntry: false }) === undefined ? file : realpathSync(file);
 }
 
 /** A killed process leaves it behind. It is never removed by itself: two could do so at once, and a credential would be lost. */

@@ -18,13 +18,12 @@ export async function processNames(
   if (ids.length === 0) return [];
   const { instances = [], lost = [] }: Partial<FleetResponse> = (await client.fleet().catch(() => undefined)) ?? {};
   const names = new Map(instances.map(({ id, host, pid }) => [id, `${host}:${pid}`]));
-  for (const { id, host, pid, lastSeenAt } of lost) {
-    names.set(
-      id,
-      silentText(`${host}:${pid}`, lastSeenAt, (at) => localClock(at, now)),
-    );
-  }
+  for (const member of lost) names.set(member.id, silentName(member, now));
   return ids.map((id) => escapeUnprintable(names.get(id) ?? id));
+}
+
+function silentName({ host, pid, lastSeenAt }: FleetMember, now: number): string {
+  return silentText(`${host}:${pid}`, lastSeenAt, (at) => localClock(at, now));
 }
 
 /** Which fleet an answer is of, where the answers of several services are shown together; `undefined` if it is alone. */
@@ -65,10 +64,6 @@ export class ProcessNames {
     return this.areListed && now - this.#askedAt >= REFRESH_MS;
   }
 
-  has(id: string): boolean {
-    return this.#members.has(id);
-  }
-
   nameOf(id: string): string {
     const member = this.#members.get(id);
     return member === undefined ? id.slice(0, 8) : `${member.host}:${member.pid}`;
@@ -76,9 +71,7 @@ export class ProcessNames {
 
   /** Those that were not heard of when the fleet was asked last, with since when. */
   silent(now: number): readonly string[] {
-    return this.#silent.map(({ host, pid, lastSeenAt }) =>
-      silentText(`${host}:${pid}`, lastSeenAt, (at) => localClock(at, now)),
-    );
+    return this.#silent.map((member) => silentName(member, now));
   }
 
   /** `undefined` where the service does not list its fleet, or the process not yet. */
@@ -88,7 +81,7 @@ export class ProcessNames {
 
   /** Waits five seconds at most for a process that has just started to be listed, so that its service is known. */
   async listed(id: string, now: () => number): Promise<void> {
-    for (let tries = 0; tries < LISTED_TRIES && this.areListed && !this.has(id); tries += 1) {
+    for (let tries = 0; tries < LISTED_TRIES && this.areListed && !this.#members.has(id); tries += 1) {
       await sleep(LISTED_MS, undefined, { signal: this.#signal });
       await this.refresh(now());
     }

@@ -40,7 +40,7 @@ export async function run(name: string, root: Group, args: readonly string[], te
   }
   const { entry, names, rest } = await reached(root, words);
   const command = [name, ...names].join(' ');
-  const outcome: Outcome = { code: EXIT.done };
+  const outcome: { code: number } = { code: EXIT.done };
   const parser = await parserOf(command, entry, { words: rest, terminal, outcome });
   try {
     await parser.parseAsync([...rest], { from: 'user' });
@@ -52,21 +52,17 @@ export async function run(name: string, root: Group, args: readonly string[], te
     if (error.code === 'commander.helpDisplayed') return EXIT.done;
     if (error.code === 'commander.missingArgument' && 'run' in entry && entry.completes === 'categories')
       throw new UsageError(WHICH_CATEGORY);
-    throw new UsageError(`${oneLine(error.message)}; see '${command} --help'`);
+    // Such as `error: unknown option '--fro'`, and a suggestion on a line of its own.
+    const problem = error.message.replace(/^error: |\.$/g, '').replaceAll('\n', ' ');
+    throw new UsageError(`${problem}; see '${command} --help'`);
   }
 }
 
-interface Outcome {
-  code: number;
-}
-
-interface Parsing {
-  readonly words: readonly string[];
-  readonly terminal: Terminal;
-  readonly outcome: Outcome;
-}
-
-async function parserOf(name: string, entry: Group | Command, { words, terminal, outcome }: Parsing): Promise<Parser> {
+async function parserOf(
+  name: string,
+  entry: Group | Command,
+  { words, terminal, outcome }: { words: readonly string[]; terminal: Terminal; outcome: { code: number } },
+): Promise<Parser> {
   const isGroup = !('run' in entry);
   const parser = new Parser(name)
     .description(entry.summary)
@@ -98,7 +94,7 @@ async function parserOf(name: string, entry: Group | Command, { words, terminal,
   return parser;
 }
 
-function addAction(parser: Parser, command: Command, terminal: Terminal, outcome: Outcome): void {
+function addAction(parser: Parser, command: Command, terminal: Terminal, outcome: { code: number }): void {
   if (command.operands !== undefined) parser.arguments(command.operands);
   const options = Object.entries(command.options).map(([name, option]) => [name, parserOption(name, option)] as const);
   const room = roomBeside(
@@ -125,9 +121,14 @@ function addAction(parser: Parser, command: Command, terminal: Terminal, outcome
 function parserOption(name: string, { help, value, short, group, repeats }: Option): ParserOption {
   const flags = `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` <${value}>`}`;
   const option = new ParserOption(flags, help);
-  if (value !== undefined && repeats === true) {
-    option.argParser((given: string, before: string[] = []) => [...before, notEmpty(name, given)]);
-  } else if (value !== undefined) option.argParser((given: string, before: unknown) => onlyValue(name, given, before));
+  if (value !== undefined) {
+    option.argParser((given: string, before?: string | readonly string[]) => {
+      if (before !== undefined && repeats !== true) throw new UsageError(`--${name} was given more than once`);
+      // An empty value is usually an unset shell variable.
+      if (given.trim() === '') throw new UsageError(`--${name} must not be empty`);
+      return repeats === true ? [...(before ?? []), given] : given;
+    });
+  }
   return group === undefined ? option : option.helpGroup(group);
 }
 
@@ -148,29 +149,14 @@ function begun(text: string, columns: number): string {
   return text.slice(0, end?.index);
 }
 
-function onlyValue(name: string, given: string, before: unknown): string {
-  if (before !== undefined) throw new UsageError(`--${name} was given more than once`);
-  return notEmpty(name, given);
-}
-
-/** An empty value is usually an unset shell variable. */
-function notEmpty(name: string, given: string): string {
-  if (given.trim() === '') throw new UsageError(`--${name} must not be empty`);
-  return given;
-}
-
 function textBelow(entry: Group | Command, columns: number): string[] {
   const notes = paragraphs(entry.notes ?? []).flatMap((text) => {
     const [indent = ''] = /^ */.exec(text) ?? [];
     return folded(text.trimStart(), columns - indent.length).map((line) => indent + line);
   });
-  const examples = 'run' in entry ? entry.examples.slice(0, MOST_EXAMPLES) : [];
-  return [
-    ...notes,
-    ...(examples.length === 0
-      ? []
-      : [...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples.map((line) => `  ${line}`)]),
-  ];
+  if (!('run' in entry)) return notes;
+  const examples = entry.examples.slice(0, MOST_EXAMPLES).map((line) => `  ${line}`);
+  return [...notes, ...(notes.length === 0 ? [] : ['']), 'Examples:', ...examples];
 }
 
 /** Lines of text belong together until one ends with a full stop; an indented one stands alone. */
@@ -182,14 +168,6 @@ function paragraphs(lines: readonly string[]): string[] {
     else found[found.length - 1] = `${before} ${line}`;
   }
   return found;
-}
-
-/** A message of the parser: `error: unknown option '--fro'`, and a suggestion on a line of its own. */
-function oneLine(message: string): string {
-  return message
-    .replace(/^error: /, '')
-    .replace(/\.$/, '')
-    .replaceAll('\n', ' ');
 }
 
 /** Also catches a mistyped key: an API key must be neither printed nor sent, and other users see the arguments. */

@@ -253,11 +253,9 @@ class SourceTail {
   }
 
   async #learnProcesses({ event, data }: TailEvent): Promise<void> {
-    const {
-      owners,
-      terminal: { now },
-    } = this.#shared;
-    if (event === 'start' || (event === 'instance' && !this.#processes.has(data.id))) {
+    const { owners, terminal } = this.#shared;
+    const { now } = terminal;
+    if (event === 'start' || (event === 'instance' && this.#processes.serviceOf(data.id) === undefined)) {
       this.notes.outage(await this.#processes.refresh(now()));
       for (const name of event === 'start' ? this.#processes.silent(now()) : []) {
         this.#note(`Lines of ${escapeUnprintable(name)} are missing.`);
@@ -292,7 +290,7 @@ class SourceTail {
       return;
     }
     const { line, work } = recordedOf(received);
-    const heading = work && work.id !== this.#work ? headingOf(work) : undefined;
+    const isNext = work !== undefined && work.id !== this.#work;
     this.#work = work?.id ?? '';
     const isByTrace = order instanceof TraceGroups;
     const parts = partsOf(line, {
@@ -304,7 +302,10 @@ class SourceTail {
     const prefix: Styled[] = name === undefined || isByTrace ? [] : [[name.padEnd(width), 'bold']];
     const show = (some: readonly Styled[]) => terminal.show(flowing(terminal, [...prefix, ...some]));
     this.#inOrder(line, () => {
-      if (heading !== undefined) show([[heading, 'bold']]);
+      if (isNext) {
+        const cut = work.cut === undefined ? '' : `, ${work.cut} earlier lines cut`;
+        show([[`${work.outcome || 'recorded work'}${cut}:`, 'bold']]);
+      }
       show(parts);
       for (const below of lineText(line).below) terminal.show(flowing(terminal, [[below, 'dim']]));
     });
@@ -319,18 +320,11 @@ class SourceTail {
   }
 }
 
-function headingOf({ outcome, cut }: NonNullable<ReturnType<typeof recordedOf>['work']>): string {
-  return `${outcome || 'recorded work'}${cut === undefined ? '' : `, ${cut} earlier lines cut`}:`;
-}
-
-interface LineStyle {
-  readonly wide: boolean;
-  readonly service: string | undefined;
-  readonly process: string | undefined;
-}
-
 /** Such as `14:05:12.345Z DATABASE query done rows=12 acme shop-7d9f:12 trace_id=…`. */
-function partsOf(line: TailLine, { wide, service, process }: LineStyle): Styled[] {
+function partsOf(
+  line: TailLine,
+  { wide, service, process }: Record<'service' | 'process', string | undefined> & { readonly wide: boolean },
+): Styled[] {
   const { timestamp, category, tenant, source, traceId, spanId, recorded } = line;
   const { message, attributes } = lineText(line);
   const origin = [

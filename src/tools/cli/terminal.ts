@@ -82,7 +82,10 @@ export interface Terminal extends Pick<Canvas, 'paint'> {
 export function createTerminal(host: Host): Terminal {
   const { stdout, stderr, env, cwd, interrupt = () => {} } = host;
   const colours = showsColours(env, stdout);
-  const readable = speaksUtf8(env) ? (text: string) => text : escapeBeyondAscii;
+  // The first variable that is set decides (POSIX, 8.2). Where none is, as in most containers, the terminal shows UTF-8.
+  const { LC_ALL, LC_CTYPE, LANG } = env;
+  const speaksUtf8 = /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || 'UTF-8');
+  const readable = speaksUtf8 ? (text: string) => text : escapeBeyondAscii;
   // A pipe or a file gets UTF-8 whatever the terminal has.
   const shown = stdout.isTTY === true ? readable : (text: string) => text;
   const plain = { paint: (text: string) => readable(escapeUnprintable(text)), screen: stderr };
@@ -138,12 +141,6 @@ export function createTerminal(host: Host): Terminal {
     cwd,
     now: () => Date.now(),
   };
-}
-
-/** Whether the terminal shows UTF-8, by the first of the variables that is set (POSIX, 8.2). Where none is, as in most containers, it does. */
-function speaksUtf8({ LC_ALL, LC_CTYPE, LANG }: Host['env']): boolean {
-  const locale = LC_ALL || LC_CTYPE || LANG || 'UTF-8';
-  return /utf-?8/i.test(locale);
 }
 
 /** On terminals only. `FORCE_COLOR` (https://force-color.org) and `NO_COLOR` (https://no-color.org) say otherwise. */

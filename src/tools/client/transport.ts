@@ -57,22 +57,20 @@ interface Call {
   readonly extraMs?: number;
 }
 
+/** Sends one request and resolves with the parsed response. */
+export type Transport = <T>(call: Call, options?: Request) => Promise<T>;
+
 interface StreamCall extends Pick<Call, 'path' | 'query' | 'body'> {
   readonly lastEventId?: string | undefined;
   /** The name of the event that ends the stream. @default the stream lasts until it is aborted */
   readonly ends?: string;
 }
 
-/** An event of a stream, its data parsed. */
-interface ParsedEvent extends Omit<ServerSentEvent, 'data'> {
-  readonly data: unknown;
-}
-
-/** Sends one request and resolves with the parsed response. */
-export type Transport = <T>(call: Call, options?: Request) => Promise<T>;
-
-/** Sends one request and yields the events of the response. Leaving the loop closes the connection. */
-export type StreamTransport = (call: StreamCall, options?: Request) => AsyncGenerator<ParsedEvent, void, undefined>;
+/** Sends one request and yields the events of the response, their data parsed. Leaving the loop closes the connection. */
+export type StreamTransport = (
+  call: StreamCall,
+  options?: Request,
+) => AsyncGenerator<Omit<ServerSentEvent, 'data'> & { readonly data: unknown }, void, undefined>;
 
 /** A version of the protocol that is not ours. */
 const PROTOCOL_FORM = /^rdcp\/[\d.]{1,7}$/;
@@ -138,7 +136,9 @@ export function createTransport(options: RdcpClientOptions): { send: Transport; 
       const decoder = new TextDecoder();
       for await (const piece of piecesOf(response, silence)) {
         for (const event of parser.read(decoder.decode(piece, { stream: true }))) {
-          yield { ...event, data: parsedData(attempt, event) };
+          const data = parsedJson(event.data);
+          if (data === undefined) throw unsupported(attempt, 'The server sent an event that is not JSON');
+          yield { ...event, data };
           if (event.event === call.ends) return;
         }
       }
@@ -179,10 +179,8 @@ function silenceAfter(milliseconds: number) {
   return { signal: controller.signal, allow, end };
 }
 
-type Silence = ReturnType<typeof silenceAfter>;
-
 /** The body as it arrives. Closes the connection when the caller leaves its loop. */
-async function* piecesOf({ body }: Response, silence?: Silence): AsyncGenerator<Uint8Array, void, undefined> {
+async function* piecesOf({ body }: Response, silence?: ReturnType<typeof silenceAfter>) {
   const reader = body?.getReader();
   if (reader === undefined) return;
   try {
@@ -278,20 +276,16 @@ function redirected(base: string, { status, type, headers }: Response): string |
   return `redirects${target === null ? '' : ` to ${target.origin}${target.pathname}`}, which is not followed`;
 }
 
-function notRdcp({ base, requestId }: Attempt, { status, headers }: Response, protocol?: unknown): RdcpError {
+function notRdcp(attempt: Attempt, { status, headers }: Response, protocol?: unknown): RdcpError {
   const type = headers.get('Content-Type')?.split(';')[0] ?? 'no content type';
   const what = PROTOCOL_FORM.test(String(protocol))
     ? `speaks ${protocol}, not`
     : `answered ${status} with ${type}, which is not`;
-  const message = `The server at ${base} ${what} ${PROTOCOL}`;
-  return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
+  return unsupported(attempt, `The server at ${attempt.base} ${what} ${PROTOCOL}`);
 }
 
-function parsedData({ requestId }: Attempt, { data }: ServerSentEvent): unknown {
-  const value = parsedJson(data);
-  if (value !== undefined) return value;
-  const details = { requestId };
-  throw new RdcpError('RDCP_VERSION_UNSUPPORTED', 'The server sent an event that is not JSON', { details });
+function unsupported({ requestId }: Attempt, message: string): RdcpError {
+  return new RdcpError('RDCP_VERSION_UNSUPPORTED', message, { details: { requestId } });
 }
 
 interface Attempt {

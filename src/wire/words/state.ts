@@ -84,8 +84,10 @@ export function isRecorded({ enabled, otelrdcp_recorded: recorded }: Reach): boo
 }
 
 function settingsOf(category: Category, now: number): readonly [CategoryState, ...CategoryState[]] {
-  const { enabled, otelrdcp_settings: settings, otelrdcp_level: level } = category;
-  const everybody = { state: stateOf({ enabled, level }), whom: withLevel(timeLeft(category, now), level) };
+  const { enabled, temporary, otelrdcp_settings: settings, otelrdcp_level: level, otelrdcp_expiresAt: end } = category;
+  // Other implementations of the protocol may send no expiry for a temporary control.
+  const left = end === undefined ? 'a while' : remaining(end, now);
+  const everybody = { state: stateOf({ enabled, level }), whom: withLevel(temporary ? left : '-', level) };
   if (settings === undefined) return [everybody];
   const on = settings.temporary + settings.permanent;
   const off = settings.tenants.length + settings.more - on;
@@ -135,12 +137,6 @@ function recordingsText([first, ...others]: readonly DiscoveredActivation[], now
 
 function timeTo({ expiresAt }: Pick<DiscoveredActivation, 'expiresAt'>, now: number): string {
   return expiresAt === undefined ? 'permanent' : remaining(expiresAt, now);
-}
-
-/** Other implementations of the protocol may send no expiry for a temporary control. */
-function timeLeft({ temporary, otelrdcp_expiresAt }: Category, now: number): string {
-  if (!temporary) return '-';
-  return otelrdcp_expiresAt === undefined ? 'a while' : remaining(otelrdcp_expiresAt, now);
 }
 
 /** The parts that a category is on for, beside what is set for everybody: as far as they are listed, the soonest end first. */

@@ -1,8 +1,7 @@
 import { isRdcpError } from '../../../wire/errors.ts';
 import { isLoopback } from '../../../wire/net/hosts.ts';
 import { type Command, EXIT, type Terminal } from '../command.ts';
-import { type Access, accessOf, CREDENTIAL_OPTIONS, clientOf } from '../connection.ts';
-import { tlsFetch } from '../fetch.ts';
+import { type Access, accessOf, CREDENTIAL_OPTIONS, clientOf, tlsFetch } from '../connection.ts';
 
 const { tenant: _, ...ACCESS_OPTIONS } = CREDENTIAL_OPTIONS;
 

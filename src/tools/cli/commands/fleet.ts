@@ -38,11 +38,6 @@ export const fleet: Command = ofServices({
   },
 });
 
-/** Names of its categories that not all processes have. */
-function ownOf({ categories }: FleetMember): string {
-  return categories === undefined || categories.length === 0 ? '-' : nameSome(categories);
-}
-
 function columnsOf(
   { revision, timestamp }: FleetResponse,
   wide: boolean,
@@ -63,7 +58,7 @@ function columnsOf(
     ['APPLIED', ({ applied }) => String(applied ?? '-')],
     ['BEHIND', behind],
     ['LAST SEEN', ({ lastSeenAt }) => `${silent(lastSeenAt).toFixed(1)} s ago`],
-    wide && ['NOT ALL HAVE', ownOf],
+    wide && ['NOT ALL HAVE', ({ categories = [] }) => nameSome(categories) || '-'],
   ];
 }
 

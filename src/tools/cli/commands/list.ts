@@ -44,10 +44,12 @@ export const list: Command = ofServices({
     const fleet = await fleetOf(terminal, client, discovered);
     present(terminal, values, measured === undefined ? answer : { ...answer, measured }, (wide) => {
       const listed = listedOf(answer.categories, isWhole);
-      const groups = onFirst(listed).map((category) =>
-        statesOf(category, terminal.now()).map((shown, at): Row => ({ ...category, shown, isFirst: at === 0 })),
-      );
-      const fitting = values.all === true ? groups : startOf(groups, roomOf(terminal));
+      const groups = listed
+        .toSorted((a, b) => rankOf(b) - rankOf(a))
+        .map((category) =>
+          statesOf(category, terminal.now()).map((shown, at): Row => ({ ...category, shown, isFirst: at === 0 })),
+        );
+      const fitting = values.all === true ? groups : startOf(groups, terminal);
       terminal.table(fitting.flat(), columns(listed, { wide, measured }), { cutsLast: !wide, fleet });
       const folded = answer.categories.length - listed.length;
       const hidden = groups.length - fitting.length;
@@ -84,9 +86,8 @@ function isOwn({ otelrdcp_source: source }: DiscoveredCategory): boolean {
   );
 }
 
-function onFirst(categories: readonly DiscoveredCategory[]): DiscoveredCategory[] {
-  const rank = (category: DiscoveredCategory) => (isOn(category) ? 2 : isRecorded(category) ? 1 : 0);
-  return [...categories].sort((a, b) => rank(b) - rank(a));
+function rankOf(category: DiscoveredCategory): number {
+  return isOn(category) ? 2 : isRecorded(category) ? 1 : 0;
 }
 
 async function measure(terminal: Terminal, client: RdcpClient, categories: readonly DiscoveredCategory[]) {
@@ -95,12 +96,10 @@ async function measure(terminal: Terminal, client: RdcpClient, categories: reado
   return whileMeasuring(terminal, MEASURED_FOR, () => client.forecast(names, { duration: MEASURED_FOR }));
 }
 
-function roomOf({ screen }: Terminal): number {
-  return screen.isTTY === true && screen.rows ? Math.max(1, screen.rows - OTHER_ROWS) : Number.POSITIVE_INFINITY;
-}
-
-/** As many categories as have room with all their rows, and at least one. */
-function startOf(groups: readonly Row[][], room: number): readonly Row[][] {
+/** As many categories as the screen has room for with all their rows, and at least one. */
+function startOf(groups: readonly Row[][], { screen }: Terminal): readonly Row[][] {
+  if (screen.isTTY !== true || !screen.rows) return groups;
+  const room = Math.max(1, screen.rows - OTHER_ROWS);
   let taken = 0;
   const end = groups.findIndex((rows) => {
     taken += rows.length;
@@ -116,15 +115,13 @@ function isSwitched(category: DiscoveredCategory): boolean {
   return isOn(category) || temporary || isSet || otelrdcp_source?.onByItself !== undefined;
 }
 
-interface ListView {
-  readonly wide: boolean;
-  readonly measured: ForecastResponse | undefined;
-}
-
 /** A category has a row for each of its states; the first one has the figures. */
 type Row = DiscoveredCategory & { readonly shown: CategoryState; readonly isFirst: boolean };
 
-function columns(categories: readonly DiscoveredCategory[], { wide, measured }: ListView): Column<Row>[] {
+function columns(
+  categories: readonly DiscoveredCategory[],
+  { wide, measured }: { readonly wide: boolean; readonly measured: ForecastResponse | undefined },
+): Column<Row>[] {
   const has = (name: keyof DiscoveredCategory) => categories.some((category) => category[name] !== undefined);
   // A budget is shown where it ends something, or has dropped calls.
   const isLimited = ({ otelrdcp_budget: budget, otelrdcp_dropped: dropped = 0 }: DiscoveredCategory) =>
@@ -223,7 +220,7 @@ export const status: Command = ofServices({
 });
 
 /** Says how far back the recorder of the responding process reaches, where the answer does. */
-export function noteReach(terminal: Pick<Terminal, 'note'>, reach: RecorderReach | undefined): void {
+function noteReach(terminal: Pick<Terminal, 'note'>, reach: RecorderReach | undefined): void {
   if (reach === undefined || reach.works === 0) return;
   const { reachesBack = '0s', works, bytes } = reach;
   const pieces = works === 1 ? '1 piece' : `${works} pieces`;

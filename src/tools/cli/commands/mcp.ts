@@ -7,9 +7,8 @@ import { VERSION } from '../../../wire/version.ts';
 import { createRdcpClient } from '../../client/client.ts';
 import type { Service } from '../../mcp/tool.ts';
 import { type Command, EXIT, type Terminal, text, type Values } from '../command.ts';
-import { type Access, accessOf, assertAddress, CREDENTIAL_OPTIONS } from '../connection.ts';
+import { type Access, accessOf, assertAddress, CREDENTIAL_OPTIONS, tlsFetch } from '../connection.ts';
 import { explain } from '../explain.ts';
-import { tlsFetch } from '../fetch.ts';
 
 const SDK = '@modelcontextprotocol/server';
 /** Options that name files, which a program looks for in a folder of its own. */

@@ -94,7 +94,11 @@ export const login: Command = {
     const { url, apiKey, token, tenant } = profile;
     const credential = apiKey !== undefined ? { apiKey } : token !== undefined ? { token } : undefined;
     const client = clientOf(terminal, { url, credential, tenantId: tenant, tls: tlsFilesOf(profile) });
-    const who = asWhom(await client.session().catch(unlessUnknown));
+    const session = await client.session().catch((error) => {
+      // Other implementations of the protocol may have no session endpoint.
+      if (!isRdcpError(error) || error.code !== 'RDCP_NOT_FOUND') throw error;
+    });
+    const who = session === undefined ? '' : ` as ${asWhom(session)}`;
     let before: string | undefined;
     await updateProfiles(terminal, (profiles) => {
       before = profiles.get(name)?.url;
@@ -153,13 +157,6 @@ async function credentialOf(terminal: Terminal, values: Values): Promise<Pick<Pr
   return form === 'foreign' && isToken ? { token: credential } : { apiKey: credential };
 }
 
-/** Other implementations of the protocol may have no session endpoint. */
-function unlessUnknown(error: unknown): undefined {
-  if (!isRdcpError(error) || error.code !== 'RDCP_NOT_FOUND') throw error;
-}
-
-function asWhom(session: SessionResponse | undefined): string {
-  if (session === undefined) return '';
-  const { userId, scopes, otelrdcp_allow: allow } = session;
-  return ` as ${userId} (${scopes.join(', ')}${allow === undefined ? '' : `; only ${allowText(allow)}`})`;
+function asWhom({ userId, scopes, otelrdcp_allow: allow }: SessionResponse): string {
+  return `${userId} (${scopes.join(', ')}${allow === undefined ? '' : `; only ${allowText(allow)}`})`;
 }

@@ -5,7 +5,7 @@ export const root: Group = {
   commands: {
     list: async () => (await import('./list.ts')).list,
     tail: async () => (await import('./tail.ts')).tail,
-    failures: async () => (await import('./failures.ts')).failures,
+    failures: async () => (await import('./tail.ts')).failures,
     forecast: async () => (await import('./forecast.ts')).forecast,
     explain: async () => (await import('./forecast.ts')).explain,
     watch: async () => (await import('./watch.ts')).watch,
@@ -48,9 +48,9 @@ export const root: Group = {
     token: {
       summary: 'create, refresh and revoke tokens of a service that issues them (security.tokens)',
       commands: {
-        create: async () => (await import('./token.ts')).tokenCreate,
-        refresh: async () => (await import('./token.ts')).tokenRefresh,
-        revoke: async () => (await import('./token.ts')).tokenRevoke,
+        create: async () => (await import('./keys.ts')).tokenCreate,
+        refresh: async () => (await import('./keys.ts')).tokenRefresh,
+        revoke: async () => (await import('./keys.ts')).tokenRevoke,
       },
     },
   },

@@ -319,16 +319,11 @@ async function assertKnowsOptions(client: RdcpClient, otherwise: string): Promis
   }
 }
 
-interface NamedProcesses {
-  readonly pending: readonly string[];
-  readonly chosen: readonly string[];
-}
-
 function show(
   terminal: Terminal,
   values: Values,
   answer: ControlResponse,
-  { verb, pending, chosen }: NamedProcesses & Pick<Intent, 'verb'>,
+  { verb, pending, chosen }: Pick<Intent, 'verb'> & Record<'pending' | 'chosen', readonly string[]>,
 ): void {
   const { otelrdcp_fleet: fleet, otelrdcp_dryRun: dryRun } = answer;
   present(terminal, values, answer, (wide) => {
@@ -348,12 +343,10 @@ function show(
   if (dryRun === true) terminal.note('Dry run: nothing was changed.');
 }
 
-/** Sources whose loggers have levels. */
 const LEVELED: ReadonlySet<string | undefined> = new Set(['pino', 'winston', 'nest', 'otel', 'custom']);
 
 async function knownTo(client: RdcpClient): Promise<readonly DiscoveredCategory[]> {
-  const answer = await client.discovery().catch(() => undefined);
-  return answer?.categories ?? [];
+  return (await client.discovery().catch(() => undefined))?.categories ?? [];
 }
 
 /** Names the categories for which a level means all or nothing: they have debug lines alone. */
@@ -373,7 +366,6 @@ async function noteWithoutLevels(
   terminal.note(`${names}: no levels, but debug lines alone; ${which} of them come out at ${level}.`);
 }
 
-/** Names the categories that are still on after `end`. */
 async function noteStillOn(
   terminal: Terminal,
   client: RdcpClient,

@@ -92,13 +92,11 @@ function whoSwitched(entries: readonly AuditEntry[]): ReadonlyMap<string, string
   return who;
 }
 
-interface WatchState extends Pick<CategoryStates, 'unmeasured'> {
-  readonly who: ReadonlyMap<string, string>;
-  readonly counted: string | undefined;
-}
-
 interface View {
-  show(categories: readonly DiscoveredCategory[], seen: WatchState): void;
+  show(
+    categories: readonly DiscoveredCategory[],
+    seen: Pick<CategoryStates, 'unmeasured'> & { who: ReadonlyMap<string, string>; counted: string | undefined },
+  ): void;
   lost(error: RdcpError): void;
 }
 
@@ -225,22 +223,17 @@ const PAUSE_MS = 1000;
 
 type Client = Pick<RdcpClient, 'discovery' | 'events'>;
 
-export interface CategoryStates {
+interface CategoryStates {
   readonly categories: readonly DiscoveredCategory[];
   readonly instances?: CountedInstances | undefined;
   /** Names of those that came on so recently that their rate is not measured yet. @default none */
   readonly unmeasured?: ReadonlySet<string> | undefined;
 }
 
-export interface Following {
-  readonly signal: AbortSignal;
-  readonly lost: (error: RdcpError) => void;
-}
-
 /** Follows the state by the service's event stream; by polling where it has none, or no free one. @throws the first error, if nothing came before */
-export async function* categoryStates(
+async function* categoryStates(
   client: Client,
-  { signal, lost }: Following,
+  { signal, lost }: { readonly signal: AbortSignal; readonly lost: (error: RdcpError) => void },
 ): AsyncGenerator<CategoryStates, void> {
   let received = false;
   let streams = true;
