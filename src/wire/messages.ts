@@ -587,9 +587,12 @@ export interface ConsoleSettings {
   readonly traceUrl?: string;
   /** Longest temporary control, and longest tail. */
   readonly maxDurationSeconds: number;
-  /** Where this credential may tail: lines a second, unless it asks for another rate. */
+  /** Where this credential may tail. */
   readonly tail?: {
+    /** Lines a second, unless it asks for another rate. */
     readonly rate: number;
+    /** How far back it can begin, in seconds: the option `recorder.keepSeconds`. */
+    readonly keepSeconds: number;
   };
 }
 

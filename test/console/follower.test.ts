@@ -38,6 +38,7 @@ function scene({ final = false, askedForMs = undefined as number | undefined } =
     changed: (state) => states.push(state),
     isFinal: () => final,
     askedFor: () => askedForMs,
+    silentMs: 3000,
     after: time.delay,
     random: () => 1,
   });
@@ -90,6 +91,26 @@ test('a hidden page has no connection and no timer, and goes on where it was; an
   assert.equal(opened[1]?.lastEventId, '3');
   follower.restart();
   assert.equal(opened[2]?.lastEventId, undefined);
+});
+
+test('a stream without an event for three seconds is silent, until the next one', async () => {
+  const { opened, states, pass } = scene();
+  await opened[0]?.send({});
+  await pass(2999);
+  await opened[0]?.send({});
+  await pass(2999);
+  assert.equal(states.at(-1)?.state, 'live');
+  await pass(1);
+  assert.equal(states.at(-1)?.state, 'silent');
+  await opened[0]?.send({});
+  await pass(2999);
+  await opened[0]?.send();
+  assert.deepEqual(
+    states.map(({ state }) => state),
+    ['connecting', 'live', 'silent', 'live', 'lost'],
+  );
+  await pass(999);
+  assert.equal(states.length, 5);
 });
 
 test('it tries at once when the network is back, but only where it waits', async () => {

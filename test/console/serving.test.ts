@@ -116,9 +116,9 @@ test('the session says whether its credential may tail', async (t) => {
     const server = await startServer(t, { config: { tail } });
     return (await server.request<SessionResponse>('/rdcp/v1/session', { key })).body.otelrdcp_console?.tail;
   };
-  assert.deepEqual(await tailOf({ rate: 50 }, 'admin'), { rate: 50 });
+  assert.deepEqual(await tailOf({ rate: 50 }, 'admin'), { rate: 50, keepSeconds: 60 });
   assert.equal(await tailOf({}, 'control'), undefined);
-  assert.deepEqual(await tailOf({ scope: 'control' }, 'control'), { rate: 100 });
+  assert.deepEqual(await tailOf({ scope: 'control' }, 'control'), { rate: 100, keepSeconds: 60 });
   assert.equal(await tailOf({ scope: 'control' }, 'status'), undefined);
   assert.equal(await tailOf(false, 'admin'), undefined);
 });

@@ -5,7 +5,7 @@ import { whomOf } from '../../src/wire/words/state.ts';
 import { until } from '../support/until.ts';
 import { go, rowOf } from './drive.ts';
 import { assertAccessible, browserTest, KEYS, startService } from './support.ts';
-import { NOTES, openConsole, openView, ROWS, talk } from './views.ts';
+import { NOTES, openConsole, openView, ROWS, startFleet, startTail, talk } from './views.ts';
 
 // What the page says about tenants and activations is what the endpoint says, after each kind of change.
 
@@ -187,4 +187,47 @@ browserTest('"only this" beside an attribute begins the tail again with its valu
   await page.getByRole('button', { name: 'Clear' }).click();
   await until('some lines', async () => (await page.locator(ROWS).count()) > 5);
   assert.equal(await page.locator(ROWS).filter({ hasText: 'shop=shop-0' }).count(), 0);
+});
+
+browserTest('a tail begins no earlier than the service keeps', async (t, browser) => {
+  for (const [keepSeconds, offered] of [
+    [60, ['now', '30 s ago', '1 min ago']],
+    [45, ['now', '30 s ago', '45 s ago']],
+    [0, []],
+  ] as const) {
+    const config = { recorder: { categories: ['*'], keepSeconds } };
+    const view = '#/tail?categories=ORDERS&since=10m';
+    const { page } = await openConsole(t, browser, { config, view });
+    const since = page.getByRole('combobox', { name: 'Since' }).locator('option');
+    assert.deepEqual(await since.allTextContents(), offered);
+    await startTail(page);
+    assert.equal(await page.getByRole('alert').count(), 0);
+  }
+});
+
+browserTest('a service that hangs is silent, not live, long before its connection is given up', async (t, browser) => {
+  const [member = assert.fail()] = await startFleet(t, 1);
+  const { page } = await openView(t, browser, `${member.console}#/tail?categories=DATABASE`);
+  await startTail(page);
+  await go(page, '#/categories');
+  member.child.kill('SIGSTOP');
+  const banner = page.locator('.banner.error', { hasText: 'The service is silent' });
+  await banner.getByText(/What you see is as of \d\d:\d\d:\d\d/).waitFor();
+  await page.locator('header').getByText('Silent', { exact: true }).waitFor();
+  assert.equal(await page.getByText('Live', { exact: true }).count(), 0, 'nor is the tail');
+  assert.equal(await page.getByText('No connection').count(), 0);
+  await assertAccessible(page, 'a silent service');
+  member.child.kill('SIGCONT');
+  await banner.waitFor({ state: 'detached' });
+  await page.locator('header').getByText('Live', { exact: true }).waitFor();
+});
+
+browserTest('the calls of a fleet stand beside the limits of all its processes', async (t, browser) => {
+  const [member = assert.fail()] = await startFleet(t, 2);
+  const client = createRdcpClient({ baseUrl: member.url, apiKey: KEYS.admin });
+  await client.enable('DATABASE', { duration: '10m', otelrdcp_budget: { callsPerSecond: 500, calls: 100_000 } });
+  const { page } = await openView(t, browser, member.console);
+  const budget = rowOf(page, 'DATABASE').locator('.budget');
+  await budget.getByText(/^\d+ of 2 × 500\/s$/).waitFor();
+  await budget.getByText(/^[\d,]+ lines left in this process$/).waitFor();
 });

@@ -82,7 +82,8 @@ export function health(parts: RouteParts): Handler {
 /** `GET /rdcp/v1/session`: the auth context of the credential. */
 export function session({ config, isolation, service, clock }: RouteParts): Handler {
   const settings = consoleSettings(config);
-  const { tail } = config;
+  const { tail, recorder } = config;
+  const { keepSeconds } = recorder;
   return (ctx) => {
     const principal = required(ctx, 'principal');
     const { method, userId, tenants, scopes, allow, approval, sessionId, expiresAt } = principal;
@@ -102,7 +103,7 @@ export function session({ config, isolation, service, clock }: RouteParts): Hand
         otelrdcp_console: {
           ...settings,
           ...(!isOfTenants(principal) && { service: service() }),
-          ...(tail !== false && mayTail(principal, tail) && { tail: { rate: tail.rate } }),
+          ...(tail !== false && mayTail(principal, tail) && { tail: { rate: tail.rate, keepSeconds } }),
         },
       }),
     };

@@ -24,6 +24,8 @@ import { type Problem, problemOf } from './problem.ts';
 import { RateHistory } from './rate-history.ts';
 import { type ChangeQuestion, PageState, type Receipt } from './state.ts';
 
+/** The server sends rates once a second. Without three of them it is silent, in milliseconds. */
+const SILENT_MS = 3000;
 /** How often health is asked for, in milliseconds. */
 const HEALTH_MS = 15_000;
 /** How long a receipt that needs no attention stays, in milliseconds. */
@@ -62,6 +64,7 @@ export class Connection {
       changed: (state) => this.#linkChanged(state),
       isFinal: (error) => isRdcpError(error) && (error.status === 401 || error.status === 403),
       askedFor: (error) => askedForMs(error, Date.now()),
+      silentMs: SILENT_MS,
     });
   }
 
@@ -96,6 +99,11 @@ export class Connection {
       record ? Math.max(most, RECORDING_SECONDS) : most,
       longestAllowed(this.session ?? {}) ?? Number.POSITIVE_INFINITY,
     );
+  }
+
+  /** How far back a tail may begin, in seconds. */
+  get keepSeconds(): number {
+    return this.session?.otelrdcp_console?.tail?.keepSeconds ?? 0;
   }
 
   /** Whether the credential may switch something for good. */
@@ -429,9 +437,10 @@ export class Connection {
   #linkChanged(change: FollowerState): void {
     const { link } = this.state;
     const known = link.value;
-    if (change.state === 'lost') {
-      const now = Date.now();
-      const since = known.state === 'lost' ? known.since : now;
+    const now = Date.now();
+    if (change.state === 'silent') link.value = { state: 'silent', since: now - SILENT_MS };
+    else if (change.state === 'lost') {
+      const since = 'since' in known ? known.since : now;
       link.value = { state: 'lost', since, retryAt: now + change.delayMs, problem: this.problemOf(change.error) };
       // An attempt after a failure stays a lost connection until it succeeds.
     } else if (change.state !== 'stopped' && !(change.state === 'connecting' && known.state === 'lost')) {

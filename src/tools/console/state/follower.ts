@@ -30,12 +30,15 @@ interface FollowerParts<E extends object> extends Pick<Timing, 'after' | 'random
   readonly changed: (state: FollowerState) => void;
   /** Whether an error ends the following: the credential is no longer accepted, or does not allow it. */
   readonly isFinal: (error: unknown) => boolean;
+  /** A stream without an event for this long is silent, in milliseconds. @default it may be without one */
+  readonly silentMs?: number;
   /** The server's `Retry-After`, as time from now in milliseconds. */
   readonly askedFor: (error: unknown) => number | undefined;
 }
 
 export type FollowerState =
-  | { readonly state: 'connecting' | 'live' | 'paused' }
+  /** `silent`: connected, and no event comes. */
+  | { readonly state: 'connecting' | 'live' | 'silent' | 'paused' }
   /** After `stop()` or a final error. */
   | { readonly state: 'stopped'; readonly error?: unknown }
   | { readonly state: 'lost'; readonly error: unknown; readonly delayMs: number };
@@ -48,6 +51,7 @@ export class Follower<E extends object> {
   #current: AbortController | undefined;
   /** The timer of the next attempt, or of the time after which a connection counts as stable. */
   #cancelTimer: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
   #waiting = false;
 
   constructor(parts: FollowerParts<E>) {
@@ -88,6 +92,7 @@ export class Follower<E extends object> {
   #abandon(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#cancelSilence?.();
     this.#waiting = false;
     this.#current?.abort();
     this.#current = undefined;
@@ -97,20 +102,28 @@ export class Follower<E extends object> {
     this.#abandon();
     const attempt = new AbortController();
     this.#current = attempt;
-    const { open, receive, changed, after } = this.#parts;
+    const { open, receive, changed, after, silentMs } = this.#parts;
     changed({ state: 'connecting' });
     if (this.#current !== attempt) return;
     let failure: unknown = new Error('the stream ended');
-    let live = false;
+    let state: FollowerState['state'] = 'connecting';
     try {
       for await (const event of open(this.#lastEventId, attempt.signal)) {
         if (this.#current !== attempt) return;
         if ('id' in event) this.#lastEventId = event.id as string;
         receive(event);
-        if (live || this.#current !== attempt) continue;
-        live = true;
-        changed({ state: 'live' });
-        this.#cancelTimer = after(STABLE_MS, () => {
+        if (this.#current !== attempt) continue;
+        this.#cancelSilence?.();
+        if (silentMs !== undefined) {
+          this.#cancelSilence = after(silentMs, () => {
+            state = 'silent';
+            changed({ state });
+          });
+        }
+        if (state === 'live') continue;
+        state = 'live';
+        changed({ state });
+        this.#cancelTimer ??= after(STABLE_MS, () => {
           this.#failures = 0;
         });
       }

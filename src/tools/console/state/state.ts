@@ -19,6 +19,8 @@ export type Link =
   | { readonly state: 'connecting' | 'live' }
   /** The page is hidden. */
   | { readonly state: 'paused' }
+  /** It is open, and nothing has come since, in milliseconds since the epoch. */
+  | { readonly state: 'silent'; readonly since: number }
   /** It is tried again at `retryAt`. Both in milliseconds since the epoch. */
   | { readonly state: 'lost'; readonly since: number; readonly retryAt: number; readonly problem: Problem };
 

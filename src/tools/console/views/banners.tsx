@@ -29,20 +29,27 @@ export function Banners() {
 
 function LostLink() {
   const link = state.link.value;
-  if (link.state !== 'lost' || now.value - link.since < SETTLE_MS / 2) return null;
-  const seconds = Math.max(0, Math.ceil((link.retryAt - now.value) / 1000));
+  const since = 'since' in link ? link.since : undefined;
+  if (since === undefined || now.value - since < SETTLE_MS / 2) return null;
+  const wait = 'retryAt' in link && Math.max(0, Math.ceil((link.retryAt - now.value) / 1000));
   return (
     <div class="banner error" role="status">
-      <strong>{link.problem.title}.</strong>{' '}
+      <strong>{'problem' in link ? link.problem.title : 'The service is silent'}.</strong>{' '}
       {state.categories.value && (
         <>
-          What you see is as of <Time at={new Date(link.since).toISOString()} />.{' '}
+          What you see is as of <Time at={new Date(since).toISOString()} />.{' '}
         </>
       )}
-      <span aria-hidden="true">{seconds === 0 ? 'Trying now …' : `Trying again in ${seconds} s.`}</span>{' '}
-      <Button kind="quiet" onClick={() => connection.wake()}>
-        Try now
-      </Button>
+      {wait === false ? (
+        'It is connected, and sends nothing: its process may hang.'
+      ) : (
+        <>
+          <span aria-hidden="true">{wait === 0 ? 'Trying now …' : `Trying again in ${wait} s.`}</span>{' '}
+          <Button kind="quiet" onClick={() => connection.wake()}>
+            Try now
+          </Button>
+        </>
+      )}
     </div>
   );
 }

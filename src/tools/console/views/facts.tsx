@@ -113,18 +113,26 @@ export function Rate({ category }: { readonly category: DiscoveredCategory }) {
 /** The limits of a budget, and how much of them is used. */
 export function Budget({ category }: { readonly category: DiscoveredCategory }) {
   const { otelrdcp_budget: budget } = category;
-  const live = state.rates.value?.budgets?.[category.name];
-  const rate = connection.rateOf(category);
-  const left = budget ? leftOf({ ...budget, ...live }) : [];
+  const rates = state.rates.value;
+  const rate = rates && connection.rateOf(category);
+  const left = budget ? leftOf({ ...budget, ...rates?.budgets?.[category.name] }) : [];
+  // The calls are those of all processes, and each process has limits of its own.
+  const { counted: processes = 1 } = rates?.instances ?? {};
+  const isFleet = processes > 1;
   return (
     <>
       {budget && budget.callsPerSecond !== undefined && (
-        <span class="bar tight" title="Lines a second, of those allowed in a process">
-          <Meter used={rate ?? 0} limit={budget.callsPerSecond} />
-          {rate === undefined ? '-' : shortNumber(rate)} of {shortNumber(budget.callsPerSecond)}/s
+        <span class="bar tight" title="Calls a second, of the lines that are allowed">
+          {rate !== undefined && <Meter used={rate} limit={processes * budget.callsPerSecond} />}
+          {rate === undefined ? '-' : shortNumber(rate)} of {isFleet && `${processes} × `}
+          {shortNumber(budget.callsPerSecond)}/s
         </span>
       )}
-      {left.length > 0 && <span class="budget-left">{left.join(', ')} left</span>}
+      {left.length > 0 && (
+        <span class="budget-left">
+          {left.join(', ')} left{isFleet && ' in this process'}
+        </span>
+      )}
     </>
   );
 }

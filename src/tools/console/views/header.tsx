@@ -56,10 +56,17 @@ export function Header({ service, entries, current, onHelp, onPalette }: HeaderP
   );
 }
 
+const LINK_WORDS = {
+  live: 'Live',
+  connecting: 'Connecting',
+  silent: 'Silent',
+  paused: 'Paused',
+  lost: 'No connection',
+} as const;
+
 function LinkState() {
   const { state: link } = state.link.value;
-  const text = { live: 'Live', connecting: 'Connecting', paused: 'Paused', lost: 'No connection' }[link];
-  return <span class={`bar tight link-state ${link}`}>{text}</span>;
+  return <span class={`bar tight link-state ${link}`}>{LINK_WORDS[link]}</span>;
 }
 
 function Account() {

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TailLine } from '../../../wire/streams.ts';
-import { parseDuration } from '../../../wire/time.ts';
+import { formatDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route, state, tailQuery, useShortcuts } from '../page.ts';
 import { Button, CopyButton, Toggle } from '../parts/button.tsx';
@@ -25,13 +25,14 @@ import type { Row } from './tail/row.ts';
 import {
   categoriesOf,
   closeTail,
-  DEFAULT_DURATION,
   draw,
   drawNow,
   follow,
   keeps,
   nameOf,
+  secondsOf,
   selected,
+  sinceOf,
   startTail,
   tail,
   version,
@@ -40,9 +41,9 @@ import { SavedTails } from './tail/saved-tails.tsx';
 import { TailStatus } from './tail/tail-status.tsx';
 import { fileName, lineText, ndjson } from './tail/text-of-line.ts';
 
-/** How far back recorded lines may be asked for. */
-const SINCE = ['30s', '1m', '2m', '5m', '10m'];
-const DURATIONS = ['1m', '5m', '15m', '30m', '1h', '4h', '8h'];
+/** How far back a tail is offered to begin, as far as the service keeps lines, and how long to last; in seconds. */
+const SINCE = [30, 60, 120, 300, 600];
+const DURATIONS = [60, 300, 900, 1800, 3600, 4 * 3600, 8 * 3600];
 
 /** Changes the tail's part of the address. */
 const set = (change: Query) => replaceQuery('tail', { ...Object.fromEntries(route.value.query), ...change });
@@ -136,10 +137,13 @@ function Setup({ checked, onStart, onRestart }: SetupProps) {
   const chosen = categoriesOf(query);
   const part = partOfQuery(query);
   const read = readPart(part);
-  const times = (name: string, offered: readonly string[], usual: string, text = '') =>
-    [...new Set([...offered, query.get(name) ?? usual])]
-      .filter((each) => each !== '' && (parseDuration(each) ?? 0) <= connection.maxSeconds())
-      .map((each) => [each, `${exactSpan(parseDuration(each) ?? 0)}${text}`] as const);
+  const { keepSeconds } = connection;
+  const [lasts, since] = [secondsOf(query), sinceOf(query)];
+  const times = (offered: readonly number[], most: number, text = '') =>
+    [...new Set(offered)]
+      .filter((seconds) => seconds > 0 && seconds <= most)
+      .sort((a, b) => a - b)
+      .map((seconds) => [formatDuration(seconds), `${exactSpan(seconds)}${text}`] as const);
   const form = (
     <form
       class="tail-form"
@@ -156,19 +160,21 @@ function Setup({ checked, onStart, onRestart }: SetupProps) {
       />
       <SelectField
         label="For"
-        value={query.get('duration') ?? DEFAULT_DURATION}
-        options={times('duration', DURATIONS, DEFAULT_DURATION)}
+        value={formatDuration(lasts)}
+        options={times([...DURATIONS, lasts], connection.maxSeconds())}
         disabled={isRunning}
         onChoose={(duration) => set({ duration })}
       />
-      <SelectField
-        label="Since"
-        title="Recorded lines from before the tail begins"
-        value={query.get('since') ?? ''}
-        options={[['', 'now'], ...times('since', SINCE, '', ' ago')]}
-        disabled={isRunning}
-        onChoose={(since) => set({ since, past: '' })}
-      />
+      {keepSeconds > 0 && (
+        <SelectField
+          label="Since"
+          title="Recorded lines from before the tail begins"
+          value={since > 0 ? formatDuration(since) : ''}
+          options={[['', 'now'], ...times([...SINCE, since, keepSeconds], keepSeconds, ' ago')]}
+          disabled={isRunning}
+          onChoose={(chosen) => set({ since: chosen, past: '' })}
+        />
+      )}
       <TextField
         label="Lines a second"
         input={{ type: 'number', min: '1', max: '10000' }}

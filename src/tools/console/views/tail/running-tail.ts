@@ -10,7 +10,7 @@ import { TailSession, type TailSettings } from './tail-session.ts';
 
 // The one tail of this page. It goes on while other views are shown, until it ends or its reader signs out.
 
-export const DEFAULT_DURATION = '5m';
+const DEFAULT_SECONDS = 300;
 /** Longest work on the filter in one frame, in milliseconds. */
 const SLICE_MS = 8;
 
@@ -71,18 +71,27 @@ function settingsOf(query: URLSearchParams): TailSettings | string {
   const part = readPart(partOfQuery(query));
   if (typeof part === 'string') return part;
   if (categories.length === 0) return 'Choose a category';
-  const seconds = parseDuration(query.get('duration') ?? DEFAULT_DURATION) ?? 300;
   const rate = Number(query.get('rate'));
-  const since = parseDuration(query.get('since') ?? undefined);
+  const since = sinceOf(query);
   return {
     categories,
     ...part,
-    ...(since !== undefined && { since, ...(query.get('past') === 'true' && { past: true }) }),
-    seconds: Math.min(seconds, connection.maxSeconds()),
+    ...(since > 0 && { since, ...(query.get('past') === 'true' && { past: true }) }),
+    seconds: secondsOf(query),
     ...(rate > 0 && { rate }),
     log: query.get('log') === 'true',
     tenant: connection.tenant,
   };
+}
+
+/** How long the tail of an address lasts, in seconds, as far as the credential may. */
+export function secondsOf(query: URLSearchParams): number {
+  return Math.min(parseDuration(query.get('duration')) ?? DEFAULT_SECONDS, connection.maxSeconds());
+}
+
+/** How far back the tail of an address begins, in seconds; 0 for now. Not before what the service keeps. */
+export function sinceOf(query: URLSearchParams): number {
+  return Math.min(parseDuration(query.get('since')) ?? 0, connection.keepSeconds);
 }
 
 /** Starts the tail that an address asks for. @returns what is wrong with it */

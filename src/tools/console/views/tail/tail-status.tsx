@@ -20,7 +20,8 @@ const PHASES: Readonly<Record<TailPhase, readonly [Tone, string]>> = {
 /** How the tail goes. */
 export function TailStatus() {
   const { log, dropped, asked, processes, phase, isRunning, deadline } = tail;
-  const [tone, text] = PHASES[phase];
+  const isSilent = phase === 'running' && state.link.value.state === 'silent';
+  const [tone, text]: (typeof PHASES)[TailPhase] = isSilent ? ['warning', 'Silent'] : PHASES[phase];
   const here = [...processes.values()].filter(Boolean).length;
   return (
     <div class="bar status">
