@@ -81,13 +81,27 @@ browserTest('calls over time are there when the page opens, with what was switch
   await page.locator('.curve .peak').waitFor({ state: 'detached' });
   await service.client.enable('ORDERS', { duration: '10m', otelrdcp_budget: { callsPerSecond: 1 } });
   const orders = service.rdcp.category('ORDERS');
-  talk(t, 50, () => orders.debug('order'));
+  const measured = new Set<number>();
+  // More and more.
+  talk(t, 50, (count) => {
+    for (let call = 0; call < count / 10; call += 1) orders.debug('order');
+  });
   await page.locator('.marks .on text', { hasText: 'on, admin' }).waitFor();
   await until('calls and dropped lines', async () => {
     const last = (await tableOf(page, 'Calls over time')).at(-1);
     return Number.parseFloat(last?.Mean ?? '') > 0 && Number(last?.Dropped) > 0;
   });
   assert.match((await page.locator('.curve .losses').getAttribute('d')) ?? '', /^M/);
+  await until('ten measurements, none above the peak of the curve', async () => {
+    const [rate = 0, peak = 0] = await page.evaluate(() =>
+      ['.picture .rate', '.curve .peak'].map((each) =>
+        Number.parseFloat(document.querySelector(each)?.textContent ?? ''),
+      ),
+    );
+    assert.ok(rate <= peak, `${rate} above ${peak}`);
+    measured.add(rate);
+    return measured.size >= 10;
+  });
   await page.locator('.curve .peak', { hasText: /^\d[\d.]*\/s$/ }).waitFor();
   const marked = (await tableOf(page, 'Calls over time')).map(({ Switched }) => Switched).join('');
   assert.equal(marked, 'on, admin');

@@ -6,7 +6,7 @@ import type { TailLine } from '../../src/wire/streams.ts';
 import { until } from '../support/until.ts';
 import { enable, go } from './drive.ts';
 import { assertAccessible, browserTest, type ConsoleService, KEYS, startService } from './support.ts';
-import { lineCount, NOTES, openView, ROWS, startFleet, startTail, talk } from './views.ts';
+import { lineCount, NOTES, openConsole, openView, ROWS, startFleet, startTail, talk } from './views.ts';
 
 browserTest('a tail shows the lines of every process of a fleet, and who has left', async (t, browser) => {
   const [serving, second, third] = await startFleet(t, 3);
@@ -337,3 +337,23 @@ browserTest('recorded lines of failed work are one entry, and are kept over a re
   await signIn(KEYS.admin);
   await page.getByText('Ready to start').waitFor();
 });
+
+browserTest(
+  'the newest lines stay in sight while the window changes, until somebody scrolls up',
+  async (t, browser) => {
+    const { page, ...service } = await openConsole(t, browser, { view: '#/tail?categories=CACHE' });
+    talk(t, 5, (count) => service.rdcp.category('CACHE').debug(`hit ${count}`));
+    await startTail(page);
+    await until('more lines than fit', async () => (await lineCount(page)) > 60);
+    for (let turn = 0; turn < 20; turn += 1) {
+      await page.setViewportSize({ width: 1280, height: turn % 2 === 0 ? 500 : 900 });
+      const before = await lineCount(page);
+      await until('new lines', async () => (await lineCount(page)) > before);
+    }
+    assert.equal(await page.getByRole('button', { name: /Follow the newest/ }).count(), 0);
+    await page.locator('.log-lines').hover();
+    await page.mouse.wheel(0, -300);
+    await page.getByRole('button', { name: /Follow the newest/ }).click();
+    await page.getByRole('button', { name: /Follow the newest/ }).waitFor({ state: 'detached' });
+  },
+);

@@ -229,5 +229,5 @@ browserTest('the calls of a fleet stand beside the limits of all its processes',
   const { page } = await openView(t, browser, member.console);
   const budget = rowOf(page, 'DATABASE').locator('.budget');
   await budget.getByText(/^\d+ of 2 × 500\/s$/).waitFor();
-  await budget.getByText(/^[\d,]+ lines left in this process$/).waitFor();
+  await budget.getByText(/^[\d,]+ lines left here$/).waitFor();
 });

@@ -46,10 +46,9 @@ const COLUMNS: readonly (readonly [title: string, sorting?: Sorting, more?: stri
   ['Actions'],
 ];
 
-/** Row heights in rem: in one line for what is off, in two, and as a card. */
-const LINE_REM = 1.8;
-const ROW_REM = 3.1;
-const CARD_REM = 8;
+/** Row heights in rem for what is off and for what is set: as a row, and as a card. */
+const ROW_REMS = [1.8, 3.1] as const;
+const CARD_REMS = [6.2, 8.4] as const;
 const GROUP_REM = 2;
 /** How far back the picture of what is on goes, in milliseconds. */
 const BACK_MS = 2 * 3600_000;
@@ -269,8 +268,8 @@ function List({ categories, listing, selected, onSelected, onShow }: ListProps) 
             keyOf={(row) => (row.kind === 'group' ? `group ${row.title}` : row.name)}
             rowHeight={(row) => {
               if (row.kind === 'group') return rem * GROUP_REM;
-              if (narrow) return rem * CARD_REM;
-              return rem * (isPlain(categories.get(row.name) ?? row.category) ? LINE_REM : ROW_REM);
+              const [off, set] = narrow ? CARD_REMS : ROW_REMS;
+              return rem * (isPlain(categories.get(row.name) ?? row.category) ? off : set);
             }}
             keep={keys.index}
             renderRow={(row, index) =>

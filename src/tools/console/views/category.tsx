@@ -62,6 +62,8 @@ function Details({ category }: { readonly category: DiscoveredCategory }) {
   const { name, description, enabled, metrics, otelrdcp_source: source, otelrdcp_default: byDefault } = category;
   const { otelrdcp_control: control, otelrdcp_recorder: recorder } = category;
   const mayAudit = connection.can('admin');
+  // The curve follows each measurement, as the rate beside it does.
+  void state.rates.value;
   // Asked for again when there is another one.
   const newest = state.entries.value.find(({ categories }) => categories.includes(name));
   const { value, problem, refresh } = usePolled(

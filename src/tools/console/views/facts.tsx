@@ -18,11 +18,11 @@ interface OfferButtonsProps {
 
 /** A button for each change that the category offers. */
 export function OfferButtons({ category, row }: OfferButtonsProps) {
-  const { name } = category;
+  const { name, enabled } = category;
   return connection.offers(category).map(([intent, text], at) => (
     <Button
       key={intent}
-      kind={isEnding(intent) ? 'danger' : at === 0 && !row ? 'primary' : 'plain'}
+      kind={isEnding(intent) && (enabled || intent !== 'disable') ? 'danger' : at === 0 && !row ? 'primary' : 'plain'}
       {...(row && { ...row, 'aria-label': `${text.replace('…', '')} ${name}` })}
       onClick={() => connection.ask(intent, [name])}
     >
@@ -129,8 +129,8 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
         </span>
       )}
       {left.length > 0 && (
-        <span class="budget-left">
-          {left.join(', ')} left{isFleet && ' in this process'}
+        <span class="budget-left" title={isFleet ? 'Each process counts its own: this is the one that answers' : ''}>
+          {left.join(', ')} left{isFleet && ' here'}
         </span>
       )}
     </>

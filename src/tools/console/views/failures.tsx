@@ -3,6 +3,7 @@ import { parseDuration } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
 import { connection, replaceQuery, route } from '../page.ts';
 import { Button } from '../parts/button.tsx';
+import { exactSpan } from '../parts/format.ts';
 import { Empty, Loading, Notice } from '../parts/notice.tsx';
 import { BarChart } from '../parts/pictures.tsx';
 import { bucketsOf } from '../parts/scale.ts';
@@ -44,7 +45,7 @@ export function FailuresView() {
             {instances.answered} of {counted(instances.asked, 'process', 'processes')} answered
           </span>
         )}
-        {recorder.reachesBack !== undefined && <span class="muted">kept of the last {recorder.reachesBack}</span>}
+        {reach > 0 && <span class="muted">in the last {exactSpan(reach / 1000)}</span>}
         <form
           class="bar tight"
           onSubmit={(event) => {

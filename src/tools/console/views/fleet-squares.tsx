@@ -1,5 +1,5 @@
 import type { FleetMember } from '../../../wire/messages.ts';
-import { Legend, Square } from '../parts/pictures.tsx';
+import { Square } from '../parts/pictures.tsx';
 
 type Member = Pick<FleetMember, 'id' | 'host' | 'pid' | 'version' | 'pending'>;
 
@@ -8,10 +8,10 @@ interface FleetSquaresProps {
   readonly isLost: (member: Member) => boolean;
 }
 
-/** Most squares. Of a larger fleet only what needs attention has one. */
+/** Most squares. Of a larger fleet those that are up to date have one together. */
 const MOST = 100;
 
-/** A square for each process, and how many there are of each kind. The list of processes says the same. */
+/** A square for each process, by kind. The list of processes says the same. */
 export function FleetSquares({ members, isLost }: FleetSquaresProps) {
   const kindOf = (member: Member) => (isLost(member) ? 'error' : member.pending ? 'warning' : 'on');
   const kinds = Map.groupBy(members, kindOf);
@@ -19,16 +19,18 @@ export function FleetSquares({ members, isLost }: FleetSquaresProps) {
   const words = { on: 'up to date', warning: 'behind', error: 'not heard of' };
   return (
     <div class="bar">
-      <div class="bar">
-        {(isSmall ? members : members.filter((member) => kindOf(member) !== 'on')).slice(0, MOST).map((member) => (
-          <Square
-            key={member.id}
-            tone={kindOf(member)}
-            title={`${member.host}:${member.pid} ${[member.version, words[kindOf(member)]].filter(Boolean).join(', ')}`}
-          />
-        ))}
-      </div>
-      <Legend of={[...kinds].map(([kind, { length }]) => [kind, `${length} ${words[kind]}`])} />
+      {[...kinds].map(([kind, all]) => (
+        <div key={kind} class="bar legend">
+          {all.slice(0, isSmall || kind !== 'on' ? MOST : 1).map(({ id, host, pid, version }) => (
+            <Square
+              key={id}
+              tone={kind}
+              title={`${host}:${pid} ${[version, words[kind]].filter(Boolean).join(', ')}`}
+            />
+          ))}
+          {all.length} {words[kind]}
+        </div>
+      ))}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { allowText } from '../../../wire/allow-text.ts';
 import { connection, hrefOf, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
@@ -19,13 +20,16 @@ interface HeaderProps {
 
 /** Which service this is, the views, whose settings are shown, the connection, and who is signed in. */
 export function Header({ service, entries, current, onHelp, onPalette }: HeaderProps) {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the views are wider than the window.
+  useLayoutEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [current]);
   return (
     <header class="bar top">
       <span class="bar tight service">
         <img src="icon.svg" alt="" width="22" height="22" />
         <Text value={service} most={60} />
       </span>
-      <nav class="bar" aria-label="Views">
+      <nav ref={nav} class="bar" aria-label="Views">
         {entries.map(([view, title]) => (
           <a key={view} href={hrefOf(view)} aria-current={view === current ? 'page' : undefined}>
             {title}

@@ -277,9 +277,11 @@ function Lines({ search, filter }: LinesProps) {
           </datalist>
           <span class="muted">{filter && `${counted(log.shown.length, 'row')} of ${log.size.toLocaleString()}`}</span>
         </SearchBar>
-        <Button aria-pressed={log.isHolding} onClick={hold}>
-          {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
-        </Button>
+        {(tail.isRunning || log.isHolding) && (
+          <Button aria-pressed={log.isHolding} onClick={hold}>
+            {log.isHolding ? `Resume (${log.held.toLocaleString()} waiting)` : 'Pause'}
+          </Button>
+        )}
         <Button
           onClick={() => {
             selected.value = undefined;

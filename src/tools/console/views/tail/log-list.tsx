@@ -80,7 +80,8 @@ export function LogList(props: LogListProps) {
     anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
     setTop(element.scrollTop);
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight;
-    if (isAtEnd !== isFollowing) setFollow(isAtEnd);
+    // Where the list got smaller the end moved, and nobody scrolled up.
+    if (isAtEnd || element.scrollTop < top) setFollow(isAtEnd);
   }
 
   // Everything else that scrolls is the browser's.

@@ -3,7 +3,7 @@ import { counted, processesText } from '../../../../wire/words/count.ts';
 import { state } from '../../page.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
 import { TimeLeft } from '../../parts/time.tsx';
-import { tail } from './running-tail.ts';
+import { tail, version } from './running-tail.ts';
 import type { TailPhase } from './tail-session.ts';
 
 /** How often a running tail says to screen readers how far it is, in milliseconds. */
@@ -19,6 +19,8 @@ const PHASES: Readonly<Record<TailPhase, readonly [Tone, string]>> = {
 
 /** How the tail goes. */
 export function TailStatus() {
+  // A component that reads any signal is drawn again for signals only.
+  void version.value;
   const { log, dropped, asked, processes, phase, isRunning, deadline } = tail;
   const isSilent = phase === 'running' && state.link.value.state === 'silent';
   const [tone, text]: (typeof PHASES)[TailPhase] = isSilent ? ['warning', 'Silent'] : PHASES[phase];
