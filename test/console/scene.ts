@@ -165,7 +165,7 @@ async function toTail(page: Page, scene: Scene, categories: string, line: string
 }
 
 /** Lets the server answer a path so from now on. */
-async function answerWith(page: Page, path: string, status: number, code: string, headers = {}): Promise<void> {
+export async function answerWith(page: Page, path: string, status: number, code: string, headers = {}): Promise<void> {
   const error = { code, message: 'refused for the picture', protocol: PROTOCOL };
   const body = JSON.stringify({ protocol: PROTOCOL, error });
   await page.route(path, (route) => route.fulfill({ status, headers, contentType: 'application/json', body }));

@@ -18,8 +18,7 @@ import { Help } from './views/help.tsx';
 import { type Command, Palette } from './views/palette.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { SwitchDialog } from './views/switch-dialog.tsx';
-import { tail, version } from './views/tail/running-tail.ts';
-import { useTailSummary } from './views/tail/tail-status.tsx';
+import { TailSummary } from './views/tail/tail-status.tsx';
 import { TailDock, TailView } from './views/tail.tsx';
 import { TenantsView } from './views/tenants.tsx';
 
@@ -114,7 +113,7 @@ function Shell() {
   const [palette, setPalette] = useState(false);
   const [command, setCommand] = useState<Command>();
   // After the palette has given the focus back.
-  useLayoutEffect(() => command?.run(), [command]);
+  useLayoutEffect(() => void command?.run(), [command]);
   const toSearch = useRef(false);
   const { value: asked } = state.asked;
   const service = state.session.value?.otelrdcp_console?.service ?? location.host;
@@ -226,13 +225,6 @@ function Shell() {
       </div>
     </>
   );
-}
-
-/** Says to readers of the screen how the tail goes, in every view. */
-function TailSummary() {
-  void version.value;
-  useTailSummary(tail.phase);
-  return null;
 }
 
 /**

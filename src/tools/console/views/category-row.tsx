@@ -45,7 +45,7 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
       data-name={name}
       class={`row category ${enabled ? 'is-on' : ''} ${isPlain(category) ? 'is-plain' : ''} ${selected ? 'is-selected' : ''}`}
     >
-      <div role="gridcell" class="cell select">
+      <div {...cell('select')}>
         {onSelect && (
           <input
             type="checkbox"
@@ -56,10 +56,10 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
           />
         )}
       </div>
-      <div role="gridcell" class="cell state">
+      <div {...cell('state')}>
         <OnBadge category={category} />
       </div>
-      <div role="rowheader" class="cell title">
+      <div {...cell('title')} role="rowheader">
         <a class="name" href={href('categories', name)} tabIndex={tabIndex}>
           {name}
         </a>
@@ -68,17 +68,19 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
           <Text value={description} most={160} />
         </span>
       </div>
-      <div role="gridcell" class="cell whom">
+      <div {...cell('whom')}>
         <Whom category={category} />
       </div>
-      <div role="gridcell" class="cell until">
+      <div {...cell('until')}>
         <Until category={category} />
         <WhoAndWhy category={category} />
       </div>
-      <div role="gridcell" class="cell bar tight calls">
+      <div {...cell('calls', 'bar tight')}>
         <Rate category={category} />
         {isMeasured ? (
-          <Measured />
+          <span class="muted measured">
+            <Ago at={state.measured.value?.at ?? 0} />
+          </span>
         ) : (
           isCounted(category) && (
             <Sparkline rates={connection.history.of(name, { seconds: SPARK_SECONDS, from: countedSince(category) })} />
@@ -86,10 +88,10 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
         )}
         <Dropped category={category} />
       </div>
-      <div role="gridcell" class="cell budget">
+      <div {...cell('budget')}>
         <Budget category={category} />
       </div>
-      <div role="gridcell" class="cell bar tight actions">
+      <div {...cell('actions', 'bar tight')}>
         <OfferButtons category={category} row={{ tabIndex }} />
         {connection.mayTail && (
           <Button
@@ -107,11 +109,7 @@ export function CategoryRow({ category, index, current, selected, onSelect }: Ca
   );
 }
 
-/** How long ago the calls of what is off were measured. */
-function Measured() {
-  return (
-    <span class="muted measured">
-      <Ago at={state.measured.value?.at ?? 0} />
-    </span>
-  );
+/** A cell in its place, which depends on the width of the window. */
+function cell(name: string, more = '') {
+  return { role: 'gridcell', class: `cell ${more} ${name}`, style: { gridArea: name } } as const;
 }

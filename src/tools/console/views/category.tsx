@@ -46,11 +46,14 @@ export function CategoryView({ name }: { readonly name: string }) {
         <a href={href('categories')}>← Categories</a>
       </nav>
       {category === undefined ? (
-        <Empty title="There is no such category">
-          <p>
-            <Text value={name} most={80} /> is not known to this service. It may not have been loaded yet.
-          </p>
-        </Empty>
+        <>
+          <h1 class="name">
+            <Text value={name} most={80} />
+          </h1>
+          <Empty title="There is no such category">
+            <p>This service does not know it. It may not have been loaded yet.</p>
+          </Empty>
+        </>
       ) : (
         <Details category={category} />
       )}

@@ -115,7 +115,11 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
   const { otelrdcp_budget: budget } = category;
   const rates = state.rates.value;
   const rate = rates && connection.rateOf(category);
-  const left = budget ? leftOf({ ...budget, ...rates?.budgets?.[category.name] }) : [];
+  const { callsLeft, bytesLeft }: BudgetState = budget ? { ...budget, ...rates?.budgets?.[category.name] } : {};
+  const left = [
+    callsLeft !== undefined && counted(callsLeft, 'line'),
+    bytesLeft !== undefined && shortBytes(bytesLeft),
+  ].filter(Boolean);
   // The calls are those of all processes, and each process has limits of its own.
   const { counted: processes = 1 } = rates?.instances ?? {};
   const isFleet = processes > 1;
@@ -123,7 +127,7 @@ export function Budget({ category }: { readonly category: DiscoveredCategory }) 
     <>
       {budget && budget.callsPerSecond !== undefined && (
         <span class="bar tight" title="Calls a second, of the lines that are allowed">
-          {rate !== undefined && <Meter used={rate} limit={processes * budget.callsPerSecond} />}
+          {rate !== undefined && <meter aria-hidden="true" value={rate} max={processes * budget.callsPerSecond} />}
           {rate === undefined ? '-' : shortNumber(rate)} of {isFleet && `${processes} × `}
           {shortNumber(budget.callsPerSecond)}/s
         </span>
@@ -144,23 +148,6 @@ export function Dropped({ category }: { readonly category: DiscoveredCategory })
   return (
     <span class="wrong" title="Calls whose line was not written">
       {shortNumber(dropped)} dropped
-    </span>
-  );
-}
-
-function leftOf({ callsLeft, bytesLeft }: BudgetState): string[] {
-  return [
-    ...(callsLeft === undefined ? [] : [counted(callsLeft, 'line')]),
-    ...(bytesLeft === undefined ? [] : [shortBytes(bytesLeft)]),
-  ];
-}
-
-/** A bar for the used part of a limit. The words beside it say the same. */
-function Meter({ used, limit }: { readonly used: number; readonly limit: number }) {
-  const share = Math.min(1, limit > 0 ? used / limit : 0);
-  return (
-    <span class="meter" aria-hidden="true">
-      <span class="used" style={{ inlineSize: `${Math.round(share * 100)}%` }} />
     </span>
   );
 }

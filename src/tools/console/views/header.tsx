@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { allowText } from '../../../wire/allow-text.ts';
+import { capitalized } from '../../../wire/words/count.ts';
 import { connection, hrefOf, state } from '../page.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -60,17 +61,9 @@ export function Header({ service, entries, current, onHelp, onPalette }: HeaderP
   );
 }
 
-const LINK_WORDS = {
-  live: 'Live',
-  connecting: 'Connecting',
-  silent: 'Silent',
-  paused: 'Paused',
-  lost: 'No connection',
-} as const;
-
 function LinkState() {
   const { state: link } = state.link.value;
-  return <span class={`bar tight link-state ${link}`}>{LINK_WORDS[link]}</span>;
+  return <span class={`bar tight link-state ${link}`}>{link === 'lost' ? 'No connection' : capitalized(link)}</span>;
 }
 
 function Account() {

@@ -12,7 +12,7 @@ import { tail, tailOf } from './tail/running-tail.ts';
 export interface Command {
   readonly text: string;
   readonly icon: IconName;
-  readonly run: () => void;
+  readonly run: () => unknown;
 }
 
 interface PaletteProps {
@@ -94,35 +94,25 @@ export function matching(commands: readonly Command[], typed: string): readonly 
 }
 
 function commandsOf(views: PaletteProps['views'], onHelp: () => void): readonly Command[] {
-  const commands: Command[] = views.map(([view, text]) => ({
-    text,
-    icon: 'view',
-    run: () => location.assign(hrefOf(view)),
-  }));
-  if (tail.isRunning) commands.push({ text: 'Stop the tail', icon: 'action', run: () => tail.stop() });
-  if (connection.mayMeasure() && state.categories.value) {
-    commands.push({
-      text: 'Measure all',
-      icon: 'action',
-      run: () => void connection.measureAll(),
-    });
-  }
-  commands.push({ text: 'Keyboard shortcuts', icon: 'action', run: onHelp });
-  commands.push({ text: 'Sign out', icon: 'action', run: () => void connection.signOut() });
+  const commands: Command[] = [];
+  const add = (icon: IconName, text: string, run: () => unknown) => commands.push({ icon, text, run });
+  for (const [view, text] of views) add('view', text, () => location.assign(hrefOf(view)));
+  if (tail.isRunning) add('action', 'Stop the tail', () => tail.stop());
+  if (connection.mayMeasure() && state.categories.value) add('action', 'Measure all', () => connection.measureAll());
+  add('action', 'Keyboard shortcuts', onHelp);
+  add('action', 'Sign out', () => connection.signOut());
   if (connection.choosesTenants) {
-    commands.push({ text: 'Tenant: everybody', icon: 'tenant', run: () => connection.chooseTenant(undefined) });
+    add('tenant', 'Tenant: everybody', () => connection.chooseTenant(undefined));
     for (const { id, name } of state.tenants.value ?? []) {
-      const text = `Tenant: ${name === undefined ? id : `${name} (${id})`}`;
-      commands.push({ text, icon: 'tenant', run: () => connection.chooseTenant(id) });
+      add('tenant', `Tenant: ${name === undefined ? id : `${name} (${id})`}`, () => connection.chooseTenant(id));
     }
   }
   for (const category of state.categories.value?.values() ?? []) {
     const { name } = category;
-    commands.push({ text: name, icon: 'category', run: () => location.assign(href('categories', name)) });
-    if (connection.mayTail) commands.push({ text: `Tail ${name}`, icon: 'tail', run: () => tailOf([name]) });
+    add('category', name, () => location.assign(href('categories', name)));
+    if (connection.mayTail) add('tail', `Tail ${name}`, () => tailOf([name]));
     for (const [intent, text] of connection.offers(category)) {
-      const run = () => connection.ask(intent, [name]);
-      commands.push({ text: `${text.replace('…', '')} ${name}`, icon: 'action', run });
+      add('action', `${text.replace('…', '')} ${name}`, () => connection.ask(intent, [name]));
     }
   }
   return commands;

@@ -42,6 +42,7 @@ export function TenantsView() {
         </span>
         {chosen !== undefined && <Button onClick={() => choose(undefined)}>Show everybody's settings</Button>}
       </SearchBar>
+      <OnForWhom tenants={found} isOwn={isOwn} />
       {found.length === 0 ? (
         <Empty
           title={total === 0 ? 'No tenant is configured, and none has settings of its own' : 'No tenant matches'}
@@ -84,7 +85,6 @@ export function TenantsView() {
           }}
         />
       )}
-      <OnForWhom tenants={found} isOwn={isOwn} />
     </div>
   );
 }
@@ -138,12 +138,7 @@ function OnForWhom({ tenants, isOwn }: OnForWhomProps) {
   );
 }
 
-interface NamesOnProps {
-  readonly names: readonly string[];
-  readonly isOwn: (category: string) => boolean;
-}
-
-function NamesOn({ names, isOwn }: NamesOnProps) {
+function NamesOn({ names, isOwn }: Pick<OnForWhomProps, 'isOwn'> & { readonly names: readonly string[] }) {
   return (
     <>
       <Badge tone={names.length > 0 ? 'on' : 'off'}>{names.length} on</Badge>{' '}

@@ -41,8 +41,10 @@ export function TailStatus() {
   );
 }
 
-/** Beginning, end and every half minute: screen readers hear how it goes, not every line. */
-export function useTailSummary(phase: TailPhase): void {
+/** Beginning, end and every half minute, in every view: screen readers hear how it goes, not every line. */
+export function TailSummary() {
+  void version.value;
+  const { phase } = tail;
   useEffect(() => {
     if (phase === 'idle') return undefined;
     const say = () =>
@@ -52,4 +54,5 @@ export function useTailSummary(phase: TailPhase): void {
     const timer = setInterval(say, SUMMARY_MS);
     return () => clearInterval(timer);
   }, [phase]);
+  return null;
 }
