@@ -99,26 +99,32 @@ for (const { name, config, quiet, viewport, reach } of STATES) {
     await sleep(1000);
   }
   await page.evaluate(() => document.fonts.ready);
-  await take(page, `${name}.png`);
+  // Written at the end: meanwhile the service, which is in this process, would be silent.
+  const taken = [await take(page, `${name}.png`)];
   if (VIEWS.has(name)) {
     for (const window of WINDOWS) {
       await page.setViewportSize(window);
       await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        await take(page, `widths/${name}-${window.width}-${colorScheme}.png`);
+        taken.push(await take(page, `widths/${name}-${window.width}-${colorScheme}.png`));
       }
     }
   }
   await page.close();
   await scene.close();
+  for (const [file, png] of taken) write(file, png);
 }
 await browser.close();
 process.exit();
 
-async function take(page: Page, name: string): Promise<void> {
+async function take(page: Page, name: string): Promise<readonly [name: string, png: Buffer]> {
+  return [name, await page.screenshot({ caret: 'hide', animations: 'disabled' })];
+}
+
+function write(name: string, png: Buffer): void {
   const file = join(folder, name);
-  writeFileSync(file, withPalette(await page.screenshot({ caret: 'hide', animations: 'disabled' })));
+  writeFileSync(file, withPalette(png));
   const { size } = statSync(file);
   console.log(`${name} ${(size / 1000).toFixed(0)} KB`);
   if (size > MOST_BYTES) throw new Error(`${name} is ${size} bytes, at most ${MOST_BYTES}`);

@@ -140,7 +140,7 @@ browserTest(
     const scene = await openScene({ recorder: { categories: ['*'] } });
     t.after(() => scene.close());
     await beginIncident(scene);
-    const { page } = await openPage(t, browser, scene.console);
+    const { page } = await openPage(t, browser, scene.console, { provoked: [/ 404 .*categories=NONE/] });
     await signIn(page, keyOf('alice'));
     for (const [name, reach] of Object.entries(SHOWN)) {
       await page.setViewportSize({ width: 1440, height: 900 });

@@ -47,13 +47,19 @@ function Axis({ scale }: { readonly scale: Scale }) {
       {ticksOf(scale).map(([place, text]) => (
         <g key={place}>
           <line x1={`${place}%`} x2={`${place}%`} y2="5" stroke="var(--strong-line)" />
-          <text x={`${place}%`} dx="4" y="11" fill="var(--muted)">
-            {place < 95 && text}
+          <text {...beside(place)} y="11" fill="var(--muted)">
+            {text}
           </text>
         </g>
       ))}
     </svg>
   );
+}
+
+/** Where a text stands beside a line at a place in percent, so that it is not cut off. */
+function beside(place: number) {
+  const isLate = place > 80;
+  return { x: `${place}%`, dx: isLate ? -4 : 4, 'text-anchor': isLate ? 'end' : 'start' } as const;
 }
 
 interface BarsProps extends Omit<JSX.IntrinsicElements['svg'], 'from' | 'to'> {
@@ -142,19 +148,10 @@ export function Curve({ to, values, losses, marks: all, format, ...titled }: Cur
         <svg class="marks" aria-hidden="true">
           {marks.map(({ at, tone, text }) => {
             const place = placeOf(at, scale);
-            const [anchor, shift] = place > 85 ? (['end', -4] as const) : (['start', 4] as const);
             return (
               <g class={tone}>
                 <line x1={`${place}%`} x2={`${place}%`} y2="100%" stroke="var(--tone)" stroke-width="2" />
-                <text
-                  x={`${place}%`}
-                  dx={shift}
-                  y="12"
-                  class="halo"
-                  text-anchor={anchor}
-                  fill="var(--tone)"
-                  stroke="var(--surface)"
-                >
+                <text {...beside(place)} y="12" class="halo" fill="var(--tone)" stroke="var(--surface)">
                   {text}
                 </text>
               </g>
