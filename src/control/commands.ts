@@ -71,7 +71,7 @@ export class Commands {
     const { follower, clock } = this.#options;
     const kept = context.replay && this.#answers.get(context.replay.key);
     const isKept = kept !== undefined && kept.expiresAt > clock.now();
-    if (isKept && kept.response !== UNKNOWN) return repeat(context, kept);
+    if (isKept && kept.response !== UNKNOWN) return { ...repeat(context, kept), local: true };
     if (!follower.reachable) throw isKept ? outcomeUnknown() : CHANGE_REFUSALS.storeAway();
     const end = clock.monotonic() + DEADLINE_MS;
     for (let repeats = isKept ? 1 : 0; ; repeats++) {
@@ -281,7 +281,7 @@ export class Commands {
     };
     if (!this.local.add(key, { overlays, draft, replay, kept })) throw failure;
     if (replay !== undefined) this.#answers.set(replay.key, replay);
-    return { response, replayed: false };
+    return { response, replayed: false, local: true };
   }
 
   /** @throws {RdcpError} when nothing was changed, or it is unknown whether anything was */

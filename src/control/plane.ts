@@ -162,7 +162,7 @@ export class ControlPlane {
       return this.#commands.run(request, context);
     });
     this.#watch();
-    await this.#commands.sync(context);
+    if (outcome.local !== true) await this.#commands.sync(context);
     return outcome;
   }
 

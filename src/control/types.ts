@@ -53,6 +53,8 @@ export interface ControlOutcome {
   readonly replayed: boolean;
   /** The store's position after the change; absent when nothing was written, or the store has none. */
   readonly position?: Position;
+  /** True when it applies to this process alone, and the store has nothing of it yet. */
+  readonly local?: true;
 }
 
 export interface CategoryOfProcess extends ListedCategory {

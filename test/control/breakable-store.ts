@@ -20,6 +20,8 @@ export function breakableStore(inner: StateStore = createMemoryStore()) {
     shared: true,
     load: () => ask(() => inner.load()),
     commit: (commit) => ask(() => inner.commit(commit)),
+    // As that of a SQLite file that was removed.
+    sync: () => ask(async () => {}),
     findReplay: (key, now) => ask(() => inner.findReplay(key, now)),
     queryAudit: (query) => ask(() => inner.queryAudit(query)),
     newestAudit: () => ask(() => inner.newestAudit()),
