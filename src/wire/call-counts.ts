@@ -119,8 +119,8 @@ function reasonsOf(counts: CallCounts, { target, filter, when }: Counted): strin
   ].join(' or ');
   return (
     [
-      [unmatched, `had ${match}`, `did not have ${match}`, ` (${seen})`],
-      [filtered, `passed ${lines}`, `did not pass ${lines}`, ''],
+      [target === undefined ? 0 : unmatched, `had ${match}`, `did not have ${match}`, ` (${seen})`],
+      [filter === undefined ? 0 : filtered, `passed ${lines}`, `did not pass ${lines}`, ''],
       [rest, `was of work that ${ended}`, `were not of work that ${ended}`, ''],
       [outsideWork, 'was part of work whose end is seen', 'were not part of work whose end is seen', ''],
     ] as const

@@ -7,7 +7,7 @@ import type { DiscoveredActivation, DiscoveredCategory, TenantSettings } from '.
 import { allowing, matchesAny, patternMatcher } from '../../src/wire/names.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import { shellWords } from '../../src/wire/shell-words.ts';
-import { endOf, isOn, isPartlyOn, partsOf, statesOf, whomOf } from '../../src/wire/words/state.ts';
+import { endOf, isOn, isOnForAll, isPartlyOn, partsOf, statesOf, whomOf } from '../../src/wire/words/state.ts';
 import fc from '../support/fast-check.ts';
 
 const at = (minute: number) => `2026-01-01T00:${String(minute).padStart(2, '0')}:00.000Z`;
@@ -79,6 +79,14 @@ test('an activation names its work and lines, and says which values are hidden',
   assert.equal(whom({ tenant: 'acme', filter: { where: 'rows > 9', sample: 0.01 } }), 'only acme, where rows > 9, 1 %');
   const on = category({ enabled: true, otelrdcp_activations: [activation({ filter: { text: 'query*' } })] });
   assert.equal(whomOf(on, 'everybody'), 'everybody; text query*');
+  // As that of an alert whose rule narrows nothing.
+  const alert = category({ otelrdcp_activations: [activation({})] });
+  assert.equal(whomOf(alert, 'everybody'), 'everybody');
+  assert.equal(isOnForAll(alert), true);
+  assert.deepEqual(
+    partsOf(alert).map((part) => part.whom),
+    ['everybody'],
+  );
 });
 
 test('the end of a category that is on is its own', () => {
@@ -111,6 +119,7 @@ test('a state says for whom it is and how long, and with activations alone the c
     [{ ...timed, otelrdcp_settings: off }, ['on 5m 0s', 'off beta, permanent']],
     [one, ['on user.id=42, 9m 0s']],
     [{ ...timed, ...one }, ['on 5m 0s', 'on user.id=42, 9m 0s']],
+    [{ otelrdcp_activations: [activation({})] }, ['on 9m 0s']],
     [
       { ...failures, otelrdcp_recorder: { written: 3, forgotten: 9, cut: 0 } },
       ['on recording failures, 3 written, 9m 0s'],

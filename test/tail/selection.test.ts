@@ -178,6 +178,14 @@ describe('a tail or forecast without a line says what became of the calls, which
   }
 });
 
+test('calls are not missing what was not asked for', () => {
+  const counts = {
+    DATABASE: { calls: 35, unmatched: 30, outsideWork: 0, filtered: 2, unevaluated: 0, attributes: [] },
+  };
+  const text = describeCalls({ categories: ['DATABASE'], counts, counted: 1, asked: 1, seconds: 3 });
+  assert.equal(text, 'DATABASE was called 35 times in 3 s');
+});
+
 test('in a forecast with a process of a release that does not count calls, it is not known how often they were called', async () => {
   const { process, time, sent } = network();
   const { relay } = process('a');

@@ -4,6 +4,7 @@ import { given } from '../../wire/json-text.ts';
 import type { DiscoveredCategory } from '../../wire/messages.ts';
 import type { ForecastResponse } from '../../wire/streams.ts';
 import { settingText } from '../../wire/words/level.ts';
+import { isOnForAll, namesOfParts } from '../../wire/words/state.ts';
 import type { RdcpClient } from '../client/client.ts';
 import { didYouMean } from './names.ts';
 
@@ -96,11 +97,16 @@ function reasonsFor(
   }
   if (enabled && level !== undefined)
     reasons.push(`It is ${settingText({ enabled, level })}: other lines of it are not written.`);
-  if (!enabled) {
+  if (!isOnForAll(category)) {
+    const parts = namesOfParts(category);
     const state = category.otelrdcp_recorded
       ? 'only recorded: its lines are kept in memory, and'
       : 'off for those that are asked about:';
-    reasons.push(`It is ${state} the logs of the service have no line of it.`);
+    reasons.push(
+      parts === ''
+        ? `It is ${state} the logs of the service have no line of it.`
+        : `It is on for ${parts} alone: the logs of the service have no other line of it.`,
+    );
   }
   return reasons;
 }

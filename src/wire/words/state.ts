@@ -124,8 +124,8 @@ function activationsText(
   if (first === undefined || others.length > 0) return `${others.length + 1} activations`;
   const part = first.when === undefined ? partText(first) : `recording ${partText(first)}`;
   // Answers for an isolated tenant, and those of `status`, do not say how many were written.
-  const written = first.when === undefined || recorder === undefined ? '' : ` ${recorder.written} written,`;
-  return `${part},${written} ${timeTo(first, now)}`;
+  const written = first.when === undefined || recorder === undefined ? '' : `${recorder.written} written`;
+  return [part, written, timeTo(first, now)].filter((text) => text !== '').join(', ');
 }
 
 /** `-` for all work without an end, as by the options of the service. */
@@ -156,7 +156,7 @@ export function partsOf({
 function partOf(activation: DiscoveredActivation): Part {
   const { id, tenant, expiresAt, reason, by, record } = activation;
   return {
-    whom: record ? ['recorded', partText(activation)].filter(Boolean).join(', ') : partText(activation),
+    whom: record ? ['recorded', partText(activation)].filter(Boolean).join(', ') : partText(activation) || 'everybody',
     tenant,
     activation: id,
     expiresAt,
@@ -183,16 +183,28 @@ export function isOn(category: Reach): boolean {
 
 /** The names of those for whom a category is on; none if it is off. @param all name for what is set for everybody: `everybody`, or the tenant that is shown */
 export function whomOf(category: Reach, all: string): string {
-  const { enabled, otelrdcp_settings: settings } = category;
-  const { active: activations } = activationsOf(category);
-  if (!enabled) {
-    const names = onPartsOf(category).map(({ whom }) => whom);
-    return names.length === 0 ? '' : `only ${nameSome(names, { most: 2, all: countOfParts(category) })}`;
+  const { otelrdcp_settings: settings } = category;
+  const activations = activationsOf(category).active.map(partText);
+  if (!isOnForAll(category)) {
+    const names = namesOfParts(category);
+    return names === '' ? '' : `only ${names}`;
   }
   const off = settings?.tenants.filter((each) => !each.enabled).map(({ id }) => id) ?? [];
   const but = off.length === 0 ? '' : ` but ${nameSome(off, { most: 2 })}`;
-  const active = activations.length === 0 ? '' : `; ${nameSome(activations.map(partText), { most: 2 })}`;
+  const some = activations.filter((part) => part !== '');
+  const active = some.length === 0 ? '' : `; ${nameSome(some, { most: 2 })}`;
   return `${all}${but}${active}`;
+}
+
+/** Whether it is on for all work, by its setting or by an activation that narrows nothing, such as that of an alert. */
+export function isOnForAll(category: Reach): boolean {
+  return category.enabled || activationsOf(category).active.some((activation) => partText(activation) === '');
+}
+
+/** The first of the parts that it is on for, and how many more there are; empty without any. */
+export function namesOfParts(category: Reach): string {
+  const names = onPartsOf(category).map(({ whom }) => whom);
+  return names.length === 0 ? '' : nameSome(names, { most: 2, all: countOfParts(category) });
 }
 
 /** When a category's present state ends first. */
