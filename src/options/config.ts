@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import type { MessageLogger } from '../otel/report/reporter.ts';
@@ -11,6 +12,7 @@ import { RdcpError } from '../wire/errors.ts';
 import { firstIssue, UNKNOWN_FIELD } from '../wire/issues.ts';
 import { expressionProblem } from '../wire/line-filter.ts';
 import { isAddressOrNetwork, UNIX_SOCKET } from '../wire/net/addresses.ts';
+import { hostNameOf } from '../wire/net/hosts.ts';
 import { createRedaction, isHidden } from '../wire/redaction.ts';
 import type * as Options from './options.ts';
 import {
@@ -85,6 +87,11 @@ const tls = z
     message: 'needs clientCaFile: it says which client certificates are revoked',
   });
 
+/** One that the host of a `Host` header can equal. */
+const hostName = text.refine((host) => isIP(host) !== 0 || hostNameOf(host) === host.toLowerCase(), {
+  message: 'must be a host name without a port, such as shop.example.com, or an IP address',
+});
+
 const notAProxy = ({ input }: { readonly input?: unknown }) =>
   `must be an IP address, a network such as 10.0.0.0/8, or '${UNIX_SOCKET}'; it is ${JSON.stringify(input)}`;
 
@@ -92,7 +99,7 @@ const server = z.strictObject({
   host: text.default('127.0.0.1'),
   port: z.number().int().min(0).max(65_535).default(9465),
   tls: tls.optional(),
-  allowedHosts: z.array(text).default([]),
+  allowedHosts: z.array(hostName).default([]),
   behindTlsProxy: disabledByDefault,
   trustedProxies: z
     .array(z.string().refine((entry) => entry === UNIX_SOCKET || isAddressOrNetwork(entry), { error: notAProxy }))
@@ -453,13 +460,16 @@ export function parseConfig(input: unknown): ResolvedConfig {
   if (result.success) return result.data;
   const { field, message } = firstIssue(result.error);
   const subject = field === '' ? 'the configuration' : `configuration: ${field}`;
-  const meant = message === UNKNOWN_FIELD ? (REPLACED[field] ?? nearestField(field)) : '';
+  const meant = message === UNKNOWN_FIELD ? (REPLACED.get(field) ?? nearestField(field)) : '';
   throw new RdcpError('RDCP_CONFIG_INVALID', `${subject} ${message}${meant}`, { details: { field } });
 }
 
 const PAST = ': recorder.categories and recorder.keepSeconds take its place';
 /** Options of releases before, and what takes their place. */
-const REPLACED: Readonly<Record<string, string>> = { 'tail.historySeconds': PAST, 'tail.historyCategories': PAST };
+const REPLACED = new Map([
+  ['tail.historySeconds', PAST],
+  ['tail.historyCategories', PAST],
+]);
 
 /** Largest edit distance at which a known field is suggested. */
 const MISTYPED_LETTERS = 2;

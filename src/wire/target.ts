@@ -133,7 +133,7 @@ export const controlTargetSchema = z
   .strictObject({ ...fields, request: z.literal(true, 'must be true').optional() } satisfies Shape<ControlTarget>)
   .refine(({ match, request, instances }) => (match ?? request ?? instances) !== undefined, {
     path: ['match'],
-    message: 'request or instances is required',
+    message: 'or request or instances is required',
   })
   .refine(({ match, request }) => match === undefined || request === undefined, {
     path: ['request'],
