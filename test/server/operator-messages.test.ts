@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -29,9 +29,12 @@ import { inFull } from '../support/tiers.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
+import { pemOf } from '../tickets/tickets.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 const REMOVED = generateApiKey({ env: 'test', randomBytes });
+
+const PUBLIC_KEY = pemOf(generateKeyPairSync('ed25519').publicKey);
 
 const record = (id: string, key: string) => ({ id, hash: hashApiKey(key), clientId: id, scopes: ['admin' as const] });
 const apiKeys = [record('ops', KEY)];
@@ -103,6 +106,17 @@ test('a key that was removed from a file which is no JSON any more still works, 
   assert.deepEqual(await service.active(), { keys_file: 0 });
   assert.deepEqual(await service.failures(), { keys_file: 1 });
   assert.deepEqual(await service.entries(), [`success: ${over}`, `failed: ${message}`]);
+});
+
+test('a document of controls that is refused is reported, until there is none', async (t) => {
+  const file = join(newFolder(t), 'controls.jwt');
+  writeFileSync(file, 'not signed');
+  const issuers = [{ issuer: 'https://ops.example', publicKey: PUBLIC_KEY }];
+  const service = await start(t, { pull: { file, every: '1s' }, security: { apiKeys, tickets: { issuers } } });
+  await untilHealth(service, 'degraded');
+  assert.equal(reasonOf(await service.health(), 'pull'), 'pull.file is refused (malformed)');
+  rmSync(file);
+  await untilHealth(service, 'healthy');
 });
 
 test('a fault of the endpoint is one line a minute for each kind, in a request and in a stream, and its stack is left to the diagnostics', async (t) => {

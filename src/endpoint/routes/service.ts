@@ -287,9 +287,9 @@ function healthChecks({ config, checkStore, fleet, trail, outputs, conditions }:
       ? []
       : [{ name: 'fleet', run: () => fleet.check(), onFailure: 'warn' as const, condition: besidesOutage('fleet') }]),
     { name: 'emit', run: linesArrive, onFailure: 'warn' },
-    ...(config.notify.webhook === undefined
-      ? []
-      : [{ name: 'notify', run: none(({ name }) => name === 'notify'), onFailure: 'warn' as const }]),
+    ...(['notify', 'pull'] as const)
+      .filter((each) => (each === 'pull' ? config.pull : config.notify.webhook) !== undefined)
+      .map((each) => ({ name: each, run: none(({ name }) => name === each), onFailure: 'warn' as const })),
     ...Object.entries(config.health).map(([name, run]) => ({ name, run, onFailure: 'fail' as const })),
   ];
 }
