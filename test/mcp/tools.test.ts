@@ -182,7 +182,7 @@ describe('tools for agents', () => {
     assert.match(whom.ORDERS, /^acme, /);
     assert.match(whom.FLOOD, /^user\.id=42, /);
     const explained = await ask(client, 'explain', { categories: ['FLOOD'] });
-    const reason = 'It is on for user.id=42 alone: the logs of the service have no other line of it.';
+    const reason = 'It is on for user.id=42 alone: the logs of the service have no other debug line of it.';
     assert.equal(explained.categories[0].reasons.at(-1), reason);
     await acme.reset();
     await shop.client.reset();

@@ -104,8 +104,8 @@ function reasonsFor(
       : 'off for those that are asked about:';
     reasons.push(
       parts === ''
-        ? `It is ${state} the logs of the service have no line of it.`
-        : `It is on for ${parts} alone: the logs of the service have no other line of it.`,
+        ? `It is ${state} the logs of the service have no debug line of it.`
+        : `It is on for ${parts} alone: the logs of the service have no other debug line of it.`,
     );
   }
   return reasons;
