@@ -26,23 +26,6 @@ async function planeOnFile(t: TestContext, file = join(newFolder(t), 'state.db')
 
 const times = (count: number, request: ControlRequest) => Array.from({ length: count }, () => request);
 
-test('commands that arrive at once are computed each on what the one before it left', async (t) => {
-  const { control, store, trail } = await planeOnFile(t);
-  const outcomes = await Promise.all(times(20, TOGGLE).map((request) => control(request)));
-  assert.deepEqual(
-    outcomes.map(({ response }) => response.changes[0]?.newState),
-    outcomes.map((_, index) => index % 2 === 0),
-  );
-  assert.deepEqual(
-    outcomes.map(({ position }) => position?.revision),
-    outcomes.map((_, index) => index + 1),
-  );
-  assert.equal((await store.load()).get(GLOBAL_SCOPE)?.revision, 20);
-  const entries = (await trail()).toReversed();
-  assert.equal(entries.length, 20);
-  assert.equal(verify(entries), undefined);
-});
-
 test('the next command does not wait for the disk, an answer does, and a disk that fails leaves the outcome unknown', async (t) => {
   const disk = Promise.withResolvers<void>();
   const { control, store } = await planeOnFile(t, undefined, (inner) => ({ ...inner, sync: () => disk.promise }));

@@ -241,6 +241,27 @@ test('the close sends what waits at once, also in a pause', async () => {
   assert.deepEqual([ids(), warnings], [['a', 'a', 'b'], []]);
 });
 
+test('a close in a pause tries once more, and reports what is left; nothing is sent afterwards', async () => {
+  for (const reply of [{ status: 500 }, { status: 429, retryAfter: '3600' }, { status: 307 }]) {
+    const { webhook, pass, ids, dropped, warnings } = bench(() => reply);
+    for (const id of ['a', 'b', 'c']) webhook.add(id, '{}', 'change');
+    await pass(0);
+    await webhook.close();
+    webhook.add('d', '{}', 'change');
+    await pass(0);
+    assert.deepEqual([ids(), dropped], [['a', 'a'], Array(4).fill('closed')]);
+    assert.deepEqual(warnings, ['3 notifications to hooks.example were not delivered before the close']);
+  }
+});
+
+test('a close ends with a receiver that hangs', async () => {
+  const { webhook, pass, ids, dropped, warnings } = bench(hanging);
+  webhook.add('a', '{}', 'change');
+  await pass(0);
+  await webhook.close();
+  assert.deepEqual([ids(), dropped, warnings.length], [['a'], ['closed'], 1]);
+});
+
 test('a long pause that the receiver asks for is reported at once, and so is a full queue; the loss is sent as a count', async () => {
   const answers: Reply[] = [{ status: 503, retryAfter: '3600' }];
   const bodies: string[] = [];

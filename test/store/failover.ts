@@ -77,22 +77,6 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
       }
     }
 
-    test('killed: the replica takes over with all that it had, and the old primary comes back as its replica', async (t) => {
-      await a.store.commit(change('acme', 0, { BEFORE: { permanent: true } }));
-      await everywhere(1);
-      await pair().following();
-      await pair().primary.kill();
-      await giveUp();
-      await convergedAfterPromotion(t, 1);
-      await nothingOfWhatWasGivenUp();
-
-      await pair().replica.start();
-      await pair().following();
-      await nothingOfWhatWasGivenUp();
-      assert.equal(committedRevision(await eventually(() => a.store.commit(change('acme', 2, {})))), 3);
-      await everywhere(3);
-    });
-
     test('frozen: the replica takes over, and the old primary does not run later what was given up', async (t) => {
       await a.store.commit(change('acme', 0, { BEFORE: { permanent: true } }));
       await everywhere(1);
@@ -103,37 +87,6 @@ export function failoverContract(pair: () => Pair, clients: () => readonly Redis
       pair().replica.thaw();
       await pair().following();
       await nothingOfWhatWasGivenUp();
-    });
-
-    test('before its replica had a change: every process reports that it is lost, and none brings it back', async (t) => {
-      await a.store.commit(change('acme', 0, { KEPT: { permanent: true } }));
-      await pair().following();
-      const rejoin = await pair().part();
-      await a.store.commit(change('acme', 1, { LOST: { permanent: true } }));
-      await everywhere(2);
-      const old = pair().primary;
-      old.save();
-      await old.kill();
-      await pair().promoted();
-      const began = performance.now();
-      for (const { resets } of followers) await until(() => resets.length > 0, 'word of the loss', CONVERGED_MS);
-      t.diagnostic(`told everywhere ${Math.round(performance.now() - began)} ms after the promotion`);
-      const outdated = await eventually(() => a.store.commit(change('acme', 2, {})));
-      assert.equal(outdated.outcome, 'conflict');
-
-      rejoin();
-      await old.start();
-      await pair().following();
-      old.wipe();
-      for (const { store, heard, resets } of followers) {
-        const state = (await eventually(() => store.load())).get('acme');
-        assert.deepEqual([state?.revision, [...(state?.settings.keys() ?? [])]], [1, ['KEPT']]);
-        assert.equal(heard.get('acme')?.revision, 1);
-        assert.deepEqual(resets, [{ reason: 'rollback' }]);
-      }
-      assert.equal((await eventually(() => auditIds(a.store))).length, 1);
-      assert.equal(committedRevision(await eventually(() => a.store.commit(change('acme', 1, {})))), 2);
-      await everywhere(2);
     });
 
     test('parted from its replica, and configured not to write without one: it refuses, and keeps nothing of it', async (t) => {

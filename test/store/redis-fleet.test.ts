@@ -122,19 +122,6 @@ describe('a fleet on Redis', { skip: whyNoRedis() }, () => {
     assert.equal(place.server.command('HEXISTS', key('beat'), 'a'), '0', 'the next one that joins removes it');
   });
 
-  test('what was applied of another history is not counted', async () => {
-    const { store, fleet } = await open();
-    await store.commit(change('acme', 0, {}));
-    await until(() => fleet.position()?.revision === 1, 'the change');
-    await fleet.announce(instance('a'), fleet.position());
-    assert.equal((await countOf(fleet, 'nobody')).applied, 1);
-    place.server.command('HSET', key('meta'), 'epoch', 'another');
-    assert.equal((await countOf(fleet, 'nobody')).applied, 0);
-    await fleet.announce(instance('b'), { history: 'another', revision: 1 });
-    const { instances, applied } = await countOf(fleet, 'nobody');
-    assert.deepEqual([instances, applied], [2, 1]);
-  });
-
   test('one that announced itself before the clock of the server was set back is gone in time all the same', async () => {
     const { fleet } = await open();
     await fleet.announce(instance('a'), fleet.position());

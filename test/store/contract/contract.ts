@@ -91,13 +91,6 @@ function keepsState(test: AddCase, { shared, records }: { shared: boolean; recor
     assert.deepEqual((await store.load()).get('acme')?.activations ?? [], []);
   });
 
-  test('a layer that is undefined reads as absent', async ({ store }) => {
-    await store.commit(change(GLOBAL_SCOPE, 0, { A: { permanent: undefined, temporary: undefined } }));
-    const loaded = (await store.load()).get(GLOBAL_SCOPE)?.settings.get('A');
-    assert.equal(loaded?.permanent, undefined);
-    assert.equal(loaded?.temporary, undefined);
-  });
-
   test('a commit replaces the settings of its scope, and of no other', async ({ store }) => {
     await store.commit(change('acme', 0, { A: { permanent: true }, B: { permanent: true } }));
     await store.commit(change('other', 0, { A: { permanent: false } }));
