@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { deferApp } from '../endpoint/deferred.ts';
 import { copyState, openStore } from '../store/open.ts';
 import { createSqliteStore } from '../store/sqlite/store.ts';
 import type { StateStore } from '../store/state-store.ts';
@@ -23,7 +24,7 @@ export class ClusteredControl {
   constructor(host: ProcessParts, opened: Closable[]) {
     this.#host = host;
     this.#state = openState(host, this.#openStore(), opened);
-    host.entrance.serve(this.#state.app);
+    host.entrance.serve(deferApp(this.#state.parts));
     host.cluster.onJoined(() => this.#move());
   }
 
@@ -82,7 +83,7 @@ export class ClusteredControl {
     await closeInOrder(usersOf(this.#state));
     await copyState(store, clustered, systemClock.now());
     this.#state = openState(this.#host, clustered, [], randomUUID());
-    this.#host.entrance.serve(this.#state.app);
+    this.#host.entrance.serve(deferApp(this.#state.parts));
     this.setEnabled(this.#enabled);
     await closeInOrder([authenticator, store]);
     this.#host.conditions.forget();

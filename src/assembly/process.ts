@@ -14,7 +14,8 @@ import { describeInstance } from '../control/fleet/fleet.ts';
 import { createIsolation } from '../control/tenancy/isolation.ts';
 import { deferListener, Entrance } from '../endpoint/deferred.ts';
 import type { HandshakeRefusal } from '../endpoint/tls/tls.ts';
-import { gate } from '../gate/gate.ts';
+import { gate as processGate } from '../gate/gate.ts';
+import type { Gate } from '../gate/types.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { applicationPackage } from '../otel/loading/package.ts';
 import { createConditions } from '../otel/report/conditions.ts';
@@ -25,7 +26,7 @@ import type { AuditDraft, AuditTrail } from '../trail/types.ts';
 import { isRdcpError, RdcpError } from '../wire/errors.ts';
 import { given } from '../wire/json-text.ts';
 import { createRedaction } from '../wire/redaction.ts';
-import { systemClock as clock, type Delay, guardedTimers } from '../wire/time/clock.ts';
+import { type Clock, type Delay, guardedTimers, systemClock } from '../wire/time/clock.ts';
 import { type Closable, diagnose } from './closing.ts';
 
 /** The parts that belong to the process: they outlive a change of the store. */
@@ -75,8 +76,22 @@ export interface OpenTelemetryParts {
   readonly logExports: LogExports | undefined;
 }
 
-/** @param opened collects the parts to close if a later one fails to start */
-export function openProcess(config: ResolvedConfig, { telemetry, logExports }: OpenTelemetryParts, opened: Closable[]) {
+/** What decides and counts debug calls, and what time it is. */
+interface Surroundings {
+  readonly gate: Gate;
+  readonly clock: Clock;
+}
+
+/**
+ * @param opened collects the parts to close if a later one fails to start
+ * @param surroundings by default those of this process
+ */
+export function openProcess(
+  config: ResolvedConfig,
+  { telemetry, logExports }: OpenTelemetryParts,
+  opened: Closable[],
+  { gate, clock }: Surroundings = { gate: processGate, clock: systemClock },
+) {
   const facts = {
     id: randomUUID(),
     host: hostname(),
@@ -182,7 +197,7 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
   };
   const { tokens, tickets: accepted } = config.security;
   const tickets = accepted && openTickets(accepted, { conditions, refused, ownIssuer: tokens?.issuer, clock, delay });
-  const ticketed = tickets && switchOnByTickets(tickets, refused, { work, sink, delay });
+  const ticketed = tickets && switchOnByTickets(tickets, refused, { gate, work, sink, clock, delay });
   opened.push(...[tickets, ticketed].filter((part) => part !== undefined));
 
   const entrance = new Entrance();
@@ -202,6 +217,7 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
         });
   return {
     config,
+    gate,
     telemetry,
     instance,
     instanceId,
@@ -219,7 +235,7 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
     tickets,
     work,
     notifier,
-    adoption: processAdoption(gate),
+    adoption: processAdoption(processGate),
     entrance,
     listener,
     /** In the order in which they are closed, after the state. */
@@ -230,7 +246,19 @@ export function openProcess(config: ResolvedConfig, { telemetry, logExports }: O
 function switchOnByTickets(
   { reader }: AcceptedTickets,
   refused: OpenTicketsOptions['refused'],
-  { work, sink, delay }: { readonly work: WorkFollower; readonly sink: EmissionSink; readonly delay: Delay },
+  {
+    gate,
+    work,
+    sink,
+    clock,
+    delay,
+  }: {
+    readonly gate: Gate;
+    readonly work: WorkFollower;
+    readonly sink: EmissionSink;
+    readonly clock: Clock;
+    readonly delay: Delay;
+  },
 ): Closable {
   const activations = new TicketActivations({
     reader,

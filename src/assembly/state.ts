@@ -13,9 +13,8 @@ import { ControlPlane } from '../control/plane.ts';
 import { DocumentFollower, documentControls, Newest } from '../control/pull/follower.ts';
 import { fileSource, type Source } from '../control/pull/source.ts';
 import type { CategoryView } from '../control/types.ts';
-import { deferApp } from '../endpoint/deferred.ts';
+import type { EndpointParts } from '../endpoint/parts.ts';
 import { OpenStreams } from '../endpoint/streams/open-streams.ts';
-import { gate } from '../gate/gate.ts';
 import type { ResolvedConfig } from '../options/config.ts';
 import { loadOwn, withoutTracing } from '../otel/own-work.ts';
 import type { ConditionName, Conditions } from '../otel/report/conditions.ts';
@@ -43,7 +42,7 @@ export type State = ReturnType<typeof openState>;
  * @param chainId of the audit trail; a chain is never continued in another store
  */
 export function openState(host: ProcessParts, store: StateStore, opened: Closable[], chainId = host.instance().id) {
-  const { config, telemetry, reporter, report, fault, isolation, cluster, instruments, conditions, sink } = host;
+  const { config, gate, telemetry, reporter, report, fault, isolation, cluster, instruments, conditions, sink } = host;
   const { security, limits, controls } = config;
   const { clock, schedule, delay } = host.time;
   opened.push(store);
@@ -224,7 +223,7 @@ export function openState(host: ProcessParts, store: StateStore, opened: Closabl
     }
     if (plane.lost) throw new RdcpError('RDCP_UNAVAILABLE', 'the store lost changes that it had acknowledged');
   };
-  const app = deferApp({
+  const parts: EndpointParts = {
     ...host.time,
     config,
     plane,
@@ -261,7 +260,7 @@ export function openState(host: ProcessParts, store: StateStore, opened: Closabl
     randomUUID,
     report,
     fault,
-  });
+  };
 
   const started = plane.start();
   fleet?.start();
@@ -279,7 +278,7 @@ export function openState(host: ProcessParts, store: StateStore, opened: Closabl
     alerts,
     sampling,
     pulled,
-    app,
+    parts,
     started,
   };
 }

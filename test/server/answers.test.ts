@@ -40,10 +40,12 @@ test('closing answers the change that is in flight, and refuses what comes meanw
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const server = await startServer(t, {
-    checkStore: async () => {
-      arrive();
-      await released;
-    },
+    wrap: () => ({
+      checkStore: async () => {
+        arrive();
+        await released;
+      },
+    }),
   });
   const inFlight = server.request(PATHS.health, { key: 'status' });
   await arrived;

@@ -177,7 +177,7 @@ test('an application check that fails makes health 503 with the same body; a sto
   assert.equal(body.status, 'unhealthy');
   assert.equal(body.checks?.find(({ name }) => name === 'database')?.status, 'fail');
   assert.ok(!text.includes('secret'));
-  const degraded = await startServer(t, { checkStore: down });
+  const degraded = await startServer(t, { wrap: () => ({ checkStore: down }) });
   const answer = await degraded.request<HealthResponse>(PATHS.health, { key: 'status' });
   assert.equal(answer.status, 200);
   assert.equal(answer.body.status, 'degraded');

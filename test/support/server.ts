@@ -1,37 +1,25 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { openAuthentication } from '../../src/access/configured.ts';
-import { CallHistory } from '../../src/calls/metrics/history.ts';
-import { createMeasurements } from '../../src/calls/metrics/measurements.ts';
-import { addCalls } from '../../src/calls/metrics/shared.ts';
-import { Relay } from '../../src/calls/tail/relay.ts';
-import { WorkFollower } from '../../src/calls/work/match.ts';
-import { Approvals } from '../../src/control/approvals.ts';
-import { Choosing } from '../../src/control/fleet/choosing.ts';
-import { ControlPlane } from '../../src/control/plane.ts';
-import { createIsolation } from '../../src/control/tenancy/isolation.ts';
-
+import { type Closable, closeInOrder } from '../../src/assembly/closing.ts';
+import { openProcess } from '../../src/assembly/process.ts';
+import { openState } from '../../src/assembly/state.ts';
+import type { ControlPlane } from '../../src/control/plane.ts';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
-import { deferApp, Entrance } from '../../src/endpoint/deferred.ts';
+import { deferApp } from '../../src/endpoint/deferred.ts';
 import type { EndpointParts } from '../../src/endpoint/parts.ts';
-import { OpenStreams } from '../../src/endpoint/streams/open-streams.ts';
+import type { OpenStreams } from '../../src/endpoint/streams/open-streams.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { parseConfig, type ResolvedConfig } from '../../src/options/config.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
-import { UNWATCHED } from '../../src/otel/report/conditions.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { StateStore } from '../../src/store/state-store.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
-import { createAuditTrail } from '../../src/trail/trail.ts';
-import { NO_LINES } from '../../src/wire/member-calls.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
-import { type Clock, systemClock, unrefInterval, unrefTimeout } from '../../src/wire/time/clock.ts';
+import { type Clock, systemClock } from '../../src/wire/time/clock.ts';
 import { CATEGORIES } from './categories.ts';
-import { sinkOf } from './sink.ts';
 
 /** A key for each set of scopes that tests need. */
 export const KEY_SCOPES = {
@@ -68,7 +56,6 @@ export interface TestServerOptions {
   readonly store?: StateStore;
   /** @default 'test' */
   readonly instanceId?: string;
-  readonly checkStore?: () => Promise<void>;
   readonly listener?: ListenerOptions;
   /** Puts something in front of a part, to make it slow or failing. */
   readonly wrap?: Wrap;
@@ -89,157 +76,60 @@ export interface TestApp {
   startClosing(): void;
 }
 
-/** The endpoint on the real parts, listening nowhere. */
+/** A service on a gate of its own, listening nowhere. Its lines and its messages to the owner are shown nowhere. */
 export async function assembleApp(t: TestContext, options: TestServerOptions = {}): Promise<TestApp> {
   const { clock = systemClock, instanceId = 'test' } = options;
+  const silent = () => undefined;
   const config = parseConfig({
+    logger: { info: silent, warn: silent, error: silent },
+    emit: { to: silent },
     ...options.config,
     limits: { ...GENEROUS, ...options.config?.limits },
     security: { apiKeys: RECORDS, ...options.config?.security },
   });
   const gate = new GateCore();
   for (const name of CATEGORIES) gate.category(name, { description: `${name} in the test` });
-  const measurements = createMeasurements({ gate, clock, windowSeconds: 60, schedule: () => () => undefined });
-  const counted = () => gate.categories().map(({ index, name }) => [name, gate.callsTotal(index)] as const);
-  const history = new CallHistory({ counted, clock });
-  const isolation = createIsolation(config.tenancy);
-  const store = isolation.storeFor(options.store ?? createMemoryStore());
-  // Nothing of a test's debug output goes to its console.
-  const telemetry = createTelemetry();
-  const work = new WorkFollower(gate.work);
-  const selection = { clock, instanceId, work, random: Math.random };
-  const sink = sinkOf({ telemetry, clock, writeLine: () => undefined, selection });
   const reports: unknown[] = [];
   const report = (error: unknown) => void reports.push(error);
-  const { authenticator, tokens } = openAuthentication(config.security, {
-    clock,
-    cwd: tmpdir(),
-    report,
-    tokenStore: store.records,
-  });
-  const never = () => () => undefined;
-  const trail = createAuditTrail({
-    store,
-    telemetry,
-    clock,
-    schedule: never,
-    chain: { securityLevel: 'basic', instanceId, retentionDays: config.audit.retentionDays },
-    randomUUID,
-    report,
-  });
-  const plane = new ControlPlane({
-    gate,
-    store,
-    audit: trail,
-    sink,
-    clock,
-    delay: unrefTimeout,
-    limits: {
-      defaultDuration: config.controls.defaultDuration,
-      maxDuration: config.controls.maxDuration,
-      maxTemporary: config.controls.maxTemporaryPerTenant,
-      maxCategories: config.limits.maxCategories,
-    },
-    overrides: config.categories,
-    recorded: config.recorder.categories,
-    isolation,
-    countsTenants: isolation.separatesMetrics,
-    report,
-  });
-  await plane.start();
-  t.after(async () => {
-    authenticator.close();
-    measurements.close();
-    await plane.close();
-    await trail.close();
-    await store.close();
-  });
-
-  const self = () => ({ id: instanceId, host: 'localhost', pid: process.pid, service: 'test', startedAt: 0 });
-  const relay = new Relay({
-    whileChosen: (_choice, begin) => begin(),
-    gate,
-    addTap: sink.addTap,
-    recorder: sink.recorder,
-    past: sink.recorder.past,
-    service: () => self().service,
-    work,
-    budgetOf: sink.budgets.configured,
-    messages: store.messages,
-    tails: config.tail !== false,
-    instanceId,
-    clock,
-    schedule: unrefInterval,
-    random: Math.random,
-    randomUUID,
-  });
-  t.after(() => relay.close());
-  const streams = new OpenStreams();
-  const authFailures: (readonly [string, string])[] = [];
-  const controlRequests: (readonly [string, string])[] = [];
-  const closing = new AbortController();
-  const parts: EndpointParts = {
-    config,
-    plane,
-    trail,
-    approvals: new Approvals({ store, trail, clock, randomUUID }),
-    authenticator,
-    tokens,
-    fleet: undefined,
-    choosing: new Choosing({ self, fleet: undefined, schedule: never }),
-    relay,
-    streams,
-    checkStore: options.checkStore ?? (() => store.check()),
-    sourceOf: () => undefined,
-    hasNamed: (tenantId) => gate.hasNamed(tenantId),
-    namedTenants: gate.namedTenants,
-    budgets: {
-      ...sink.budgets,
-      linesOf: ({ index }) => ({ ...NO_LINES, dropped: index === undefined ? 0 : gate.droppedTotal(index) }),
-    },
-    recorded: () => new Map(gate.categories().map(({ name }) => [name, sink.recorder.isRecorded(name)])),
-    reach: () => ({ since: undefined, works: 0, bytes: 0 }),
-    outputs: sink.outputs,
-    measurements: addCalls(measurements),
-    history,
-    service: () => self().service,
-    instruments: {
-      authFailure: (method, reason) => void authFailures.push([method, reason]),
-      controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
-    },
-    isolation,
-    conditions: { watch: () => UNWATCHED, holding: [] },
-    shared: () => undefined,
-    notifications: () => [],
-    closing: closing.signal,
-    randomUUID,
+  const opened: Closable[] = [];
+  t.after(() => closeInOrder(opened.toReversed()));
+  const host = {
+    ...openProcess(config, { telemetry: createTelemetry(), logExports: undefined }, opened, { gate, clock }),
+    instance: () => ({ id: instanceId, host: 'localhost', pid: process.pid, service: 'test', startedAt: 0 }),
     report,
     fault: report,
-    clock,
-    schedule: unrefInterval,
-    delay: unrefTimeout,
   };
-  const entrance = new Entrance();
-  entrance.serve(deferApp({ ...parts, ...options.wrap?.(parts) }));
-  await entrance.load();
+  const { plane, parts, started } = openState(
+    host,
+    host.isolation.storeFor(options.store ?? createMemoryStore()),
+    opened,
+  );
+  await started;
+
+  const authFailures: (readonly [string, string])[] = [];
+  const controlRequests: (readonly [string, string])[] = [];
+  const instruments: EndpointParts['instruments'] = {
+    authFailure: (method, reason) => void authFailures.push([method, reason]),
+    controlRequest: (action, outcome) => void controlRequests.push([action, outcome]),
+  };
+  host.entrance.serve(deferApp({ ...parts, instruments, ...options.wrap?.(parts) }));
+  await host.entrance.load();
   return {
-    handler: entrance.handler,
+    handler: host.entrance.handler,
     config,
     gate,
     plane,
     reports,
     authFailures,
     controlRequests,
-    streams,
+    streams: parts.streams,
     record(category) {
       gate.category(category);
       const recorded = gate.categories().find(({ name }) => name === category)!;
-      sink.setRecorded(recorded, true);
-      t.after(() => sink.setRecorded(recorded, false));
+      host.sink.setRecorded(recorded, true);
+      t.after(() => host.sink.setRecorded(recorded, false));
     },
-    startClosing: () => {
-      closing.abort();
-    },
+    startClosing: () => host.entrance.close(),
   };
 }
 
