@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Acknowledgement } from '../../src/control/fleet/acknowledgement.ts';
+import type { HealthResponse } from '../../src/wire/messages.ts';
 import { acknowledges } from './acknowledgement.ts';
-import { checkOf, enable, fleetOf, startMember } from './processes.ts';
+import { enable, fleetOf, startMember } from './processes.ts';
 
 acknowledges('Redis');
 
@@ -11,7 +12,8 @@ test('a process without a shared store reports no fleet', async (t) => {
   t.after(() => alone.kill());
   assert.equal((await alone.control(enable('DATABASE'))).body.otelrdcp_fleet, undefined);
   assert.equal(await fleetOf(alone), undefined);
-  assert.equal(await checkOf(alone, 'fleet'), undefined);
+  const { checks } = await alone.get<HealthResponse>('/rdcp/v1/health');
+  assert.ok(checks.every(({ name }) => name !== 'fleet'));
   const response = await alone.get<{ error: { code: string } }>('/rdcp/v1/fleet');
   assert.equal(response.error.code, 'RDCP_NOT_FOUND');
 });

@@ -6,46 +6,17 @@ import { join } from 'node:path';
 import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AuditEntry, AuditResponse } from '../../src/wire/audit-messages.ts';
-import type {
-  ControlResponse,
-  FleetResponse,
-  FleetSummary,
-  HealthResponse,
-  StatusResponse,
-} from '../../src/wire/messages.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
+import type { AuditEntry } from '../../src/wire/audit-messages.ts';
+import type { ControlResponse, FleetResponse, FleetSummary, StatusResponse } from '../../src/wire/messages.ts';
 import { atMost } from '../support/at-most.ts';
 import { ownTime } from '../support/own-time.ts';
 
 const MEMBER = join(import.meta.dirname, 'member.ts');
 export const KEY = generateApiKey({ env: 'test', randomBytes });
 
-export interface Answered<T> {
-  readonly status: number;
-  readonly replayed: boolean;
-  readonly body: T;
-}
-
 /** One process of a fleet that a test started. */
-export interface MemberProcess {
-  readonly url: string;
-  readonly pid: number;
-  get<T>(path: string): Promise<T>;
-  control(body: object, requestId?: string): Promise<Answered<ControlResponse>>;
-  /** What its gate says. */
-  enabled(name?: string): Promise<boolean>;
-  /** Its id in the fleet. */
-  id(): Promise<string>;
-  signal(signal: NodeJS.Signals): void;
-  /** Calls back with everything that its program sends. */
-  onMessage(listener: (message: unknown) => void): void;
-  /** Resolves when it has ended, with its exit code, or `null` after a signal. */
-  readonly exited: Promise<number | null>;
-  /** Ends it as an operator does, and waits. */
-  end(): Promise<void>;
-  /** Ends it without a word, and waits. */
-  kill(): Promise<void>;
-}
+export type MemberProcess = Awaited<ReturnType<typeof startMember>>;
 
 /** A process gets its configuration as JSON, so that it makes a client of Redis itself. */
 export interface MemberConfig extends RdcpConfig {
@@ -53,7 +24,7 @@ export interface MemberConfig extends RdcpConfig {
 }
 
 /** @param program what it runs, which listens and tells where */
-export async function startMember(config: MemberConfig, program = MEMBER): Promise<MemberProcess> {
+export async function startMember(config: MemberConfig, program = MEMBER) {
   const full: MemberConfig = {
     server: { port: 0 },
     security: { apiKeys: [{ id: 'test', hash: hashApiKey(KEY), clientId: 'test', scopes: ['admin'] }] },
@@ -72,7 +43,7 @@ export async function startMember(config: MemberConfig, program = MEMBER): Promi
   return member(child, url, exited);
 }
 
-function member(child: ChildProcess, url: string, exited: Promise<number | null>): MemberProcess {
+function member(child: ChildProcess, url: string, exited: Promise<number | null>) {
   async function get<T>(path: string): Promise<T> {
     const response = await fetch(url + path, {
       headers: { 'X-RDCP-API-Key': KEY },
@@ -86,11 +57,11 @@ function member(child: ChildProcess, url: string, exited: Promise<number | null>
     child.kill(signal);
     await exited;
   }
-  const self: MemberProcess = {
+  return {
     url,
     pid: child.pid as number,
     get,
-    async control(body, requestId = randomUUID()) {
+    async control(body: object, requestId: string = randomUUID()) {
       const response = await fetch(`${url}/rdcp/v1/control`, {
         method: 'POST',
         headers: { 'X-RDCP-API-Key': KEY, 'X-RDCP-Request-ID': requestId, 'Content-Type': 'application/json' },
@@ -100,24 +71,29 @@ function member(child: ChildProcess, url: string, exited: Promise<number | null>
       const replayed = response.headers.get('X-RDCP-Replayed') === 'true';
       return { status: response.status, replayed, body: (await response.json()) as ControlResponse };
     },
+    /** What its gate says. */
     async enabled(name = 'DATABASE') {
       child.send(name);
       const [answer] = (await once(child, 'message')) as [{ enabled: boolean }];
       return answer.enabled;
     },
+    /** Its id in the fleet. */
     async id() {
       const { instances } = await get<FleetResponse>('/rdcp/v1/fleet');
       const own = instances.find(({ pid }) => pid === child.pid);
       assert.ok(own, 'a process is on the list that it shows');
       return own.id;
     },
-    signal: (signal) => void child.kill(signal),
-    onMessage: (listener) => void child.on('message', listener),
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    /** Calls back with everything that its program sends. */
+    onMessage: (listener: (message: unknown) => void) => void child.on('message', listener),
+    /** Resolves when it has ended, with its exit code, or `null` after a signal. */
     exited,
+    /** Ends it as an operator does, and waits. */
     end: () => end('SIGTERM'),
+    /** Ends it without a word, and waits. */
     kill: () => end('SIGKILL'),
   };
-  return self;
 }
 
 export const enable = (...categories: string[]) => ({ action: 'enable', categories });
@@ -127,20 +103,12 @@ export async function fleetOf(process: MemberProcess): Promise<FleetSummary | un
   return (await process.get<StatusResponse>('/rdcp/v1/status')).otelrdcp_fleet;
 }
 
-export async function checkOf(process: MemberProcess, name: string): Promise<string | undefined> {
-  const { checks } = await process.get<HealthResponse>('/rdcp/v1/health');
-  return checks?.find((check) => check.name === name)?.status;
-}
-
 /** The whole trail, oldest first. */
-export async function trailOf(process: MemberProcess): Promise<AuditEntry[]> {
+export async function trailOf({ url }: MemberProcess): Promise<AuditEntry[]> {
+  const client = createRdcpClient({ baseUrl: url, apiKey: KEY });
   const entries: AuditEntry[] = [];
-  for (let cursor = ''; ; ) {
-    const page: AuditResponse = await process.get(`/rdcp/v1/audit?limit=1000${cursor && `&cursor=${cursor}`}`);
-    entries.push(...page.entries);
-    if (page.otelrdcp_next === undefined) return entries.reverse();
-    cursor = page.otelrdcp_next;
-  }
+  for await (const entry of client.auditEntries({ limit: 1000 })) entries.unshift(entry);
+  return entries;
 }
 
 /** Waits until `look` says true; how long it took, in milliseconds. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,25 +10,7 @@ import { freePort } from '../support/free-port.ts';
 export const PASSWORD = 'correct horse';
 
 /** A real `redis-server` with a password, on a port of its own, that tests stop, freeze and restore. */
-export interface RedisServer {
-  readonly port: number;
-  readonly url: string;
-  /** Runs a command by a connection of its own. */
-  command(...args: string[]): string;
-  kill(): Promise<void>;
-  /** Stops the process with SIGSTOP: connections stay open, and nobody answers. */
-  freeze(): void;
-  thaw(): void;
-  /** Starts it again on the same port, with the data that was saved, if any. */
-  start(): Promise<void>;
-  /** Writes the data to the file that the next start reads. */
-  save(): void;
-  /** Keeps a copy of the saved data; the function puts it back for the next start. */
-  backUp(): () => void;
-  /** Forgets the saved data. */
-  wipe(): void;
-  close(): Promise<void>;
-}
+export type RedisServer = Awaited<ReturnType<typeof launch>>;
 
 /**
  * Why the tests that need Redis cannot run here, or `false`. Where CI is set that is a failure: a suite that skips
@@ -59,24 +41,24 @@ export function startRedis(...extra: string[]): Promise<RedisServer> {
 }
 
 /** @param argumentsOf what `redis-server` is started with, at every start */
-export async function launch(argumentsOf: (port: number, folder: string) => string[]): Promise<RedisServer> {
+export async function launch(argumentsOf: (port: number, folder: string) => string[]) {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'rdcp-redis-'));
-  const dump = join(folder, 'dump.rdb');
   let running: ChildProcess | undefined;
 
-  const server: RedisServer = {
+  const server = {
     port,
     url: `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`,
 
-    command(...args) {
+    /** Runs a command by a connection of its own. */
+    command(...args: string[]): string {
       const env = { ...process.env, REDISCLI_AUTH: PASSWORD };
       const result = spawnSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8', env, timeout: 5_000 });
       if (result.status !== 0) throw new Error(`redis-cli ${args[0]}: ${result.stderr}`);
       return result.stdout.trim();
     },
 
-    async kill() {
+    async kill(): Promise<void> {
       if (running === undefined) return;
       const ended = once(running, 'exit');
       running.kill('SIGKILL');
@@ -84,10 +66,12 @@ export async function launch(argumentsOf: (port: number, folder: string) => stri
       running = undefined;
     },
 
+    /** Stops the process with SIGSTOP: connections stay open, and nobody answers. */
     freeze: () => void running?.kill('SIGSTOP'),
     thaw: () => void running?.kill('SIGCONT'),
 
-    async start() {
+    /** Starts it again on the same port, with the data that was saved, if any. */
+    async start(): Promise<void> {
       running = spawn('redis-server', argumentsOf(port, folder), { stdio: 'ignore' });
       for (let attempt = 0; ; attempt += 1) {
         try {
@@ -99,14 +83,12 @@ export async function launch(argumentsOf: (port: number, folder: string) => stri
       }
     },
 
-    save: () => void server.command('SAVE'),
-    backUp() {
-      copyFileSync(dump, `${dump}.old`);
-      return () => copyFileSync(`${dump}.old`, dump);
-    },
-    wipe: () => rmSync(dump, { force: true }),
+    /** Writes the data to the file that the next start reads. */
+    save: (): void => void server.command('SAVE'),
+    /** Forgets the saved data. */
+    wipe: () => rmSync(join(folder, 'dump.rdb'), { force: true }),
 
-    async close() {
+    async close(): Promise<void> {
       server.thaw();
       await server.kill();
       rmSync(folder, { recursive: true });

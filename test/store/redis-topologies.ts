@@ -1,44 +1,14 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RedisClusterOptions, RedisSentinelOptions } from 'redis';
 import { freePort } from '../support/free-port.ts';
 import { PATIENCE_MS } from './follower.ts';
 import { launch, PASSWORD, type RedisServer, startRedis } from './redis-server.ts';
 
 /** Two servers of which one follows the other. They change places when the primary fails. */
-export interface Pair {
-  readonly primary: RedisServer;
-  readonly replica: RedisServer;
-  /**
-   * Waits until the replica is the primary.
-   * @param urge called now and then until it is
-   */
-  promoted(urge?: () => void): Promise<void>;
-  /** Waits until the replica follows, and has everything. */
-  following(): Promise<void>;
-  /** Keeps the replica from following, until the function is called. */
-  part(): Promise<() => void>;
-}
-
-/** A pair under three sentinels. */
-export interface SentinelSetup extends Pair {
-  /** For `createSentinel`. */
-  readonly options: RedisSentinelOptions;
-  close(): Promise<void>;
-}
-
-/** Three primaries, each with a third of the slots, of which the one with a store's slot has a replica. */
-export interface ClusterSetup extends Pair {
-  /** That of everything that a store without a prefix keeps. */
-  readonly slot: string;
-  readonly others: readonly RedisServer[];
-  /** For `createCluster`. */
-  readonly options: RedisClusterOptions;
-  /** Has the two change places while both are well. */
-  changePlaces(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Pair = ReturnType<typeof pairOf>;
+export type SentinelSetup = Awaited<ReturnType<typeof startSentinels>>;
+export type ClusterSetup = Awaited<ReturnType<typeof startCluster>>;
 
 /** The name under which the sentinels know the primary. */
 const SENTINEL_NAME = 'control';
@@ -48,7 +18,8 @@ const SLOTS = 16_384;
 /** On a busy machine nodes miss this limit of Redis's on a failover by hand; it is given up then, and has to be asked for again. */
 const FAILOVER_TIMEOUT_MS = 5_000;
 
-export async function startSentinels(downAfterMs: number): Promise<SentinelSetup> {
+/** A pair under three sentinels. */
+export async function startSentinels(downAfterMs: number) {
   const first = await startRedis();
   const second = await startRedis('--replicaof', `127.0.0.1 ${first.port}`, '--repl-diskless-sync-delay', '0');
   const sentinels = await Promise.all(Array.from({ length: 3 }, () => startSentinel(first.port, downAfterMs)));
@@ -61,6 +32,7 @@ export async function startSentinels(downAfterMs: number): Promise<SentinelSetup
     }),
   );
   return Object.assign(pairOf(first, second), {
+    /** For `createSentinel`. */
     options: {
       name: SENTINEL_NAME,
       sentinelRootNodes: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
@@ -96,7 +68,8 @@ async function startSentinel(primaryPort: number, downAfterMs: number): Promise<
   return sentinel;
 }
 
-export async function startCluster(nodeTimeoutMs: number): Promise<ClusterSetup> {
+/** Three primaries, each with a third of the slots, of which the one with a store's slot has a replica. */
+export async function startCluster(nodeTimeoutMs: number) {
   const nodes = await Promise.all(Array.from({ length: 4 }, () => startClusterNode(nodeTimeoutMs)));
   const [replica, ...primaries] = nodes as [RedisServer, ...RedisServer[]];
   const slot = replica.command('CLUSTER', 'KEYSLOT', '{rdcp}');
@@ -118,9 +91,12 @@ export async function startCluster(nodeTimeoutMs: number): Promise<ClusterSetup>
   const pair = pairOf(owner, replica);
   await pair.following();
   return Object.assign(pair, {
+    /** That of everything that a store without a prefix keeps. */
     slot,
     others: primaries.filter((node) => node !== owner),
+    /** For `createCluster`. */
     options: { rootNodes: primaries.map(({ url }) => ({ url })), defaults: { password: PASSWORD } },
+    /** Has the two change places while both are well. */
     async changePlaces() {
       let askAt = 0;
       await pair.promoted(() => {
@@ -141,7 +117,7 @@ async function startClusterNode(nodeTimeoutMs: number): Promise<RedisServer> {
   return startRedis(...args, '--repl-diskless-sync-delay', '0');
 }
 
-function pairOf(first: RedisServer, second: RedisServer): Pair {
+function pairOf(first: RedisServer, second: RedisServer) {
   let [primary, replica] = [first, second];
   const replication = (server: RedisServer, name: string) =>
     new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(server.command('INFO', 'replication'))?.[1];
@@ -153,7 +129,11 @@ function pairOf(first: RedisServer, second: RedisServer): Pair {
     get replica() {
       return replica;
     },
-    async promoted(urge = () => undefined) {
+    /**
+     * Waits until the replica is the primary.
+     * @param urge called now and then until it is
+     */
+    async promoted(urge: () => void = () => {}) {
       await settled('the replica to be promoted', () => {
         if (replication(replica, 'role') === 'master') return true;
         urge();
@@ -161,6 +141,7 @@ function pairOf(first: RedisServer, second: RedisServer): Pair {
       });
       [primary, replica] = [replica, primary];
     },
+    /** Waits until the replica follows, and has everything. */
     async following() {
       await settled(
         'the replica to follow',
@@ -169,6 +150,7 @@ function pairOf(first: RedisServer, second: RedisServer): Pair {
           replication(replica, 'slave_repl_offset') === replication(primary, 'master_repl_offset'),
       );
     },
+    /** Keeps the replica from following, until the function is called. */
     async part() {
       replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
       primary.command('CLIENT', 'KILL', 'TYPE', 'replica');

@@ -13,22 +13,7 @@ export const PASSWORD = 'correct horse';
 const isRoot = process.getuid?.() === 0;
 
 /** A real PostgreSQL with a password, on a port of loopback of its own, that tests stop, freeze and restart. */
-export interface PostgresServer {
-  readonly port: number;
-  readonly url: string;
-  /** Holds its data, which only its user may change. */
-  readonly folder: string;
-  /** Runs SQL by a connection of its own; returns rows as lines, columns divided by `|`. */
-  sql(text: string): string;
-  /** Ends all of its processes with SIGKILL. */
-  kill(): Promise<void>;
-  /** Stops all of its processes with SIGSTOP: connections stay open, and nothing is answered. */
-  freeze(): void;
-  thaw(): void;
-  /** Starts it again on the same port, with its data. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
+export type PostgresServer = Awaited<ReturnType<typeof serverIn>>;
 
 /** Why the tests that need PostgreSQL cannot run here, or `false`. Where CI is set that is a failure. */
 export function whyNoPostgres(...programs: readonly string[]): string | false {
@@ -61,7 +46,7 @@ export function asPostgres(program: string, args: readonly string[]): readonly [
   return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', binary(program), ...args]];
 }
 
-export function runAsPostgres(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+function runAsPostgres(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
   const [command, rest] = asPostgres(program, args);
   const { status, stdout, stderr } = spawnSync(command, rest, {
     encoding: 'utf8',
@@ -86,30 +71,18 @@ export function postgresFolder(name: string): string {
 }
 
 /** @param settings of `postgresql.conf`, as `name=value` */
-export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
+export async function startPostgres(...settings: readonly string[]) {
   const folder = postgresFolder('rdcp-postgres-');
   const secret = join(folder, '../', `${folder.split('/').at(-1)}.password`);
   writeFileSync(secret, PASSWORD, { mode: 0o644 });
-  const data = join(folder, 'data');
-  runAsPostgres('initdb', [
-    '-D',
-    data,
-    '-U',
-    'postgres',
-    '-A',
-    'scram-sha-256',
-    '--pwfile',
-    secret,
-    '-N',
-    '-E',
-    'UTF8',
-  ]);
+  const options = ['-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', secret, '-N', '-E', 'UTF8'];
+  runAsPostgres('initdb', ['-D', join(folder, 'data'), ...options]);
   rmSync(secret);
   return serverIn(folder, settings);
 }
 
 /** A standby that streams from a server (asynchronously), until `SELECT pg_promote()`. */
-export async function replicaOf(server: PostgresServer): Promise<PostgresServer> {
+export async function replicaOf(server: PostgresServer) {
   const folder = postgresFolder('rdcp-replica-');
   const to = ['-D', join(folder, 'data'), '--write-recovery-conf', '--checkpoint=fast'];
   const from = ['-h', '127.0.0.1', '-p', String(server.port), '-U', 'postgres'];
@@ -118,7 +91,7 @@ export async function replicaOf(server: PostgresServer): Promise<PostgresServer>
 }
 
 /** Starts what `initdb` or `pg_basebackup` has made in the folder's `data`. */
-export async function serverIn(folder: string, settings: readonly string[] = []): Promise<PostgresServer> {
+async function serverIn(folder: string, settings: readonly string[] = []) {
   const port = await freePort();
   const data = join(folder, 'data');
   let running: ChildProcess | undefined;
@@ -141,12 +114,14 @@ export async function serverIn(folder: string, settings: readonly string[] = [])
     }
   }
 
-  const server: PostgresServer = {
+  const server = {
     port,
+    /** Holds its data, which only its user may change. */
     folder,
     url: `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
 
-    sql(text) {
+    /** Runs SQL by a connection of its own; returns rows as lines, columns divided by `|`. */
+    sql(text: string): string {
       return runAsPostgres(
         'psql',
         ['-X', '-A', '-t', '-h', '127.0.0.1', '-p', String(port), '-U', 'postgres', '-c', text],
@@ -156,7 +131,8 @@ export async function serverIn(folder: string, settings: readonly string[] = [])
       ).trim();
     },
 
-    async kill() {
+    /** Ends all of its processes with SIGKILL. */
+    async kill(): Promise<void> {
       if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
       const all = processes();
       const ended = once(running, 'exit');
@@ -167,10 +143,12 @@ export async function serverIn(folder: string, settings: readonly string[] = [])
       running = undefined;
     },
 
+    /** Stops all of its processes with SIGSTOP: connections stay open, and nothing is answered. */
     freeze: () => signal(processes(), 'SIGSTOP'),
     thaw: () => signal(processes(), 'SIGCONT'),
 
-    async start() {
+    /** Starts it again on the same port, with its data. */
+    async start(): Promise<void> {
       const given = [
         `port=${port}`,
         'listen_addresses=127.0.0.1',
@@ -189,7 +167,7 @@ export async function serverIn(folder: string, settings: readonly string[] = [])
       });
     },
 
-    async close() {
+    async close(): Promise<void> {
       server.thaw();
       await server.kill();
       rmSync(folder, { recursive: true, force: true });

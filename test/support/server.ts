@@ -4,14 +4,11 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { type Closable, closeInOrder } from '../../src/assembly/closing.ts';
 import { openProcess } from '../../src/assembly/process.ts';
 import { openState } from '../../src/assembly/state.ts';
-import type { ControlPlane } from '../../src/control/plane.ts';
-import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { createListener, type ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { deferApp } from '../../src/endpoint/deferred.ts';
 import type { EndpointParts } from '../../src/endpoint/parts.ts';
-import type { OpenStreams } from '../../src/endpoint/streams/open-streams.ts';
 import { GateCore } from '../../src/gate/core.ts';
-import { parseConfig, type ResolvedConfig } from '../../src/options/config.ts';
+import { parseConfig } from '../../src/options/config.ts';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
@@ -61,23 +58,10 @@ export interface TestServerOptions {
   readonly wrap?: Wrap;
 }
 
-export interface TestApp {
-  readonly handler: RequestHandler;
-  readonly config: ResolvedConfig;
-  readonly gate: GateCore;
-  readonly plane: ControlPlane;
-  /** What the client learned nothing about. */
-  readonly reports: unknown[];
-  readonly authFailures: (readonly [method: string, reason: string])[];
-  readonly controlRequests: (readonly [action: string, outcome: string])[];
-  readonly streams: OpenStreams;
-  /** Records all calls of a category, as the configuration of an owner may say. */
-  record(category: string): void;
-  startClosing(): void;
-}
+export type TestApp = Awaited<ReturnType<typeof assembleApp>>;
 
 /** A service on a gate of its own, listening nowhere. Its lines and its messages to the owner are shown nowhere. */
-export async function assembleApp(t: TestContext, options: TestServerOptions = {}): Promise<TestApp> {
+export async function assembleApp(t: TestContext, options: TestServerOptions = {}) {
   const { clock = systemClock, instanceId = 'test' } = options;
   const silent = () => undefined;
   const config = parseConfig({
@@ -119,11 +103,13 @@ export async function assembleApp(t: TestContext, options: TestServerOptions = {
     config,
     gate,
     plane,
+    /** What the client learned nothing about. */
     reports,
     authFailures,
     controlRequests,
     streams: parts.streams,
-    record(category) {
+    /** Records all calls of a category, as the configuration of an owner may say. */
+    record(category: string) {
       gate.category(category);
       const recorded = gate.categories().find(({ name }) => name === category)!;
       host.sink.setRecorded(recorded, true);
@@ -189,14 +175,10 @@ export const clientOf = (
   options: Omit<Parameters<typeof createRdcpClient>[0], 'baseUrl'> = {},
 ) => createRdcpClient({ baseUrl, apiKey: KEYS[key], ...options });
 
-export interface TestServer extends TestApp {
-  readonly url: string;
-  request<T = ErrorResponse>(path: string, request?: TestRequest): Promise<TestAnswer<T>>;
-  close(): Promise<void>;
-}
+export type TestServer = Awaited<ReturnType<typeof startServer>>;
 
 /** The endpoint on the real parts, on a port of its own. */
-export async function startServer(t: TestContext, options: TestServerOptions = {}): Promise<TestServer> {
+export async function startServer(t: TestContext, options: TestServerOptions = {}) {
   const app = await assembleApp(t, {
     ...options,
     config: { ...options.config, server: { port: 0, ...options.config?.server } },
@@ -209,5 +191,10 @@ export async function startServer(t: TestContext, options: TestServerOptions = {
   });
   const { url } = await listener.listen();
   t.after(() => listener.close());
-  return { ...app, url, request: (path, request) => send(url + path, request), close: () => listener.close() };
+  return {
+    ...app,
+    url,
+    request: <T = ErrorResponse>(path: string, request?: TestRequest) => send<T>(url + path, request),
+    close: () => listener.close(),
+  };
 }
