@@ -107,22 +107,6 @@ test("a tenant's change names the tenant, and a temporary one that ends shows wh
   assert.deepEqual(said(), ['DATABASE on again for tenant acme, the time is over']);
 });
 
-test('every process that shares the store says it once: the one that was asked who and why, the others what', async () => {
-  const time = virtualTime();
-  const { store, announce } = breakableStore();
-  const here = await announcing({ store, time });
-  const there = await announcing({ store, time });
-  await here.control(request('enable', ['DATABASE'], { duration: 300, reason: 'slow' }), alice);
-  await announce(GLOBAL_SCOPE);
-  await announce(GLOBAL_SCOPE);
-  assert.deepEqual(here.said(), ['DATABASE on for 5m by alice: slow']);
-  assert.deepEqual(there.said(), ['DATABASE on for 5m']);
-  await time.pass(310_000);
-  await announce(GLOBAL_SCOPE);
-  assert.deepEqual(here.said(), ['DATABASE off again, the time is over']);
-  assert.deepEqual(there.said(), ['DATABASE off again, the time is over']);
-});
-
 test('a message that arrives before the answer to its change does not hide who made it', async () => {
   const { store, announce } = breakableStore();
   const hasty = {

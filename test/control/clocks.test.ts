@@ -10,25 +10,6 @@ import { enable, GLOBAL, HOUR, startPlane, startShared, YEAR } from './running-p
 
 const MINUTE = 60_000;
 
-for (const [when, moved] of [
-  ['after its end', HOUR],
-  ['into a clock that was set back an hour', -HOUR],
-  ['into a clock that was set back a year', -YEAR],
-] as const) {
-  test(`a temporary control does not survive a restart ${when}, and the trail says so`, async () => {
-    const { store } = breakableStore();
-    const time = virtualTime();
-    const first = await startPlane({ store, time });
-    await first.control(enable(60));
-    await first.plane.close();
-    time.suspend(30_000);
-    time.setWall(time.clock.now() + moved);
-    const second = await startPlane({ store, time });
-    assert.equal(second.database.enabled, false);
-    assert.equal((await second.trail())[0]?.action, 'expire');
-  });
-}
-
 test('a restart into a clock that is a little behind extends nothing beyond what was left when it was last seen', async () => {
   const { store } = breakableStore();
   const time = virtualTime();

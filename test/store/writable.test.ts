@@ -37,12 +37,6 @@ describe('health on a Redis', { skip: whyNoRedis(), concurrency: 3 }, () => {
         ['config', 'set', 'min-replicas-to-write', '0'],
         'NOREPLICAS',
       ],
-      'has no memory left': [['config', 'set', 'maxmemory', '1'], ['config', 'set', 'maxmemory', '0'], 'OOM'],
-      'may not append to the trail': [
-        ['acl', 'setuser', 'default', '-xadd'],
-        ['acl', 'setuser', 'default', '+xadd'],
-        'NOPERM',
-      ],
       'may not change the state': [
         ['acl', 'setuser', 'default', '-hset'],
         ['acl', 'setuser', 'default', '+hset'],

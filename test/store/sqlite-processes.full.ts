@@ -1,3 +1,0 @@
-import { killedWriters } from './sqlite-children.ts';
-
-killedWriters(200);
