@@ -77,6 +77,8 @@ test('a thousand alerts at once switch once; a notification that is too large is
 test('labels with anything in them become one bounded line of the trail', async (t) => {
   const { post, trail } = await startRuled(t);
   const odd = fc.string({ unit: 'binary', maxLength: 600 });
+  const long = 'x'.repeat(100_000);
+  const line = '\r\n2026-01-01T00:00:00Z rdcp: DATABASE off';
   let groups = 0;
   await fc.assert(
     fc.asyncProperty(fc.dictionary(odd, odd, { maxKeys: 20 }), async (labels) => {
@@ -87,30 +89,11 @@ test('labels with anything in them become one bounded line of the trail', async 
       assert.equal((await post(body)).status, 200);
       const [entry] = await trail();
       const reason = entry?.reason ?? '';
-      assert.ok(reason.length <= 500 && reason.isWellFormed() && /^\P{Cc}*$/u.test(reason), reason);
+      assert.ok(reason.startsWith('c6eadffa33fcdf37 ') && reason.length <= 500, reason);
+      assert.ok(reason.isWellFormed() && /^\P{Cc}*$/u.test(reason), reason);
     }),
-    { numRuns: 50 },
+    { numRuns: 50, examples: [[{ [long]: 'value' }], [{ name: long, other: line }], [{ constructor: 'x' }]] },
   );
-});
-
-test('labels of 100 KB, with line breaks and under names of every object are a bounded line of the trail', async (t) => {
-  const { server, trail } = await startRuled(t);
-  const long = 'x'.repeat(100_000);
-  const cases: readonly (readonly [string, string])[] = [
-    [long, 'value'],
-    ['name', long],
-    ['name', '\r\n2026-01-01T00:00:00Z rdcp: DATABASE off'],
-    ['constructor', 'x'],
-  ];
-  for (const [index, [name, value]] of cases.entries()) {
-    const text = JSON.stringify(notification([{ startsAt, labels: { NAME: value } }], { groupKey: `${index}` }));
-    const body = text.replace('"NAME":', `${JSON.stringify(name)}:`);
-    const { status } = await server.request(PATHS.alerts, { method: 'POST', key: 'alerts', body });
-    assert.equal(status, 200, name.slice(0, 20));
-    const { reason = '' } = (await trail())[0] ?? {};
-    assert.ok(reason.startsWith('c6eadffa33fcdf37 ') && reason.length <= 500 && /^\P{Cc}*$/u.test(reason), reason);
-  }
-  assert.equal(server.plane.temporaryControls(), cases.length);
 });
 
 test('a label that would be a prototype is refused, and changes nothing', async (t) => {
@@ -159,17 +142,6 @@ test('while the store is away the sender is asked to come again, and nothing is 
   away = false;
   await until('the next attempt to succeed', async () => (await post(body)).status === 200);
   assert.equal(server.plane.temporaryControls(), 1);
-});
-
-test('the scope of alerts opens that endpoint alone', async (t) => {
-  const { server, post } = await startRuled(t);
-  for (const path of [PATHS.discovery, PATHS.status, PATHS.audit, PATHS.metrics, PATHS.events, PATHS.tail]) {
-    assert.equal((await server.request(path, { key: 'alerts' })).status, 403, path);
-  }
-  const control = { method: 'POST', key: 'alerts', body: { action: 'enable', categories: 'DATABASE' } } as const;
-  assert.equal((await server.request(PATHS.control, control)).status, 403);
-  assert.equal((await post(notification([{ startsAt }]), { key: 'operator' })).status, 403);
-  assert.equal((await post(notification([{ startsAt }]), { key: 'admin' })).status, 200);
 });
 
 test('a key comes as a bearer token too, as Alertmanager sends it; nowhere else', async (t) => {

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
-import { createRdcpClient, type RdcpClient } from '../../src/client.ts';
+import { createRdcpClient } from '../../src/client.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { type Consumer, finish, installInto, LINES, packInto } from '../package/consumer.ts';
 import { newFolder } from '../support/folder.ts';
@@ -41,17 +41,10 @@ describe('PM2 itself', () => {
     writeFileSync(join(consumer.directory, 'app.js'), APP);
   });
 
-  interface Shop {
-    readonly control: RdcpClient;
-    /** Calls the application; @returns the process that answered. */
-    readonly call: () => Promise<string>;
-    /** What the application's processes wrote on stderr. */
-    readonly written: () => string;
-    readonly pm2: (...args: string[]) => Promise<void>;
-  }
+  type Shop = Awaited<ReturnType<typeof shop>>;
 
   /** Starts the recipe with a daemon of its own, whose folder is `name`. */
-  async function shop(t: TestContext, name: string, change: (recipe: string) => string): Promise<Shop> {
+  async function shop(t: TestContext, name: string, change: (recipe: string) => string) {
     const [port, control] = [await freePort(), await freePort()];
     const home = join(directory, name);
     mkdirSync(home);
@@ -76,7 +69,9 @@ describe('PM2 itself', () => {
     const logs = join(home, 'logs');
     return {
       control: createRdcpClient({ baseUrl: `http://127.0.0.1:${control}`, apiKey: KEY }),
+      /** Calls the application; @returns the process that answered. */
       call: async () => (await fetch(`http://127.0.0.1:${port}`, { headers: { connection: 'close' } })).text(),
+      /** What the application's processes wrote on stderr. */
       written: () =>
         readdirSync(logs)
           .map((log) => readFileSync(join(logs, log), 'utf8'))

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { LEVEL } from '../../src/gate/levels.ts';
-import { createSqliteStore } from '../../src/store/sqlite/store.ts';
 import type { Level } from '../../src/wire/constants.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
-import { newFolder } from '../support/folder.ts';
-import { virtualTime } from '../support/virtual-time.ts';
 import { ACME, code, GLOBAL, startPlane } from './running-plane.ts';
 
 const from = (otelrdcp_level: Level | undefined, options: ControlRequest['options'] = {}): ControlRequest => ({
@@ -95,22 +91,5 @@ describe('the level of a control', () => {
     assert.deepEqual(stateOf(GLOBAL).tenants?.tenants[0]?.level, 'warn');
     await control({ action: 'reset', categories: ['DATABASE'] }, { scope: ACME });
     assert.equal(leastWritten(running, 'acme'), 'info');
-  });
-
-  it('outlives a restart, a temporary one for what is left of its time', async (t) => {
-    const path = join(newFolder(t), 'state.db');
-    const time = virtualTime();
-    const first = await startPlane({ store: createSqliteStore(path), time });
-    await first.control(from('info'));
-    await first.control(from('warn', { duration: 60 }));
-    await first.plane.close();
-    await first.store.close();
-    time.suspend(40_000);
-    const second = await startPlane({ store: createSqliteStore(path), time });
-    t.after(() => second.store.close());
-    t.after(() => second.plane.close());
-    assert.equal(leastWritten(second), 'warn');
-    await time.pass(20_000);
-    assert.equal(leastWritten(second), 'info');
   });
 });

@@ -67,8 +67,8 @@ export async function launch(argumentsOf: (port: number, folder: string) => stri
     },
 
     /** Stops the process with SIGSTOP: connections stay open, and nobody answers. */
-    freeze: () => void running?.kill('SIGSTOP'),
-    thaw: () => void running?.kill('SIGCONT'),
+    freeze: (): void => void running?.kill('SIGSTOP'),
+    thaw: (): void => void running?.kill('SIGCONT'),
 
     /** Starts it again on the same port, with the data that was saved, if any. */
     async start(): Promise<void> {

@@ -13,19 +13,10 @@ import {
   rejectsSoon,
 } from './follower.ts';
 import { startProxy } from './proxy.ts';
-
-/** A server that tests stop, freeze and start again. */
-interface FailingServer {
-  readonly url: string;
-  readonly port: number;
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  freeze(): void;
-  thaw(): void;
-}
+import type { RedisServer } from './redis-server.ts';
 
 export interface FaultySetup {
-  server(): FailingServer;
+  server(): Pick<RedisServer, 'url' | 'port' | 'kill' | 'start' | 'freeze' | 'thaw'>;
   /** Keeps what is there through a kill, where the server does not by itself. */
   save(): void;
   /** Takes all away that the stores of this test have there. */

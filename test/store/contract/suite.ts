@@ -2,28 +2,22 @@ import { test } from 'node:test';
 import type { StateStore } from '../../../src/store/state-store.ts';
 
 /** State of its own for one test, which any number of stores can be opened on. */
-export interface StoreFixture {
-  /** A further handle on the same state, as another process would hold it. A store that is not shared returns itself. */
-  open(): Promise<StateStore>;
-  /** Closes every handle and removes the state. */
-  dispose(): Promise<void>;
-}
+export type StoreFixture = ReturnType<typeof fixtureOf>;
 
 /**
  * A fixture that closes whatever it opened.
  * @param open a further handle on the same state
  */
-export function fixtureOf(
-  open: () => StateStore | Promise<StateStore>,
-  remove: () => unknown = () => {},
-): StoreFixture {
+export function fixtureOf(open: () => StateStore | Promise<StateStore>, remove: () => unknown = () => {}) {
   const opened: StateStore[] = [];
   return {
+    /** A further handle on the same state, as another process would hold it. A store that is not shared returns itself. */
     async open() {
       const store = await open();
       opened.push(store);
       return store;
     },
+    /** Closes every handle and removes the state. */
     async dispose() {
       for (const store of opened) await store.close();
       await remove();
@@ -41,17 +35,13 @@ export type AddCase = (name: string, run: (opened: Opened) => unknown) => void;
 
 /** Adds tests in groups, each test with a fixture of its own. */
 export function testsOn(create: () => Promise<StoreFixture>): (group: string) => AddCase {
-  return (group) => (name, run) => void test(`${group}: ${name}`, onFixture(create, run));
-}
-
-function onFixture(create: () => Promise<StoreFixture>, run: (opened: Opened) => unknown) {
-  return async () => {
-    const fixture = await create();
-    const open = () => fixture.open();
-    try {
-      await run({ store: await open(), open });
-    } finally {
-      await fixture.dispose();
-    }
-  };
+  return (group) => (name, run) =>
+    void test(`${group}: ${name}`, async () => {
+      const fixture = await create();
+      try {
+        await run({ store: await fixture.open(), open: fixture.open });
+      } finally {
+        await fixture.dispose();
+      }
+    });
 }
