@@ -35,13 +35,16 @@ export type AddCase = (name: string, run: (opened: Opened) => unknown) => void;
 
 /** Adds tests in groups, each test with a fixture of its own. */
 export function testsOn(create: () => Promise<StoreFixture>): (group: string) => AddCase {
-  return (group) => (name, run) =>
-    void test(`${group}: ${name}`, async () => {
-      const fixture = await create();
-      try {
-        await run({ store: await fixture.open(), open: fixture.open });
-      } finally {
-        await fixture.dispose();
-      }
-    });
+  return (group) => (name, run) => void test(`${group}: ${name}`, onFixture(create, run));
+}
+
+function onFixture(create: () => Promise<StoreFixture>, run: (opened: Opened) => unknown) {
+  return async () => {
+    const fixture = await create();
+    try {
+      await run({ store: await fixture.open(), open: fixture.open });
+    } finally {
+      await fixture.dispose();
+    }
+  };
 }
