@@ -2,6 +2,7 @@ import { GONE_MS, type Instance } from '../../src/store/fleet.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { RecordStore } from '../../src/store/records.ts';
 import type { Position, StateStore } from '../../src/store/state-store.ts';
+import { withMembers } from './server.ts';
 
 export interface MadeUp extends Pick<Instance, 'host' | 'pid' | 'service' | 'version' | 'startedAt'> {
   /** Whether it has not applied the newest change. */
@@ -61,11 +62,5 @@ export function storeWithFleet(
       return () => moved.delete(listener);
     },
   };
-  const members = { records, positions, commit };
-  return new Proxy(memory, {
-    get: (target, name) => {
-      const value: unknown = name in members ? Reflect.get(members, name) : Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return withMembers(memory, { records, positions, commit });
 }

@@ -1,11 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** One answer as it came over the connection. */
-export interface RawAnswer {
-  readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: string;
-}
+export type RawAnswer = NonNullable<ReturnType<typeof parseAnswer>>;
 
 /** Everything that a server sends on a connection until it ends it, after the given bytes were written. */
 export async function exchange(url: string, bytes: string | Buffer, after?: (socket: Socket) => void): Promise<string> {
@@ -24,7 +20,7 @@ export async function exchange(url: string, bytes: string | Buffer, after?: (soc
 }
 
 /** Parses the last answer in what {@link exchange} returned; `undefined` where the server said nothing. */
-export function parseAnswer(text: string): RawAnswer | undefined {
+export function parseAnswer(text: string) {
   const start = text.lastIndexOf('HTTP/1.1 ');
   if (start === -1) return undefined;
   const [head = '', ...rest] = text.slice(start).split('\r\n\r\n');

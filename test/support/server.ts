@@ -138,16 +138,10 @@ export interface TestRequest {
   readonly body?: unknown;
 }
 
-export interface TestAnswer<T> {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The parsed body; `undefined` where there is none. */
-  readonly body: T;
-}
+export type TestAnswer<T> = Awaited<ReturnType<typeof send<T>>>;
 
 /** Sends a request and reads its answer. The type of the body is the caller's claim, which its assertions check. */
-export async function send<T = ErrorResponse>(url: string, request: TestRequest = {}): Promise<TestAnswer<T>> {
+export async function send<T = ErrorResponse>(url: string, request: TestRequest = {}) {
   const { method = 'GET', key, headers, body } = request;
   const isText = typeof body === 'string' || body instanceof Uint8Array;
   const response = await fetch(url, {
@@ -164,6 +158,7 @@ export async function send<T = ErrorResponse>(url: string, request: TestRequest 
     status: response.status,
     headers: response.headers,
     text,
+    /** The parsed body; `undefined` where there is none. */
     body: (text === '' ? undefined : JSON.parse(text)) as T,
   };
 }
