@@ -57,6 +57,22 @@ test('a temporary control ends on time, once, with an entry, and the layer below
   assert.equal(time.pending, 2, 'only the timers of the trail are left');
 });
 
+test('a temporary control ends in the gate while the store is down, and in the trail when it is back', async () => {
+  const store = createMemoryStore();
+  let down = false;
+  const { control, database, time, trail, reports } = await startPlane({
+    store: { ...store, commit: async (commit) => (down ? Promise.reject(new Error('down')) : store.commit(commit)) },
+  });
+  await control(enable(60));
+  down = true;
+  await time.pass(65_000);
+  assert.equal(database.enabled, false);
+  assert.ok(reports.length > 0);
+  down = false;
+  await time.pass(1000);
+  assert.deepEqual(inWords(await trail()), ['expire', 'enable']);
+});
+
 test('the trail says of a status that it was asked for, and not what it answered', async () => {
   const { control, trail } = await startPlane();
   const { response } = await control({ action: 'status' });
