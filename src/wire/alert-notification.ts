@@ -27,9 +27,7 @@ export type AlertNotification = z.infer<typeof alertNotificationSchema>;
 
 /** A control that an alert has made. */
 export interface AlertControl {
-  /** Name of the rule. */
   readonly rule: string;
-  /** Id of the activation. */
   readonly controlId: string;
   /** When it ends, unless the alert is resolved before. */
   readonly expiresAt: Timestamp;
@@ -37,7 +35,6 @@ export interface AlertControl {
 
 /** Response of `POST /rdcp/v1/alerts`. */
 export interface AlertsResponse extends RdcpAnswer {
-  /** Number of rules that the alerts match. */
   readonly matched: number;
   /** What is on because of them, made by this notification or an earlier one. */
   readonly switched: readonly AlertControl[];

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { AuditEntry } from './audit-messages.ts';
 import { duplicateMember, isObject, parsedJson, serialized } from './json-text.ts';
-import { LATEST_INSTANT, type Timestamp, timestamp as timestampOf } from './time.ts';
+import { LATEST_INSTANT, timestamp as timestampOf } from './time.ts';
 
 /** Id and time of an entry from its storage key, used when the entry itself is damaged. */
-export interface EntryKey {
-  readonly id: string;
-  readonly timestamp: Timestamp;
-}
+export type EntryKey = Pick<AuditEntry, 'id' | 'timestamp'>;
 
 /** The store may hold anything: a damaged value becomes a placeholder without a hash, so that the trail can be paged and verified. */
 export function asAuditEntry(value: unknown, known: () => EntryKey): AuditEntry {

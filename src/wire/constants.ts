@@ -44,12 +44,10 @@ export const TOKEN_PATHS = {
   metadata: '/.well-known/oauth-authorization-server',
 } as const;
 
-/** Paths of the console. */
 export const CONSOLE_PATHS = {
   folder: '/rdcp/console',
   /** The page. Its files lie beside it. */
   page: '/rdcp/console/',
-  /** Makes a one-time code. */
   code: '/rdcp/v1/console/code',
   /** Exchanges a one-time code for the credential that it was made with. */
   session: '/rdcp/v1/console/session',

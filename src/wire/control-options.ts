@@ -51,7 +51,6 @@ export interface ControlOptions {
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
 export interface ControlCommand {
-  /** Kind of the change. */
   readonly action: ControlAction;
   /** May be omitted for `reset` and `status`, to select every category. */
   readonly categories?: CategorySelection | undefined;
@@ -70,9 +69,7 @@ interface OptionRule {
   readonly actions?: readonly ControlAction[];
   /** The problem beside `temporary: false`. Without `temporary`, the option makes a control temporary. */
   readonly lasting?: string;
-  /** An option that it needs. */
   readonly needs?: keyof ControlOptions;
-  /** Options that it cannot be combined with. */
   readonly excludes?: readonly (keyof ControlOptions)[];
   /** The problem beside one of them. @default that they cannot be combined */
   readonly otherwise?: string;

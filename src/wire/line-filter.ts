@@ -163,16 +163,12 @@ async function compile(where: string, place: string): Promise<CompiledExpression
   }
 }
 
-/** An expression, and the names with dots in it. */
-interface CompiledExpression {
-  readonly expression: Expression;
-  readonly names: readonly DottedName[];
-}
+type CompiledExpression = ReturnType<typeof parse>;
 
 const TEXTS = ['message', 'category', 'tenant', 'traceId', 'instance'];
 
-/** @throws {InvalidExpression} */
-function parse({ Environment }: ExpressionLanguage, where: string): CompiledExpression {
+/** @returns the expression, and the names with dots in it @throws {InvalidExpression} */
+function parse({ Environment }: ExpressionLanguage, where: string) {
   const parsedWith = (texts: readonly string[]): Expression => {
     const environment = new Environment({ unlistedVariablesAreDyn: true, limits: LIMITS });
     environment.registerVariable('attributes', 'map');

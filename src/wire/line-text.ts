@@ -12,7 +12,6 @@ const INDENTATION = '    ';
 export interface RecordedWork {
   /** The same for all lines of the work. */
   readonly id: string;
-  /** What it was and how it ended. */
   readonly outcome: string;
   /** Earlier lines of it that had no room. */
   readonly cut?: number;

@@ -2,7 +2,6 @@
 export const CATEGORY_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
 /** Names of custom categories: prefix `X-`, and hyphens are allowed. */
 export const CUSTOM_CATEGORY_NAME = /^X-[A-Z][A-Z0-9_-]{0,61}$/;
-/** Either of them. */
 export const ANY_CATEGORY_NAME = /^(?:[A-Z][A-Z0-9_]{0,63}|X-[A-Z][A-Z0-9_-]{0,61})$/;
 /** Identifier of RDCP 1.0: tenant, client and request ids. */
 export const IDENTIFIER = /^[a-zA-Z0-9._-]{1,255}$/;

@@ -4,7 +4,6 @@ import { patternMatcher } from './names.ts';
 
 /** Names and values that must not leave the process. */
 export interface Redaction {
-  /** Whether the value under a name is hidden. */
   hides(name: string): boolean;
   /** Masks credentials in a text that are recognized by their form. */
   mask(text: string): string;

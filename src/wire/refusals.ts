@@ -1,13 +1,8 @@
-import type { AuthMethod, Scope } from './constants.ts';
+import type { AuthMethod } from './constants.ts';
 import { JSON_MEDIA_TYPE, PROTOCOL, RDCP_MEDIA_TYPE } from './constants.ts';
 import { type ErrorCode, RdcpError, type RdcpErrorOptions, unavailable } from './errors.ts';
 
 const error = (code: ErrorCode, message: string, options?: RdcpErrorOptions) => new RdcpError(code, message, options);
-
-interface ScopesOfRefusal {
-  readonly requiredScopes: readonly string[];
-  readonly providedScopes: readonly Scope[];
-}
 
 const retryAfter = (seconds: number) => ({ 'Retry-After': String(seconds) });
 
@@ -49,7 +44,7 @@ export const REFUSALS = {
   manyStreams: (limit: number, name: string, whose: string) =>
     error('RDCP_RATE_LIMITED', `${limit} ${name} ${whose} are open already`,
       { details: { limit }, headers: retryAfter(5) }),
-  tenantMismatch: (method: AuthMethod, message: string, scopes?: ScopesOfRefusal) =>
+  tenantMismatch: (method: AuthMethod, message: string, scopes?: object) =>
     error('RDCP_FORBIDDEN', message, { method, details: { reason: 'tenant_mismatch', ...scopes } }),
 
   // What it asks for

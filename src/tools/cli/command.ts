@@ -72,6 +72,12 @@ export const WHICH_CATEGORY = "which category? 'rdcp list' shows them";
 /** A usage error: one line on stderr and exit code 2. */
 export class UsageError extends Error {}
 
+/** The options under a heading of the help. */
+export function grouped<Name extends string>(group: string, options: Readonly<Record<Name, Option>>): typeof options {
+  const entries = Object.entries<Option>(options).map(([name, option]) => [name, { ...option, group }]);
+  return Object.fromEntries(entries);
+}
+
 export function text(values: Values, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;

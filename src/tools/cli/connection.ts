@@ -8,7 +8,7 @@ import { given } from '../../wire/json-text.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
 import { createRdcpClient, type RdcpClient } from '../client/client.ts';
 import type { Fetch, RdcpClientOptions } from '../client/transport.ts';
-import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { grouped, type Option, type Terminal, text, UsageError, type Values } from './command.ts';
 import { identifier, OUTPUT_OPTIONS, readText } from './options.ts';
 import { findProfile, type NamedProfile, type Profile, readProfiles } from './profiles.ts';
 
@@ -16,19 +16,14 @@ export const DEFAULT_URL = 'http://127.0.0.1:9465';
 
 export const CONNECTION = 'Connection:';
 
-export const ADDRESS_OPTIONS = {
-  url: {
-    value: 'URL',
-    group: CONNECTION,
-    help: "service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's)",
-  },
+export const ADDRESS_OPTIONS = grouped(CONNECTION, {
+  url: { value: 'URL', help: "service address (default: RDCP_URL, else RDCP_PORT on this host, else the profile's)" },
   profile: {
     value: 'NAME',
-    group: CONNECTION,
     completes: 'profiles',
     help: "service and credential of 'rdcp login' (default: RDCP_PROFILE, else default, or the only one)",
   },
-} as const satisfies Record<string, Option>;
+});
 
 /** The profile that a command stores or removes. */
 export const PROFILE_OPTION: Option = {
@@ -38,24 +33,17 @@ export const PROFILE_OPTION: Option = {
 
 export const CREDENTIAL_OPTIONS = {
   ...ADDRESS_OPTIONS,
-  'key-file': {
-    value: 'FILE',
-    group: CONNECTION,
-    help: "file with the API key (default: RDCP_API_KEY, else the profile's, else .rdcp/dev-key)",
-  },
-  'token-file': { value: 'FILE', group: CONNECTION, help: 'file with a bearer token, instead of an API key' },
-  tenant: {
-    value: 'ID',
-    group: CONNECTION,
-    completes: 'tenants',
-    help: "act for this tenant (default: the profile's)",
-  },
-} as const satisfies Record<string, Option>;
+  ...grouped(CONNECTION, {
+    'key-file': {
+      value: 'FILE',
+      help: "file with the API key (default: RDCP_API_KEY, else the profile's, else .rdcp/dev-key)",
+    },
+    'token-file': { value: 'FILE', help: 'file with a bearer token, instead of an API key' },
+    tenant: { value: 'ID', completes: 'tenants', help: "act for this tenant (default: the profile's)" },
+  }),
+};
 
-export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS } as const satisfies Record<
-  string,
-  Option
->;
+export const CONNECTION_OPTIONS = { ...OUTPUT_OPTIONS, ...CREDENTIAL_OPTIONS };
 
 export interface Access {
   readonly url: string;

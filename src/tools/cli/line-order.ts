@@ -3,15 +3,9 @@ import type { TailLine } from '../../wire/streams.ts';
 /** Lines are held this long, in milliseconds, so that one of another process that was made earlier comes first. */
 const HELD_MS = 1000;
 
-interface WaitingLine {
-  readonly madeAt: number;
-  readonly arrivedAt: number;
-  readonly show: () => void;
-}
-
 export class TimeOrder {
   readonly #heldMs: number;
-  #held: WaitingLine[] = [];
+  #held: { readonly madeAt: number; readonly arrivedAt: number; readonly show: () => void }[] = [];
 
   constructor(heldMs = HELD_MS) {
     this.#heldMs = heldMs;

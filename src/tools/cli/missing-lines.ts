@@ -14,26 +14,14 @@ export interface MissingLinesOptions {
   readonly client: Pick<RdcpClient, 'discovery' | 'forecast' | 'status'>;
   readonly part: CountedPart;
   readonly signal?: AbortSignal;
-  /** Runs what takes {@link COUNTED_SECONDS}. */
   readonly whileCounting: <T>(count: () => Promise<T>) => Promise<T>;
   readonly describeError: (error: RdcpError) => string;
   /** What shows lines of a category that is off, such as `rdcp tail ORDERS`. */
   readonly reader: (category: string) => string;
 }
 
-export interface MissingLines {
-  /** What is so for all categories. */
-  readonly service: readonly string[];
-  readonly categories: readonly {
-    readonly name: string;
-    /** Absent where there is no such category. */
-    readonly category: DiscoveredCategory | undefined;
-    readonly reasons: readonly string[];
-  }[];
-}
-
 /** Finds out why lines of categories are not seen: looks at their state, and counts for a while whether they are called. */
-export async function findMissingLines(words: readonly string[], options: MissingLinesOptions): Promise<MissingLines> {
+export async function findMissingLines(words: readonly string[], options: MissingLinesOptions) {
   const { client, part, whileCounting, describeError, reader, signal } = options;
   const request = signal === undefined ? {} : { signal };
   const discovered = new Map((await client.discovery(request)).categories.map((each) => [each.name, each]));

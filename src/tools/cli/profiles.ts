@@ -21,14 +21,6 @@ export interface Profile {
 
 type Profiles = ReadonlyMap<string, Profile>;
 
-/** Names of services, of other groups (`@name`) and of SRV records, by the name of the group. */
-export type Groups = ReadonlyMap<string, readonly string[]>;
-
-interface ProfilesFile {
-  readonly profiles: Profiles;
-  readonly groups: Groups;
-}
-
 const isCredential = (value: string) => /^[\x21-\x7e]+$/.test(value);
 const isPath = (value: string) => value !== '';
 const FORMS: Readonly<Record<keyof Profile, (value: string) => boolean>> = {
@@ -69,7 +61,7 @@ export function readProfiles(terminal: Terminal): Profiles {
   return readProfilesFile(terminal).profiles;
 }
 
-export function readProfilesFile(terminal: Terminal): ProfilesFile {
+export function readProfilesFile(terminal: Terminal): ReturnType<typeof parse> {
   const file = fileOf(terminal, 'profiles.json');
   const stats = file === undefined ? undefined : statsOf(file);
   if (file === undefined || stats === undefined) return { profiles: new Map(), groups: new Map() };
@@ -126,7 +118,7 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-function parse(content: string, file: string): ProfilesFile {
+function parse(content: string, file: string) {
   const { profiles, groups = {} } = parseObject(content, file, 'repair it, or remove it and log in again');
   if (!isObject(profiles)) throw new UsageError(`${file} has no profiles: remove it and log in again`);
   for (const [name, profile] of Object.entries(profiles)) {
@@ -139,7 +131,8 @@ function parse(content: string, file: string): ProfilesFile {
   return { profiles: new Map(Object.entries(profiles as Record<string, Profile>)), groups: groupsOf(groups, file) };
 }
 
-function groupsOf(groups: unknown, file: string): Groups {
+/** Names of services, of other groups (`@name`) and of SRV records, by the name of the group. */
+function groupsOf(groups: unknown, file: string): ReadonlyMap<string, readonly string[]> {
   const entries = isObject(groups) ? Object.entries(groups) : undefined;
   const isRight = ([name, members]: [string, unknown]) =>
     isIdentifier(name) &&
@@ -168,13 +161,11 @@ function parseObject(content: string, file: string, otherwise: string): Readonly
   return Object(value);
 }
 
-type Forms = Readonly<Record<string, (value: string) => boolean>>;
-
 function isAddress(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-function wrongField(service: unknown, forms: Forms): string | undefined {
+function wrongField(service: unknown, forms: Readonly<Record<string, (value: string) => boolean>>): string | undefined {
   if (!Object.hasOwn(Object(service), 'url')) return 'url';
   const isRight = (name: string, value: unknown) =>
     Object.hasOwn(forms, name) && typeof value === 'string' && forms[name]?.(value) === true;

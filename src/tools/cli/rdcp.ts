@@ -3,8 +3,6 @@ import { VERSION } from '../../wire/version.ts';
 import { EXIT } from './command.ts';
 import { createTerminal, type Host } from './terminal.ts';
 
-const COMPLETE = '__complete';
-
 export async function rdcp(args: readonly string[], host: Host): Promise<number> {
   const terminal = createTerminal(host);
   if (args[0] === '--version' || args[0] === '-v') {
@@ -15,7 +13,7 @@ export async function rdcp(args: readonly string[], host: Host): Promise<number>
   const working = setInterval(() => {}, 2 ** 30);
   try {
     const { root } = await import('./commands/root.ts');
-    if (args[0] === COMPLETE) {
+    if (args[0] === '__complete') {
       const { complete } = await import('./complete.ts');
       for (const line of await complete(root, args.slice(1), terminal)) terminal.show(line);
       return EXIT.done;

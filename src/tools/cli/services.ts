@@ -3,32 +3,28 @@ import { failureCode, RdcpError } from '../../wire/errors.ts';
 import { isLoopback } from '../../wire/net/hosts.ts';
 import { nameSome } from '../../wire/printable.ts';
 import { messageOf } from '../../wire/thrown.ts';
-import { type Option, type Terminal, text, UsageError, type Values } from './command.ts';
+import { grouped, type Terminal, text, UsageError, type Values } from './command.ts';
 import { accessOf, assertAddress, CONNECTION, isSameService } from './connection.ts';
-import { type Groups, isServiceName, readProfilesFile, readServicesFile } from './profiles.ts';
+import { isServiceName, readProfilesFile, readServicesFile } from './profiles.ts';
 
 /** How often a command that runs on reads again which services there are. */
 const REFRESH_MS = 2000;
 
-export const SERVICE_OPTIONS = {
+export const SERVICE_OPTIONS = grouped(CONNECTION, {
   service: {
     short: 's',
     value: 'A,B',
-    group: CONNECTION,
     completes: 'services',
     help: 'these services, by name, @group or SRV name of DNS (profiles, services.json, _rdcp._tcp.example.com)',
   },
-  'all-services': { group: CONNECTION, help: 'every profile, and every service of services.json' },
-} as const satisfies Record<string, Option>;
+  'all-services': { help: 'every profile, and every service of services.json' },
+});
 
-export interface Service {
-  readonly name: string;
-  readonly url: string;
+export interface Service extends Pick<KnownService, 'name' | 'url' | 'problem'> {
   /** The options of the command, with which it asks this service alone. */
   readonly values: Values;
   /** Filled when the service is asked; see {@link Terminal.sources}. */
   readonly sources: Terminal['sources'];
-  readonly problem?: unknown;
 }
 
 /** The options of a command for one service, or the services to ask. */
@@ -96,14 +92,11 @@ interface KnownService {
   readonly problem?: unknown;
 }
 
-interface Catalogue {
-  /** By name. More than one where the profiles and the platform's file disagree. */
-  readonly services: ReadonlyMap<string, readonly KnownService[]>;
-  readonly groups: Groups;
-}
+type Catalogue = ReturnType<typeof catalogueOf>;
 
-function catalogueOf(terminal: Terminal): Catalogue {
+function catalogueOf(terminal: Terminal) {
   const { profiles, groups } = readProfilesFile(terminal);
+  /** By name. More than one where the profiles and the platform's file disagree. */
   const services = new Map<string, KnownService[]>();
   for (const [name, { url, tenant }] of profiles) {
     services.set(name, [{ name, url, tenant, selecting: { profile: name } }]);

@@ -73,7 +73,11 @@ export function table(
   { cutsLast = false }: TableOptions = {},
 ): string {
   const lines = [header.map((text): Cell => [text, 'bold']), ...rows].map((row) =>
-    row.map((cell) => escaped(paint, cell)),
+    row.map((cell): Styled => {
+      const [text, style] = typeof cell === 'string' ? [cell] : cell;
+      // As the terminal will show it, so that its width is known.
+      return [paint(text, undefined), style];
+    }),
   );
   const widths = header.map((_, column) => Math.max(...lines.map((row) => widthOf(row[column]?.[0] ?? ''))));
   const room = columnsOf(screen);
@@ -131,12 +135,6 @@ function linesOf(
     });
     return `${below ? GAP : ''}${parts.join(GAP)}`.trimEnd();
   });
-}
-
-/** As the terminal will show it, so that its width is known. */
-function escaped(paint: Canvas['paint'], cell: Cell): Styled {
-  const [text, style] = typeof cell === 'string' ? [cell] : cell;
-  return [paint(text, undefined), style];
 }
 
 const STYLES = { on: 'green', quiet: 'yellow', recorded: 'cyan', off: 'dim' } as const;

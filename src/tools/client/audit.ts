@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry, AuditOutcome, AuditResponse } from '../../wire/audit-messages.ts';
 import { PATHS } from '../../wire/constants.ts';
+import { given } from '../../wire/json-text.ts';
 import type { Timestamp } from '../../wire/time.ts';
 import type { RequestOptions, Transport } from './transport.ts';
 
@@ -13,13 +14,9 @@ export interface AuditFilter {
   readonly since?: Date | Timestamp;
   /** Entries before this time. */
   readonly until?: Date | Timestamp;
-  /** Only entries of this action. @default all */
   readonly action?: AuditAction;
-  /** Only entries about this category. @default all */
   readonly category?: string;
-  /** Only entries of this client id. @default all */
   readonly client?: string;
-  /** Only entries with this outcome. @default all */
   readonly outcome?: AuditOutcome;
 }
 
@@ -28,11 +25,23 @@ export async function* auditEntries(
   filter: AuditFilter,
   options: Pick<RequestOptions, 'signal'> = {},
 ): AsyncGenerator<AuditEntry, void, undefined> {
-  let query: AuditFilter | undefined = filter;
-  while (query !== undefined) {
-    const page: AuditResponse = await send({ path: PATHS.audit, query }, options);
-    yield* page.entries;
-    const cursor = page.otelrdcp_next;
-    query = cursor === undefined ? undefined : { ...filter, cursor };
-  }
+  yield* everyPage(async (cursor) => {
+    const query = { ...filter, ...given({ cursor }) };
+    const { entries, otelrdcp_next: next } = await send<AuditResponse>({ path: PATHS.audit, query }, options);
+    return { entries, next };
+  });
+}
+
+/** The entries of one page after the other. @param ask is called with the cursor of a page, and for the first one without */
+export async function* everyPage(
+  ask: (
+    cursor: string | undefined,
+  ) => Promise<{ readonly entries: readonly AuditEntry[]; readonly next?: string | undefined }>,
+): AsyncGenerator<AuditEntry, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const { entries, next } = await ask(cursor);
+    yield* entries;
+    cursor = next;
+  } while (cursor !== undefined);
 }

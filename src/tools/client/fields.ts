@@ -166,7 +166,6 @@ export const FIELDS = {
 const ALL = { ...FIELDS.work, ...FIELDS.processes, ...FIELDS.outcome, ...FIELDS.limits };
 export type FieldName = keyof typeof ALL;
 
-/** The option of the command for a field. */
 export function optionOf(name: FieldName): string {
   return (ALL[name] as Field).option ?? name;
 }

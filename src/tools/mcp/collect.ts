@@ -164,6 +164,8 @@ class Collected {
 
   answer(seconds: number) {
     const { categories = [], instances = 0, tenantKnown } = this.#open ?? {};
+    const { instances: counted = 0, categories: counts = {} } = this.#counts ?? {};
+    const asked = Math.max(instances, counted);
     const isSilent = this.#lines.length + this.#dropped + this.#over === 0;
     return {
       ended: this.ended,
@@ -173,15 +175,10 @@ class Collected {
       processes: { asked: instances, joined: this.#joined.size },
       ...(tenantKnown === false && { unknownTenant: true as const }),
       ...(isSilent && {
-        hint: `${describeCalls({ ...this.#part, categories, ...this.#counted(instances), seconds })}. The tool explain says more.`,
+        hint: `${describeCalls({ ...this.#part, categories, counts, counted, asked, seconds })}. The tool explain says more.`,
       }),
       lines: this.#lines,
     };
-  }
-
-  #counted(asked: number) {
-    const { instances = 0, categories = {} } = this.#counts ?? {};
-    return { counts: categories, counted: instances, asked: Math.max(asked, instances) };
   }
 }
 

@@ -14,7 +14,7 @@ import { escapeUnprintable } from '../../wire/printable.ts';
 import { parseSelection } from '../cli/names.ts';
 import { controlOptionsOf } from '../client/fields.ts';
 import { figuresOf, selection } from './look.ts';
-import { type AddTool, type Call, duration, tenant, tool } from './tool.ts';
+import { type Call, duration, tenant, tool } from './tool.ts';
 
 const MOST_SECONDS = 3600;
 /** What a question shows was measured for so long. */
@@ -55,14 +55,11 @@ interface Switch<Input extends z.ZodObject> {
   readonly command: (given: z.output<Input> & SwitchInput) => Pick<ControlCommand, 'action' | 'options'>;
 }
 
-/** The tools that change something, for a server that was started with --allow-writes. */
-export interface Switches {
-  readonly tools: readonly AddTool[];
-  /** Checks that an answer of a person belongs to the question that was asked. */
-  readonly verify: RequestStateCodec['verify'];
-}
-
-export function switches(): Switches {
+/**
+ * The tools that change something, for a server that was started with --allow-writes.
+ * @returns with `verify` what checks that an answer of a person belongs to the question that was asked
+ */
+export function switches() {
   const codec = createRequestStateCodec({ key: randomBytes(32) });
   function switching<Input extends z.ZodObject>(name: string, { question, command, ...rest }: Switch<Input>) {
     const { destructiveHint = true, idempotentHint = false, ...about } = rest;

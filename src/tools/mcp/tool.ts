@@ -74,7 +74,10 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>({
           const tenant = typeof given.tenant === 'string' ? given.tenant : undefined;
           const { info, able = {} } = clientOf(server, context);
           const client = service.client(info === undefined ? 'unknown' : `${info.name}/${info.version}`, tenant);
-          const call: Call = { service, client, signal, context, asks: asksPeople(able), now: Date.now };
+          // A client that names no kind of question asks by forms, as before there were others.
+          const { form, url } = able.elicitation ?? { url: {} };
+          const asks = form !== undefined || url === undefined;
+          const call: Call = { service, client, signal, context, asks, now: Date.now };
           const answer = await suggesting(client, () => run(given as z.output<Input>, call));
           return isInputRequiredResult(answer) ? answer : answerOf(answer);
         } catch (error) {
@@ -93,11 +96,6 @@ function clientOf(server: McpServer, { mcpReq }: ServerContext) {
       (envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined) ??
       server.server.getClientCapabilities(),
   };
-}
-
-/** A client that names no kind of question asks by forms, as before there were others. */
-function asksPeople({ elicitation }: ClientCapabilities): boolean {
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 export const tenant = z

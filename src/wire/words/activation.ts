@@ -1,7 +1,8 @@
+import type { CountedPart } from '../call-counts.ts';
 import { type Level, TICKET_ATTRIBUTE } from '../constants.ts';
 import type { DiscoveredActivation } from '../messages.ts';
 import { nameSome } from '../printable.ts';
-import type { Instances, LineFilter, Match, Target, When } from '../target.ts';
+import type { Instances, Match, When } from '../target.ts';
 import { levelText } from './level.ts';
 
 type Part = Pick<DiscoveredActivation, 'tenant' | 'target' | 'filter' | 'when' | 'level'>;
@@ -24,10 +25,7 @@ export function partText({ tenant, target, filter, when, level }: Part): string 
   ].join(', ');
 }
 
-interface Described {
-  readonly target?: Target | undefined;
-  readonly filter?: LineFilter | undefined;
-  readonly when?: When | undefined;
+interface Described extends Pick<CountedPart, 'target' | 'filter' | 'when'> {
   readonly record?: true | undefined;
   readonly level?: Level | undefined;
 }

@@ -5,14 +5,13 @@ export function levelText(level: Level): string {
   return isQuiet(level) ? `quiet below ${level}` : `from ${level} up`;
 }
 
-/** A setting with its level: `on`, `off`, `on from info up`, `quiet below warn`. */
-export function settingText({
-  enabled,
-  level,
-}: {
+export interface Setting {
   readonly enabled: boolean;
   readonly level?: Level | undefined;
-}): string {
+}
+
+/** A setting with its level: `on`, `off`, `on from info up`, `quiet below warn`. */
+export function settingText({ enabled, level }: Setting): string {
   if (level === undefined) return enabled ? 'on' : 'off';
   return isQuiet(level) ? levelText(level) : `on ${levelText(level)}`;
 }

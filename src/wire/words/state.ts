@@ -8,7 +8,7 @@ import type {
 } from '../messages.ts';
 import { nameSome } from '../printable.ts';
 import { partText } from './activation.ts';
-import { levelText } from './level.ts';
+import { levelText, type Setting } from './level.ts';
 import { remaining } from './time.ts';
 
 // The state of a category in words: for the tables and lines of the command, the page, and agents.
@@ -55,7 +55,7 @@ export function categoriesOf(answer: StatusResponse): readonly (Category & { rea
 }
 
 /** The state that a setting gives, in a word. */
-export function stateOf({ enabled, level }: { readonly enabled: boolean; readonly level?: Level | undefined }): State {
+export function stateOf({ enabled, level }: Setting): State {
   if (!enabled) return 'off';
   return level !== undefined && isQuiet(level) ? 'quiet' : 'on';
 }

@@ -10,6 +10,7 @@ import { isRdcpError } from '../../../wire/errors.ts';
 import { given, parsedJson } from '../../../wire/json-text.ts';
 import { parseTimestamp } from '../../../wire/time.ts';
 import { counted, processesText } from '../../../wire/words/count.ts';
+import { everyPage } from '../../client/audit.ts';
 import type { RdcpClient } from '../../client/client.ts';
 import { askedForMs } from '../../client/passing.ts';
 import { type Command, type Terminal, text, UsageError, type Values } from '../command.ts';
@@ -142,23 +143,10 @@ const PAGE = 1000;
 /** A few pages may be empty while retention drops their entries. */
 const MOST_EMPTY_PAGES = 50;
 
-interface Page {
-  readonly entries: readonly AuditEntry[];
-  readonly next?: string | undefined;
-}
-
-async function* paged(ask: (request: { limit: number; cursor?: string }) => Promise<Page>) {
-  let cursor: string | undefined;
-  do {
-    const { entries, next }: Page = await ask({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    yield* entries;
-    cursor = next;
-  } while (cursor !== undefined);
-}
-
 function trailOfServer(client: RdcpClient): AsyncGenerator<AuditEntry, void, undefined> {
   let empty = 0;
-  return paged(async (request) => {
+  return everyPage(async (cursor) => {
+    const request = { limit: PAGE, ...given({ cursor }) };
     const { entries, tenant, otelrdcp_tenants, otelrdcp_next: next } = await patiently(() => client.audit(request));
     if (tenant?.scope === 'tenant-isolated' || otelrdcp_tenants !== undefined) {
       throw new UsageError('this credential shows the trail of some tenants only: use a credential without a tenant');
@@ -177,7 +165,7 @@ async function* trailOfStore(url: string): AsyncGenerator<AuditEntry, void, unde
   }
   const store = openStore(url);
   try {
-    yield* paged((request) => store.queryAudit(request));
+    yield* everyPage(async (cursor) => store.queryAudit({ limit: PAGE, ...given({ cursor }) }));
   } finally {
     await store.close();
   }

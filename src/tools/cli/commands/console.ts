@@ -26,7 +26,10 @@ export const consoleCommand: Command = {
       return EXIT.refused;
     }
     const address = `${access.url.replace(/\/+$/, '')}${page.page}`;
-    if (await isMissing(address, access)) {
+    const get = access.tls ? tlsFetch(access.tls) : fetch;
+    const answer = await get(address, {}).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer !== undefined && answer.status >= 400) {
       terminal.note(
         'rdcp: the service has no console files: it was bundled into one file without them; leave the package out of the bundle',
       );
@@ -43,13 +46,6 @@ export const consoleCommand: Command = {
     return EXIT.done;
   },
 };
-
-async function isMissing(address: string, { tls }: Access): Promise<boolean> {
-  const get = tls ? tlsFetch(tls) : fetch;
-  const answer = await get(address, {}).catch(() => undefined);
-  await answer?.body?.cancel();
-  return answer !== undefined && answer.status >= 400;
-}
 
 /** `undefined` where a code would not help, with a note. */
 async function codeFor(terminal: Terminal, access: Access): Promise<string | undefined> {

@@ -87,19 +87,17 @@ export const wait: Command = {
     const end = terminal.now() + (parseDuration(time) ?? 0) * 1000;
     const client = connect(terminal, values);
     let answer = await asked(client, end - terminal.now());
+    let progress = progressOf(answer, revision);
     const interrupted = terminal.interruption();
-    if (lagging(answer, revision).length > 0 && terminal.attended) {
-      terminal.note(`Waiting for up to ${time}; ${progress(answer, revision)}.`);
+    if (progress.behind.length > 0 && terminal.attended) {
+      terminal.note(`Waiting for up to ${time}; ${progress.text}.`);
     }
     let lost: unknown;
-    while (
-      (lost !== undefined || lagging(answer, revision).length > 0) &&
-      terminal.now() < end &&
-      !interrupted.aborted
-    ) {
+    while ((lost !== undefined || progress.behind.length > 0) && terminal.now() < end && !interrupted.aborted) {
       await sleep(PAUSE_MS, undefined, { signal: interrupted }).catch(() => undefined);
       try {
         answer = await asked(client, end - terminal.now(), interrupted);
+        progress = progressOf(answer, revision);
         lost = undefined;
       } catch (error) {
         if (interrupted.aborted) break;
@@ -109,11 +107,8 @@ export const wait: Command = {
       }
     }
     if (lost !== undefined) throw lost;
-    const behind = lagging(answer, revision);
-    const length = numberOf(answer);
-    present(terminal, values, { revision, instances: length, applied: length - behind.length, pending: behind }, () =>
-      terminal.say(progress(answer, revision)),
-    );
+    const { behind, instances, applied, text } = progress;
+    present(terminal, values, { revision, instances, applied, pending: behind }, () => terminal.say(text));
     if (behind.length === 0) return EXIT.done;
     const newest = Math.max(answer.revision, ...answer.instances.map(({ applied = 0 }) => applied));
     terminal.note(
@@ -146,19 +141,12 @@ async function asked(client: RdcpClient, ms: number, interrupted?: AbortSignal):
   }
 }
 
-function progress(answer: FleetResponse, revision: number): string {
-  const length = numberOf(answer);
-  const applied = length - lagging(answer, revision).length;
-  if (length === 1 && applied === 1) return `revision ${revision} is applied`;
-  return `revision ${revision} ${appliedText({ applied, instances: length })}`;
-}
-
-function numberOf({ instances, lost = [] }: FleetResponse): number {
-  return instances.length + lost.length;
-}
-
-/** Those that are not heard of may have lost what they had applied. */
-function lagging({ instances, lost = [] }: FleetResponse, revision: number): string[] {
-  const behind = instances.filter(({ applied }) => applied === undefined || applied < revision);
-  return [...behind, ...lost].map(({ id }) => id);
+function progressOf({ instances: heard, lost = [] }: FleetResponse, revision: number) {
+  const lagging = heard.filter(({ applied }) => applied === undefined || applied < revision);
+  // Those that are not heard of may have lost what they had applied.
+  const behind = [...lagging, ...lost].map(({ id }) => id);
+  const instances = heard.length + lost.length;
+  const applied = instances - behind.length;
+  const done = instances === 1 && applied === 1 ? 'is applied' : appliedText({ applied, instances });
+  return { behind, instances, applied, text: `revision ${revision} ${done}` };
 }

@@ -1,4 +1,3 @@
-import type { Emission } from '../../../wire/emission.ts';
 import type { MetricValue, NotificationReceiver } from '../../../wire/messages.ts';
 import { EMISSION_TEXTS } from '../../../wire/words/emission.ts';
 import { type Command, EXIT, type Style } from '../command.ts';
@@ -14,7 +13,11 @@ export const health: Command = {
     const answer = await connect(terminal, values).health();
     present(terminal, values, answer, () => {
       terminal.say(answer.status, STYLES[answer.status]);
-      if (answer.otelrdcp_emit) terminal.say(emissionText(answer.otelrdcp_emit));
+      if (answer.otelrdcp_emit) {
+        const { to, reason } = answer.otelrdcp_emit;
+        // A newer server may send a destination that this version does not know.
+        terminal.say(`debug lines ${Object.hasOwn(EMISSION_TEXTS, to) ? EMISSION_TEXTS[to] : `to ${to}`} (${reason})`);
+      }
       const checks = answer.checks ?? [];
       const explained = checks.some(({ otelrdcp_reason: reason }) => reason !== undefined);
       if (checks.length === 0) return;
@@ -37,12 +40,6 @@ const STYLES: Readonly<Record<string, Style>> = {
   warn: 'yellow',
   fail: 'red',
 };
-
-/** A newer server may send a destination that this version does not know. */
-function emissionText({ to, reason }: Emission): string {
-  const text = Object.hasOwn(EMISSION_TEXTS, to) ? EMISSION_TEXTS[to] : `to ${to}`;
-  return `debug lines ${text} (${reason})`;
-}
 
 export const metrics: Command = {
   summary: 'show measurements of the process and the calls of each category',

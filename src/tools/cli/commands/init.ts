@@ -44,21 +44,7 @@ export const init: Command = {
 };
 
 /** Reads the files of a project, by their path in it. `undefined` for one that is not there. */
-export type ReadText = (path: string) => string | undefined;
-
-export interface Project {
-  readonly manifest: string;
-  readonly scripts: Readonly<Record<string, string>>;
-  readonly main: string | undefined;
-  readonly esModules: boolean;
-  readonly workspaces: boolean;
-  readonly packages: ReadonlySet<string>;
-  readonly manager: 'npm' | 'pnpm' | 'yarn';
-  readonly sdkFile: string | undefined;
-  readonly frameworks: readonly string[];
-  readonly loggers: readonly string[];
-  readonly typescript: boolean;
-}
+type ReadText = (path: string) => string | undefined;
 
 const FRAMEWORKS = ['express', 'fastify', 'koa', '@nestjs/core', '@hapi/hapi', 'next'];
 const LOGGERS = ['debug', 'pino', 'winston', '@nestjs/common', 'bunyan', 'log4js', 'consola', 'loglevel', 'tslog'];
@@ -67,7 +53,9 @@ const FOLDERS = ['', 'src/', 'lib/'];
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs', 'cjs', 'cts'];
 const STARTS_SDK = /\bnew\s+(?:NodeSDK|NodeTracerProvider)\b|\bstartNodeS(?:dk|DK)\s*\(/;
 
-export function inspectProject(read: ReadText): Project {
+type Project = ReturnType<typeof inspectProject>;
+
+function inspectProject(read: ReadText) {
   const manifest = read('package.json');
   if (manifest === undefined)
     throw new UsageError('there is no package.json: run rdcp init in the folder of a service');
@@ -111,28 +99,23 @@ const REGISTER = `${NAME}/register`;
 const IMPORT = `--import ${REGISTER}`;
 /** Scripts that start a service, where they run `node` themselves. */
 const START_SCRIPTS = ['start', 'start:prod'];
-const DOCKERFILE = 'Dockerfile';
 const ECOSYSTEM = ['ecosystem.config.js', 'ecosystem.config.cjs', 'ecosystem.config.json'];
 
-export interface Plan {
-  readonly found: string;
-  readonly install: string | undefined;
-  /** Scripts of package.json to change, before and after. */
-  readonly scripts: readonly { readonly name: string; readonly before: string; readonly after: string }[];
-  readonly manifest: string;
-  /** Manual steps, and commands to run. */
-  readonly steps: readonly string[];
-  readonly done: boolean;
-  readonly service: boolean;
+interface Change {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
 }
 
-export function planFor(project: Project, read: ReadText): Plan {
+/** @returns what to install, the scripts to change, and the steps to take by hand */
+function planFor(project: Project, read: ReadText) {
   const { scripts, manifest, sdkFile } = project;
   const names = [...new Set(START_SCRIPTS.filter((name) => scripts[name]).map((name) => startedBy(scripts, name)))];
-  const idle = { found: describe(project), install: undefined, scripts: [], manifest, service: true };
+  const changes: Change[] = [];
+  const idle = { found: describe(project), scripts: changes, manifest, service: true };
   if (project.workspaces && names.length === 0) {
     const steps = ['This is the root of a workspace: run rdcp init in the folder of each service.'];
-    return { ...idle, steps, done: false, service: false };
+    return { ...idle, install: undefined, steps, done: false, service: false };
   }
   const install = installCommand(project);
   if (sdkFile !== undefined) {
@@ -141,7 +124,6 @@ export function planFor(project: Project, read: ReadText): Plan {
     return { ...idle, install, steps, done: controlled && install === undefined };
   }
   const isControlled = (script: string) => script.includes(REGISTER);
-  const changes: Plan['scripts'][number][] = [];
   const byHand: string[] = [];
   const controlled = Object.values(scripts).some(isControlled);
   const ecosystem = ECOSYSTEM.find((path) => read(path) !== undefined);
@@ -150,8 +132,10 @@ export function planFor(project: Project, read: ReadText): Plan {
     if (isControlled(before)) continue;
     const after = withOption(before, IMPORT);
     if (after !== undefined) changes.push({ name, before, after });
-    else if (ecosystem === undefined || !/\bpm2(?:-\w+)?\b/.test(before))
-      byHand.push(otherProgram(project, name, before));
+    else if (ecosystem === undefined || !/\bpm2(?:-\w+)?\b/.test(before)) {
+      const run = `NODE_OPTIONS='${IMPORT}' ${project.manager}${name === 'start' ? '' : ' run'} ${name}`;
+      byHand.push(`"${name}" does not run node itself (${before}): start the service with\n  ${run}`);
+    }
   }
   if (names.length === 0 && !controlled)
     byHand.push(`Start the service with:\n  node ${IMPORT} ${project.main ?? 'app.js'}`);
@@ -159,7 +143,6 @@ export function planFor(project: Project, read: ReadText): Plan {
   return {
     ...idle,
     install,
-    scripts: changes,
     manifest: changes.reduce(replaceScript, manifest),
     steps,
     done: controlled && changes.length === 0 && steps.length === 0 && install === undefined,
@@ -194,20 +177,15 @@ function ownSdk({ sdkFile, esModules, typescript }: Project): string {
   return `In ${sdkFile}, add:\n  ${load}\nand to the list of instrumentations:\n  new RdcpInstrumentation({ adopt: true }),`;
 }
 
-function otherProgram({ manager }: Project, name: string, script: string): string {
-  const run = `${manager}${name === 'start' ? '' : ' run'} ${name}`;
-  return `"${name}" does not run node itself (${script}): start the service with\n  NODE_OPTIONS='${IMPORT}' ${run}`;
-}
-
 /** Files that start the service as well; they are only mentioned. */
 function elsewhere(read: ReadText, ecosystem: string | undefined): string[] {
   const steps: string[] = [];
-  const command = /^(?:CMD|ENTRYPOINT)\b.*\bnode\b.*$/m.exec(read(DOCKERFILE) ?? '')?.[0];
+  const command = /^(?:CMD|ENTRYPOINT)\b.*\bnode\b.*$/m.exec(read('Dockerfile') ?? '')?.[0];
   if (command !== undefined && !command.includes(REGISTER)) {
     const after = command.includes('"node"')
       ? command.replace('"node"', `"node", "--import", "${REGISTER}"`)
       : command.replace(/\bnode\b/, `node ${IMPORT}`);
-    steps.push(`In ${DOCKERFILE}, start it with:\n  ${after}`);
+    steps.push(`In Dockerfile, start it with:\n  ${after}`);
   }
   const processes = ecosystem === undefined ? '' : (read(ecosystem) ?? '');
   if (ecosystem !== undefined && !processes.includes(REGISTER)) {
@@ -223,7 +201,7 @@ function elsewhere(read: ReadText, ecosystem: string | undefined): string[] {
 }
 
 /** Changes one string of the file, and nothing of its form. */
-function replaceScript(manifest: string, { name, before, after }: Plan['scripts'][number]): string {
+function replaceScript(manifest: string, { name, before, after }: Change): string {
   const start = manifest.indexOf('"scripts"');
   const [key, value] = [name, before].map((text) => JSON.stringify(text).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const entry = new RegExp(`(${key}\\s*:\\s*)${value}`);
@@ -240,7 +218,7 @@ const NODE_OPTIONS = /(\bNODE_OPTIONS=)(?:(["'])([^"']*)\2|([^\s"']+))/;
 const RUNS_SCRIPT = /^\s*(?:npm|yarn|pnpm)\s+(?:run\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)\s*$/;
 
 /** Follows `npm run serve` to the script that starts the service. @returns its name */
-export function startedBy(scripts: Readonly<Record<string, string>>, name: string): string {
+function startedBy(scripts: Readonly<Record<string, string>>, name: string): string {
   const seen = new Set<string>();
   for (let at = name; ; ) {
     seen.add(at);
@@ -251,7 +229,7 @@ export function startedBy(scripts: Readonly<Record<string, string>>, name: strin
 }
 
 /** Adds an option to the last `node` that a script runs, or to its NODE_OPTIONS. `undefined` if it has neither. */
-export function withOption(script: string, option: string): string | undefined {
+function withOption(script: string, option: string): string | undefined {
   const [last] = [...script.matchAll(RUNS_NODE)].slice(-1);
   if (last !== undefined) {
     let at = last.index + last[0].length;
@@ -266,8 +244,7 @@ export function withOption(script: string, option: string): string | undefined {
   });
 }
 
-/** Files of the project that a script preloads. */
-export function preloadedBy(script: string): string[] {
+function preloadedBy(script: string): string[] {
   const files = script.matchAll(/(?:--import|--require|-r)(?:=|\s+)(?:\.\/)?([\w./-]+\.[cm]?[jt]s)\b/g);
   return [...files].map(([, file]) => file!);
 }

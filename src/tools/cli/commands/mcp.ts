@@ -55,10 +55,12 @@ export function serviceOf({ sources }: Pick<Terminal, 'sources'>, { url, credent
       if (tenantId !== undefined && tenant !== tenantId) {
         throw new RdcpError('RDCP_FORBIDDEN', `This server is for the tenant ${tenantId} alone`);
       }
+      // The name that a program gives itself, as a header can hold it.
+      const name = agent.replace(/[^\x20-\x7e]/g, '?').slice(0, 64);
       return createRdcpClient({
         baseUrl: url,
         clientId: 'rdcp-mcp',
-        headers: { 'User-Agent': `${agentName(agent)} via agent (rdcp mcp ${VERSION})` },
+        headers: { 'User-Agent': `${name} via agent (rdcp mcp ${VERSION})` },
         ...credential,
         ...(tenant !== undefined && { tenantId: tenant }),
         ...(tls && { fetch: tlsFetch(tls) }),
@@ -66,11 +68,6 @@ export function serviceOf({ sources }: Pick<Terminal, 'sources'>, { url, credent
     },
     explain: (error) => explain(error, sources),
   };
-}
-
-/** The name that a program gives itself, as a header can hold it. */
-function agentName(given: string): string {
-  return given.replace(/[^\x20-\x7e]/g, '?').slice(0, 64);
 }
 
 /** The options of the command, to be given again from any folder. A development key is found in this one alone. */

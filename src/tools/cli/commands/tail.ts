@@ -182,13 +182,11 @@ function silence({ recorder: { reachesBack, categories } }: FailuresResponse): s
   return `No work has failed. What is kept of ${nameSome(categories)} reaches ${reachesBack} back.`;
 }
 
-interface Opening {
-  readonly work: FailedWork;
-  readonly now: Timestamp;
-  readonly access: Access;
-}
-
-function open(terminal: Terminal, values: Values, { work, now, access }: Opening): Promise<number> {
+function open(
+  terminal: Terminal,
+  values: Values,
+  { work, now, access }: { readonly work: FailedWork; readonly now: Timestamp; readonly access: Access },
+): Promise<number> {
   const { id, instance, outcome, lines } = work;
   const seconds = (Date.parse(now) - Date.parse(work.timestamp) + work.milliseconds) / 1000;
   const wanted = {
