@@ -469,7 +469,9 @@ function draftOf(
   outcome: AuditOutcome,
 ): AuditDraft {
   const tenantId = addressedTenant({ scope, ...(tenant && { tenant }) });
-  const { reason, otelrdcp_budget, otelrdcp_level, otelrdcp_only } = options ?? {};
+  const { reason, otelrdcp_budget, otelrdcp_level } = options ?? {};
+  // One activation may have ended before: the entry then has nothing else that tells it from a reset of everything.
+  const isEnd = action === 'reset' && (options?.otelrdcp_only ?? options?.otelrdcp_id) !== undefined;
   return {
     action,
     categories,
@@ -478,6 +480,7 @@ function draftOf(
     identity,
     ...(tenantId !== undefined && { tenant: { id: tenantId, ...given({ name: tenantName }) } }),
     requestId,
-    ...given({ reason, otelrdcp_budget, otelrdcp_level, otelrdcp_only, otelrdcp_approval: approval, source }),
+    ...given({ reason, otelrdcp_budget, otelrdcp_level, otelrdcp_approval: approval, source }),
+    ...(isEnd && { otelrdcp_only: 'temporary' as const }),
   };
 }

@@ -52,6 +52,9 @@ describe('a category that is on for some work or some lines', () => {
       (await rdcp(['end', '--id', id])).stdout,
       /^Ended PART_POOL for work with user\.id, filtered by where$/m,
     );
+    assert.match((await rdcp(['end', '--id', id])).stdout, /^Ended nothing: no such activation$/m);
+    // The trail must not show a reset, as of everything.
+    assert.match((await rdcp(['audit', '--limit', '1'])).stdout, / end +- +success /);
     assert.match((await rdcp(['list'])).stdout, /^PART_POOL +on +text query\*, 1 %, 1[45]m /m);
     assert.match((await rdcp(['end', 'PART_POOL'])).stdout, /1 activation ended/);
     assert.match((await rdcp(['list'])).stdout, /^PART_POOL +off +- /m);
