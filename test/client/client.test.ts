@@ -301,6 +301,23 @@ test('a stream goes on when this process was stopped for longer than it waits, a
   assert.deepEqual(await first, { done: false, value: { event: 'end', data: {} } });
 });
 
+test('a stream of a server that hangs is given up after 20 seconds of silence', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const fetch = async (_url: string, { signal }: RequestInit) => {
+    const start = (body: ReadableStreamDefaultController) => {
+      body.enqueue(new TextEncoder().encode('event: start\ndata: {}\n\n'));
+      signal?.addEventListener('abort', () => body.error(signal.reason));
+    };
+    return new Response(new ReadableStream({ start }), { headers: { 'Content-Type': 'text/event-stream' } });
+  };
+  const tail = createRdcpClient({ baseUrl: 'http://localhost', fetch }).tail('SQL');
+  await tail.next();
+  const rejected = assert.rejects(tail.next(), { code: 'RDCP_TIMEOUT' });
+  // The second is for what arrived while this process was stopped.
+  for (const milliseconds of [20_000, 1000]) t.mock.timers.tick(milliseconds);
+  await rejected;
+});
+
 const MEBIBYTE = Buffer.alloc(1024 * 1024, ' ');
 
 for (const [what, encoding] of [
