@@ -9,14 +9,14 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
 import { blocksOf } from '../documents/blocks.ts';
-import { assertBuilt, ROOT } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { type Child, start } from './child.ts';
+import { startGuided } from './guided.ts';
 import { startPrometheus } from './prometheus.ts';
 import { withProgram } from './required-program.ts';
-import { shopEnvironment } from './running-shop.ts';
+import { REGISTER, shopEnvironment } from './running-shop.ts';
 
 const KEYS = {
   alerts: generateApiKey({ env: 'test', randomBytes }),
@@ -73,18 +73,14 @@ test('a shop whose orders begin to fail writes its debug lines without a person,
 });
 
 async function startFailingShop(t: TestContext, folder: string) {
-  assertBuilt();
   const [{ code } = { code: '' }] = documented('json');
   const record = (id: 'alerts' | 'admin') => ({ id, clientId: id, hash: hashApiKey(KEYS[id]), scopes: [id] });
   const config = { ...JSON.parse(code), security: { apiKeys: [record('alerts'), record('admin')] } };
   writeFileSync(join(folder, 'rdcp.json'), JSON.stringify(config));
   const file = join(folder, 'shop.sqlite');
   const env = { ...(await shopEnvironment()), SHOP_DATABASE: file, RDCP_CONFIG: join(folder, 'rdcp.json') };
-  const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
-  const main = join(ROOT, 'examples/shop/main.ts');
-  const child = await start(process.execPath, ['--import', register, main], { cwd: folder, env });
-  t.after(() => child.end());
-  await until('the shop to be open', () => child.output.stdout.includes('Ctrl-C'));
+  const { child, end } = await startGuided('examples/shop/main.ts', { env, node: REGISTER });
+  t.after(end);
   const control = `127.0.0.1:${env.RDCP_PORT}`;
   const get = async <T>(path: string): Promise<T> => {
     const response = await fetch(`http://${control}${path}`, { headers: { 'X-RDCP-API-Key': KEYS.admin } });

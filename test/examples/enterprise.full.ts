@@ -26,7 +26,7 @@ const EXPECTED: Expected = [
 describe('the enterprise example', () => {
   let example: Guided;
   before(async () => {
-    example = await startGuided('examples/enterprise/start.ts', { RDCP_PORT: '0' });
+    example = await startGuided('examples/enterprise/start.ts', { env: { RDCP_PORT: '0' } });
   });
   after(() => example.end());
 

@@ -8,37 +8,27 @@ import { assertBuilt, ROOT } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { binary } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
-import { type Child, start } from './child.ts';
+import { start } from './child.ts';
+import { type Guided, startGuided } from './guided.ts';
 import { withProgram } from './required-program.ts';
 import { shopEnvironment } from './running-shop.ts';
 
 const MAIN = join(ROOT, 'examples/fleet/main.ts');
 const CLI = join(ROOT, 'dist/cli/main.js');
 
-interface RunningFleet {
-  readonly child: Child;
-  readonly cwd: string;
+interface RunningFleet extends Guided {
   readonly client: RdcpClient;
 }
 
-async function startFleet(cwd: string, processes: number, store: Store): Promise<RunningFleet> {
-  assertBuilt();
-  const env = await shopEnvironment();
-  const child = await start(process.execPath, [MAIN, '--store', store], {
-    cwd,
-    env: { ...env, SHOP_PORT: env.METRICS_PORT, FLEET_SIZE: String(processes) },
-  });
-  await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined), 90_000).catch(
-    async (cause) => {
-      await child.end();
-      throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause });
-    },
-  );
+async function startFleet(processes: number, store: Store): Promise<RunningFleet> {
+  const shop = await shopEnvironment();
+  const env = { ...shop, SHOP_PORT: shop.METRICS_PORT, FLEET_SIZE: String(processes) };
+  const { child, cwd, end } = await startGuided('examples/fleet/main.ts', { env, args: ['--store', store] });
   const apiKey = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
   // Each request on a connection of its own: the one before may lead to a process that was stopped since.
   const headers = { Connection: 'close' };
   const client = createRdcpClient({ baseUrl: `http://127.0.0.1:${env.RDCP_PORT}`, apiKey, headers });
-  return { child, cwd, client };
+  return { child, cwd, end, client };
 }
 
 const PROGRAMS = { redis: 'redis-server', postgres: 'postgres' };
@@ -65,9 +55,8 @@ export function fleetWithoutPort(): void {
 export function fleetExample(processes: number, store: Store): void {
   test(`${processes} shops behind one port follow a change made through any of them (${store})`, (t) =>
     withProgram(t, binary(PROGRAMS[store]), async () => {
-      const cwd = newFolder(t);
-      const { child, client } = await startFleet(cwd, processes, store);
-      t.after(() => child.end());
+      const { child, client, cwd, end } = await startFleet(processes, store);
+      t.after(end);
 
       await t.test('a change is acknowledged by all, and seen in what they print', async () => {
         const { status, otelrdcp_fleet } = await client.enable('DATABASE', { duration: '5m' });

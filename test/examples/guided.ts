@@ -7,31 +7,41 @@ import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
 import { type Child, start } from './child.ts';
 
-/** Certificates are made first, by a dozen processes. */
-const START_MS = 60_000;
+/** Certificates are made first, by a dozen processes, or a store is started. */
+const START_MS = 90_000;
+
+interface Start {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Arguments of Node before the program. */
+  readonly node?: readonly string[];
+  readonly args?: readonly string[];
+}
 
 /** An example that tells at its start what to try, in a folder of its own. */
 export interface Guided {
   readonly child: Child;
   readonly cwd: string;
-  end(): Promise<void>;
+  end(): Promise<number | NodeJS.Signals | null>;
 }
 
-export async function startGuided(main: string, variables: Readonly<Record<string, string>>): Promise<Guided> {
+export async function startGuided(main: string, { env, node = [], args = [] }: Start): Promise<Guided> {
   assertBuilt();
   const cwd = mkdtempSync(join(tmpdir(), 'rdcp-example-'));
-  const env = { ...PROGRAM_ENV, ...variables };
-  const child = await start(process.execPath, [join(ROOT, main)], { cwd, env });
+  const child = await start(process.execPath, [...node, join(ROOT, main), ...args], {
+    cwd,
+    env: { ...PROGRAM_ENV, ...env },
+  });
   const end = async () => {
-    await child.end();
+    const code = await child.end();
     rmSync(cwd, { recursive: true });
+    return code;
   };
   try {
     const guide = () => (child.output.stdout.includes('Ctrl-C') ? true : undefined);
     await until('its guide', guide, START_MS);
   } catch (cause) {
     await end();
-    throw new Error(`the example did not start: ${child.output.stderr}`, { cause });
+    throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause });
   }
   return { child, cwd, end };
 }

@@ -35,7 +35,7 @@ function parsed(line: string): { what: string; trace: string } {
 test(`of ${PER_SECOND} requests a second through three services, rdcp request --tail shows the lines of one`, (t) =>
   withProgram(t, 'redis-server', async () => {
     const ports = { PORT: '0', RDCP_PORT: `${await freePort()}`, SHIPPING_RDCP_PORT: `${await freePort()}` };
-    const example = await startGuided('examples/one-request/main.ts', { ...ports, RATE: `${PER_SECOND}` });
+    const example = await startGuided('examples/one-request/main.ts', { env: { ...ports, RATE: `${PER_SECOND}` } });
     t.after(() => example.end());
     const run = (command: string) => {
       const own = command.replace('npx rdcp', `${process.execPath} ${join(ROOT, 'dist/cli/main.js')}`);

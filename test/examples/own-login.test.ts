@@ -21,7 +21,7 @@ const EXPECTED: Expected = [
 describe('the example with a login of its own', () => {
   let example: Guided;
   before(async () => {
-    example = await startGuided('examples/own-login/main.ts', { PORT: '0' });
+    example = await startGuided('examples/own-login/main.ts', { env: { PORT: '0' } });
   });
   after(() => example.end());
 

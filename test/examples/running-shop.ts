@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import type { ControlResponse, DiscoveredCategory, DiscoveryResponse } from '../../src/wire/messages.ts';
-import { assertBuilt, ROOT } from '../support/built.ts';
+import { ROOT } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
-import { until } from '../support/until.ts';
-import { type Child, start } from './child.ts';
+import { start } from './child.ts';
+import { type Guided, startGuided } from './guided.ts';
 
-const MAIN = join(ROOT, 'examples/shop/main.ts');
+export const REGISTER = ['--import', import.meta.resolve('opentelemetry-instrumentation-rdcp/register')];
 
 /** The example as its owner runs it, in a directory of its own and on ports that were free. */
-export interface RunningShop {
-  readonly child: Child;
-  readonly cwd: string;
+export interface RunningShop extends Guided {
   readonly control: string;
   readonly metrics: string;
   get<T>(path: string): Promise<T>;
@@ -22,7 +21,6 @@ export interface RunningShop {
   category(name: string): Promise<DiscoveredCategory>;
   /** The text of a scrape. */
   scrape(): Promise<string>;
-  end(): Promise<number | NodeJS.Signals | null>;
 }
 
 /** The environment of the example, with ports of its own. */
@@ -41,25 +39,10 @@ export async function shopEnvironment(): Promise<NodeJS.ProcessEnv & { RDCP_PORT
 
 /** @param more variables of its environment */
 export async function startShop(more: Readonly<Record<string, string>> = {}): Promise<RunningShop> {
-  assertBuilt();
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-shop-'));
   const env = { ...(await shopEnvironment()), ...more };
-  const register = import.meta.resolve('opentelemetry-instrumentation-rdcp/register');
-  const child = await start(process.execPath, ['--import', register, MAIN], { cwd, env });
+  const { child, cwd, end } = await startGuided('examples/shop/main.ts', { env, node: REGISTER });
   const control = `http://127.0.0.1:${env.RDCP_PORT}`;
   const metrics = `http://localhost:${env.METRICS_PORT}/metrics`;
-  const end = async () => {
-    const code = await child.end();
-    rmSync(cwd, { recursive: true });
-    return code;
-  };
-  try {
-    await until('the guide of the example', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
-  } catch (error) {
-    await end();
-    throw new Error(`the example did not start: ${child.output.stdout}${child.output.stderr}`, { cause: error });
-  }
-
   const key = readFileSync(join(cwd, '.rdcp/dev-key'), 'utf8').trim();
   async function request<T>(path: string, init: RequestInit): Promise<T> {
     const response = await fetch(`${control}${path}`, {
@@ -92,4 +75,13 @@ export async function startShop(more: Readonly<Record<string, string>> = {}): Pr
     },
     scrape: async () => (await fetch(metrics)).text(),
   };
+}
+
+/** Starts the shop with these variables, in an empty folder, and waits for nothing. */
+export async function startShopOn(t: TestContext, ports: NodeJS.ProcessEnv) {
+  const env = { ...(await shopEnvironment()), ...ports };
+  const main = join(ROOT, 'examples/shop/main.ts');
+  const child = await start(process.execPath, [...REGISTER, main], { cwd: newFolder(t), env });
+  t.after(() => child.end('SIGKILL'));
+  return child;
 }

@@ -6,8 +6,7 @@ import { takenPort } from '../register/running.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
 import { until } from '../support/until.ts';
 import { start } from './child.ts';
-import { shopEnvironment } from './running-shop.ts';
-import { startOn } from './shop-ports.ts';
+import { shopEnvironment, startShopOn } from './running-shop.ts';
 
 test('what npm start runs makes ten seconds of traffic with --once, finds every answer right and exits with 0', async () => {
   assertBuilt();
@@ -31,14 +30,14 @@ test('what npm start runs makes ten seconds of traffic with --once, finds every 
 
 describe('the example on ports that are taken', { concurrency: 2 }, () => {
   test('a SHOP_PORT that is none: it ends with one line', async (t) => {
-    const child = await startOn(t, { SHOP_PORT: 'http' });
+    const child = await startShopOn(t, { SHOP_PORT: 'http' });
     assert.equal(await child.ended, 1);
     assert.match(child.output.stderr, /^shop: SHOP_PORT must be a number from 0 to 65535$/m);
   });
 
   test('the remote control: it is open, and prints nothing to try', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
-    const child = await startOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
+    const child = await startShopOn(t, { RDCP_HOST: 'localhost', RDCP_PORT: port });
     await until('what the shop says', () => (child.output.stdout.includes('RDCP_PORT') ? true : undefined));
     assert.match(child.output.stdout, /It has no remote control at/);
     assert.doesNotMatch(child.output.stdout, /curl|npx/);
@@ -48,7 +47,7 @@ describe('the example on ports that are taken', { concurrency: 2 }, () => {
 
   test('the metrics: it prints what to try, without metrics', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
-    const child = await startOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
+    const child = await startShopOn(t, { OTEL_EXPORTER_PROMETHEUS_PORT: port });
     await until('the guide', () => (child.output.stdout.includes('Ctrl-C') ? true : undefined));
     assert.match(child.output.stdout, /^Metrics {8}none here/m);
     assert.ok(!child.output.stdout.includes(port));

@@ -9,15 +9,14 @@ import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { start } from './child.ts';
 import { withProgram } from './required-program.ts';
-import { type RunningShop, startShop } from './running-shop.ts';
-import { startOn } from './shop-ports.ts';
+import { type RunningShop, startShop, startShopOn } from './running-shop.ts';
 
 const CATEGORIES = ['AUTH', 'CACHE', 'DATABASE', 'HTTP_CLIENT', 'ORDERS', 'PRICES', 'QUEUE', 'X-DISCOUNTS'];
 
 describe('the example on ports that are taken', () => {
   inFull('the shop itself: it ends with one line that names SHOP_PORT', async (t) => {
     const port = String(await takenPort(t, 'localhost'));
-    const child = await startOn(t, { SHOP_PORT: port });
+    const child = await startShopOn(t, { SHOP_PORT: port });
     assert.equal(await child.ended, 1);
     assert.match(child.output.stderr, new RegExp(`^shop: port ${port} is in use: choose another by SHOP_PORT$`, 'm'));
     assert.doesNotMatch(child.output.stderr, /\n {4}at /);
