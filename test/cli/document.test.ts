@@ -11,6 +11,7 @@ import { run } from '../../src/tools/cli/program.ts';
 import { createTerminal } from '../../src/tools/cli/terminal.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { ROOT } from '../support/built.ts';
+import { wordsOf } from './run.ts';
 
 test('docs/command-line.md is as the commands have it', async () => {
   const text = readFileSync(join(ROOT, 'docs', 'command-line.md'), 'utf8');
@@ -37,9 +38,7 @@ function commandsIn(code: string): string[][] {
   const commands = lines
     .filter((line) => !line.startsWith('#'))
     .flatMap((line) => [...line.matchAll(/(?<![\w/.-])rdcp ((?:'[^']*'|"[^"]*"|[^\s'"|;)#<>]+|[ ])+)/g)]);
-  return commands.map(([, words = '']) =>
-    [...words.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? ''),
-  );
+  return commands.map(([, words = '']) => wordsOf(words));
 }
 
 // Those of the other documents run: test/documents/commands.test.ts.

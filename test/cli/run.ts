@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,6 +94,32 @@ function environment(env: RunOptions['env']): Record<string, string | undefined>
   const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !read.test(name)));
   // No profile of the person who runs the tests.
   return { ...rest, TERM: 'xterm', XDG_CONFIG_HOME: '/nonexistent', ...env };
+}
+
+/** The words of a command line, as a shell takes them. */
+export const wordsOf = (line: string) =>
+  [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, ...words]) => words.find((word) => word !== undefined) ?? '',
+  );
+
+export interface Expected extends RunOptions {
+  /** @default 0 */
+  readonly code?: number;
+  /** What its error output says. @default not compared */
+  readonly err?: RegExp | string;
+}
+
+/** Types command lines, and compares what they print: a text with all of it. */
+export function saying(run: (args: readonly string[], options: RunOptions) => Promise<Finished>) {
+  return async (line: string, out?: RegExp | string, { code = 0, err, ...options }: Expected = {}) => {
+    const finished = await run(wordsOf(line), options);
+    assert.equal(finished.code, code, `${line}: ${finished.stderr}`);
+    for (const [said, expected] of [[finished.stdout, out] as const, [finished.stderr, err] as const]) {
+      if (expected instanceof RegExp) assert.match(said, expected, `${line}: ${said}`);
+      else if (expected !== undefined) assert.equal(said, expected, line);
+    }
+    return finished;
+  };
 }
 
 /** The objects of JSON lines. */

@@ -3,7 +3,7 @@ import { after, before, type TestContext } from 'node:test';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { serve } from '../support/serve.ts';
-import { type RunOptions, rdcp as run } from './run.ts';
+import { type RunOptions, rdcp as run, saying } from './run.ts';
 
 /** Returns the base URL of a made-up service. */
 export async function madeUp(t: TestContext, listener: RequestListener): Promise<string> {
@@ -43,5 +43,5 @@ export function realService(config: RdcpConfig, keys = [makeKey({ id: 'admin', s
   after(() => service.close());
   const rdcp = (args: readonly string[], options: RunOptions = {}) =>
     run([...args, '--url', place.url], { ...options, env: { RDCP_API_KEY: keys[0]?.key ?? '', ...options.env } });
-  return { service, place, rdcp };
+  return { service, place, rdcp, says: saying(rdcp) };
 }

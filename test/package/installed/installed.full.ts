@@ -8,6 +8,7 @@ import { root } from '../../../src/tools/cli/commands/root.ts';
 import { CONNECTION_OPTIONS } from '../../../src/tools/cli/connection.ts';
 import { SERVICE_OPTIONS, servicesLast } from '../../../src/tools/cli/services.ts';
 import { commandsOf } from '../../cli/commands.ts';
+import { wordsOf } from '../../cli/run.ts';
 import { startRedis, whyNoRedis } from '../../store/redis-server.ts';
 import { ROOT } from '../../support/built.ts';
 import { newFolder } from '../../support/folder.ts';
@@ -23,12 +24,6 @@ import { startServices } from './services.ts';
 
 const textOf = (program: string) => readFileSync(join(import.meta.dirname, 'programs', program), 'utf8');
 
-/** The words of a command line. */
-const wordsOf = (line: string) =>
-  servicesLast(
-    [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, ...quoted]) => quoted.find((each) => each) ?? ''),
-  );
-
 /** Options of nearly every command, which one row for all of them tries. */
 const OF_ALL = new Set<Option>(Object.values({ ...CONNECTION_OPTIONS, ...SERVICE_OPTIONS }));
 
@@ -36,7 +31,7 @@ test('every command and each of its options has a row, and every row names what 
   const commands = (await commandsOf(root.commands)).sort(([one], [other]) => other.length - one.length);
   const typed = new Set<string>();
   for (const [line] of Object.values(COMMANDS).flat()) {
-    const words = wordsOf(line);
+    const words = servicesLast(wordsOf(line));
     const [path, { options }] =
       commands.find(([path]) => path.every((word, at) => words[at] === word)) ?? assert.fail(line);
     typed.add(path.join(' '));
