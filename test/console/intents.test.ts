@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  intentsOf,
-  isAllowed,
-  isForEverybody,
-  longestAllowed,
-  needsApproval,
-} from '../../src/tools/console/state/intents.ts';
+import { intentsOf, isAllowed, longestAllowed, needsApproval } from '../../src/tools/console/state/intents.ts';
 import type { DiscoveredCategory } from '../../src/wire/messages.ts';
 import { discovered } from './discovered.ts';
 
@@ -23,14 +17,6 @@ test('a temporary control can be extended and ended; a permanent one can be disa
   assert.deepEqual(offered({ ...permanent, otelrdcp_default: true }), ['disable']);
   assert.deepEqual(offered({ enabled: false, temporary: false, otelrdcp_origin: 'default' }), ['enable']);
   assert.deepEqual(offered({ enabled: false, otelrdcp_control: control }), ['enable', 'end']);
-});
-
-test('a tenant can overrule a control for everybody, not end it', () => {
-  assert.equal(isForEverybody(category({}), 'acme'), true);
-  assert.deepEqual(offered({}, 'acme'), ['disable']);
-  assert.deepEqual(offered({ enabled: false }, 'acme'), ['enable']);
-  assert.equal(isForEverybody(category({ otelrdcp_control: control }), 'acme'), false);
-  assert.deepEqual(offered({ otelrdcp_control: control }, 'acme'), ['extend', 'end']);
 });
 
 test('a credential with allow is offered its categories, actions and times, and all where others can approve', () => {

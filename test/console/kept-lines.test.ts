@@ -34,27 +34,6 @@ function logOf(count: number, message: string): LineLog {
   return log;
 }
 
-test('lines are kept as they were, with the work that they were recorded for, and are taken once', () => {
-  const tab = storage();
-  const { rows } = logOf(3, 'paid');
-  keepLines('ada', SETTINGS, rows, tab);
-  const kept = takeLines('ada', tab);
-  assert.deepEqual(kept?.settings, SETTINGS);
-  assert.deepEqual(kept?.rows, rows.slice(0, 3));
-  const log = new LineLog();
-  for (const row of kept?.rows ?? []) log.restore(row);
-  assert.deepEqual(log.rows, rows.slice(0, 3));
-  assert.equal(log.lines, 3);
-  assert.equal(takeLines('ada', tab), undefined);
-});
-
-test('lines of another reader are forgotten', () => {
-  const tab = storage();
-  keepLines('ada', SETTINGS, logOf(1, 'paid').rows, tab);
-  assert.equal(takeLines('bob', tab), undefined);
-  assert.equal(takeLines('ada', tab), undefined);
-});
-
 test('the newest lines are kept, up to two million characters', () => {
   const tab = storage();
   keepLines('ada', SETTINGS, logOf(30, 'x'.repeat(100_000)).rows, tab);

@@ -1,28 +1,22 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
+import { serve } from '../support/serve.ts';
 import { signIn } from './drive.ts';
 import { browserTest, type ConsoleService, KEYS, openPage, startService } from './support.ts';
 
-/** A server of somebody else, whose page does nothing by itself. */
-async function startStranger(t: TestContext): Promise<number> {
-  const server = createServer((_req, res) => {
+/** A server of somebody else, whose page does nothing by itself. @returns its port */
+async function startStranger(t: TestContext): Promise<string> {
+  const { url } = await serve(t, (_req, res) => {
     res.setHeader('Content-Type', 'text/html');
     res.end('<!doctype html><title>stranger</title><link rel="icon" href="data:,"><body>');
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return (server.address() as AddressInfo).port;
+  return new URL(url).port;
 }
 
 interface Answered {

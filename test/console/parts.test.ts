@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RdcpError, RdcpResponseError } from '../../src/client.ts';
-import { printable, shortBytes, shortNumber } from '../../src/tools/console/parts/format.ts';
+import { shortBytes, shortNumber } from '../../src/tools/console/parts/format.ts';
 import { bucketsOf, placeOf, sparklinePath, ticksOf } from '../../src/tools/console/parts/scale.ts';
-import { edgesOf, visibleRange } from '../../src/tools/console/parts/visible-range.ts';
-import { buttonText, commandOf, RequestIds, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
-import { baseUrlOf } from '../../src/tools/console/state/connection.ts';
+import { commandOf, readDuration, receiptOf } from '../../src/tools/console/state/change.ts';
 import { credentialOf } from '../../src/tools/console/state/credential.ts';
 import { problemOf } from '../../src/tools/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/tools/console/state/rate-history.ts';
-import { href, parseRoute } from '../../src/tools/console/state/route.ts';
 import { ShortcutKeys } from '../../src/tools/console/state/shortcuts.ts';
 import { countedSince, spansOfTrail } from '../../src/tools/console/state/spans.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
@@ -82,31 +79,6 @@ test('a receipt names the new state, and for whom', () => {
   assert.equal(alone.detail, 'in this process alone');
 });
 
-test('the button of a change says what it will do', () => {
-  const form = { categories: ['A'], seconds: 900, reason: '', budget: undefined } as const;
-  const whom = { tenant: undefined, everybody: 'for everybody', noEnd: false };
-  const part = { target: { match: { 'user.id': '42' } } };
-  const when = { failed: true } as const;
-  for (const [more, tenant, expected] of [
-    [{ intent: 'enable' }, undefined, 'Enable for everybody for 15 min'],
-    [{ intent: 'extend' }, 'acme', 'Extend for acme for 15 min'],
-    [{ intent: 'enable', part }, undefined, 'Enable for user.id=42 for 15 min'],
-    [{ intent: 'enable', part: { when }, seconds: 86_400 }, undefined, 'Record failures for 1 d'],
-    [{ intent: 'enable', part: { ...part, when } }, 'acme', 'Record failures for acme, user.id=42 for 15 min'],
-    [{ intent: 'enable', record: true }, undefined, 'Record for everybody for 15 min'],
-    [{ intent: 'off', seconds: undefined }, undefined, 'Turn off for everybody'],
-  ] as const) {
-    assert.equal(buttonText({ ...form, ...more }, { ...whom, tenant }), expected);
-  }
-});
-
-test('a change that is sent again unchanged has the same request id, and any other one another', () => {
-  const ids = new RequestIds();
-  const first = ids.of('enable A');
-  assert.equal(ids.of('enable A'), first);
-  assert.notEqual(ids.of('enable B'), first);
-});
-
 test('a problem names the next step: sign in, wait, or try elsewhere', () => {
   const refused = (status: number, retryAfter: string | null = null) =>
     problemOf(new RdcpResponseError({ status, requestId: 'r', body: undefined, retryAfter }), 1_000_000);
@@ -124,11 +96,6 @@ test('a problem names the next step: sign in, wait, or try elsewhere', () => {
   assert.equal(refused(429, new Date(2_000_000).toUTCString()).retryAt, 2_000_000);
   assert.equal(problemOf(new RdcpError('RDCP_UNAVAILABLE', 'x'), 0).status, 'offline');
   assert.equal(problemOf(new TypeError('x'), 0).status, 'failed');
-});
-
-test('text from elsewhere shows characters that would hide or turn it around, and is cut', () => {
-  assert.equal(printable('a\u202eb\u0000', 100).text, 'a\\u202eb\\u0000');
-  assert.deepEqual(printable('x'.repeat(10_000), 10), { text: `${'x'.repeat(9)}…`, cut: true });
 });
 
 test('a sparkline has its peak at the top, and gaps stay gaps', () => {
@@ -255,27 +222,6 @@ test('numbers are short', () => {
   const numbers = [0, 0.01, 0.34, 12.4, 999.4, 1234, 3_400_000].map(shortNumber);
   assert.deepEqual(numbers, ['0', '0.01', '0.34', '12', '999', '1.2K', '3.4M']);
   assert.deepEqual([0, 999, 1500, 2.5e9].map(shortBytes), ['0 B', '999 B', '1.5 kB', '2.5 GB']);
-});
-
-test('a long list draws the rows in sight and some beyond', () => {
-  const edges = edgesOf(Array.from({ length: 1000 }, () => 50));
-  const list = { height: 800, count: 1000, edge: (at: number) => edges[at] ?? 0 };
-  assert.deepEqual(visibleRange({ ...list, top: 10_000 }), { from: 192, to: 225 });
-  assert.deepEqual(visibleRange({ ...list, top: -5000, count: 0 }), { from: 0, to: 0 });
-  assert.equal(visibleRange({ ...list, top: 1e9 }).to, 1000);
-});
-
-test('an address names a view, a category and its query, and nonsense is the list of categories', () => {
-  const route = parseRoute(href('categories', 'X-A B', { q: 'a&b' }));
-  assert.deepEqual([route.view, route.item, route.query.get('q')], ['categories', 'X-A B', 'a&b']);
-  assert.equal(parseRoute('#/nothing').view, 'categories');
-  assert.equal(parseRoute('#/categories/%zz').item, undefined);
-  assert.equal(parseRoute('').view, 'categories');
-});
-
-test('the page finds its endpoint, also mounted below a path', () => {
-  assert.equal(baseUrlOf('http://a:1/rdcp/console/'), 'http://a:1');
-  assert.equal(baseUrlOf('https://a/ops/debug/rdcp/console/index.html#/tail'), 'https://a/ops/debug');
 });
 
 test('a credential is known by its form, where the server takes both kinds', () => {

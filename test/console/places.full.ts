@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import express from 'express';
 import type { Browser } from 'playwright-core';
@@ -10,6 +7,7 @@ import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { startNginx } from '../proxies/nginx.ts';
 import { HOST, KEY, startService as startBehindProxy } from '../proxies/recipe.ts';
+import { serve } from '../support/serve.ts';
 import { enable, signIn, waitForState } from './drive.ts';
 import { browserTest, KEY_RECORDS, KEYS, openPage } from './support.ts';
 
@@ -36,16 +34,6 @@ browserTest('behind nginx, which ends TLS, the page works and hears of changes a
   });
 });
 
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 browserTest('mounted in Express below a path, the page finds its endpoint', async (t, browser) => {
   const rdcp = createRdcp({
     server: false,
@@ -55,6 +43,7 @@ browserTest('mounted in Express below a path, the page finds its endpoint', asyn
     announce: false,
   });
   t.after(() => rdcp.close());
-  const url = `${await serve(t, express().use('/ops/debug', rdcp.callback()))}/ops/debug`;
+  const { url: server } = await serve(t, express().use('/ops/debug', rdcp.callback()));
+  const url = `${server}/ops/debug`;
   await assertWorks(t, browser, `${url}/rdcp/console`, KEYS.admin, url);
 });

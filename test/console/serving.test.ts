@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import type { RequestListener } from 'node:http';
+import { test } from 'node:test';
 import express from 'express';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import type { SessionResponse, WellKnownDocument } from '../../src/wire/messages.ts';
+import { serve } from '../support/serve.ts';
 import { assembleApp, send, startServer } from '../support/server.ts';
 
 const PAGE = '/rdcp/console/';
@@ -77,7 +76,7 @@ test('a browser that has the page asks for it with its tag, gets nothing twice, 
 test('without the slash at its end the address leads to the page, also below a path', async (t) => {
   const app = await assembleApp(t, { config: { server: false, console: true } });
   const below: RequestListener = express().use('/ops', app.handler);
-  for (const url of [await serve(t, app.handler), `${await serve(t, below)}/ops`]) {
+  for (const url of [(await serve(t, app.handler)).url, `${(await serve(t, below)).url}/ops`]) {
     const answer = await fetch(`${url}/rdcp/console?x=1`, { redirect: 'manual' });
     assert.equal(answer.status, 308);
     assert.equal(answer.headers.get('location'), 'console/');
@@ -108,7 +107,7 @@ test('it is served on loopback unless it is switched off, and elsewhere when it 
     assert.deepEqual(document.otelrdcp_console, served ? { page: PAGE } : undefined, what);
   }
   const mounted = await assembleApp(t, { config: { server: false } });
-  assert.equal((await fetch((await serve(t, mounted.handler)) + PAGE)).status, 404);
+  assert.equal((await fetch((await serve(t, mounted.handler)).url + PAGE)).status, 404);
 });
 
 test('the session says whether its credential may tail', async (t) => {
@@ -152,13 +151,3 @@ test('files are limited by address, and cost neither the limit of guesses nor th
   assert.equal((await server.request('/rdcp/v1/session')).status, 401);
   assert.equal((await server.request('/rdcp/v1/session')).status, 429);
 });
-
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { arranged } from '../../src/tools/console/views/tail/arrange.ts';
 import { curlCommand, rdcpCommand } from '../../src/tools/console/views/tail/commands.ts';
-import { completionsOf, fieldsOf } from '../../src/tools/console/views/tail/fields.ts';
-import { parseFilter, termFor, withTerm } from '../../src/tools/console/views/tail/filter.ts';
+import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
 import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
 import type { LineRow, Row } from '../../src/tools/console/views/tail/row.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
@@ -63,40 +62,6 @@ test('a time of the day is compared by its digits', () => {
   const [row] = rowsOf(line('now')) as readonly [LineRow];
   assert.deepEqual(found(`time>=${row.clock} time<=${row.clock}`, line('now')), ['now']);
   assert.deepEqual(found('time>24:00:00.000', line('now')), []);
-});
-
-test('a word is added once, and takes the place of its opposite', () => {
-  assert.equal(withTerm('a tenant:acme', 'tenant:acme'), 'a tenant:acme');
-  assert.equal(withTerm('tenant:acme b', '-tenant:acme'), 'b -tenant:acme');
-  assert.equal(termFor('sql', 'select 1'), 'sql:"select 1"');
-});
-
-test('fields are counted, and complete the last word of a filter', () => {
-  const fields = fieldsOf(
-    rowsOf(line('a', { attributes: { shop: 'north' } }), line('b', { attributes: { shop: 'north', deep: { a: 1 } } })),
-  );
-  const shop = fields.find(({ name }) => name === 'shop');
-  assert.deepEqual(shop, { name: 'shop', distinct: 1, values: [['north', 2]] });
-  assert.ok(!fields.some(({ name }) => name === 'deep' || name === 'tenant'));
-  assert.deepEqual(completionsOf('slow -sh', fields), ['slow -shop:']);
-  assert.deepEqual(completionsOf('slow shop:', fields), ['slow shop:north']);
-  assert.deepEqual(completionsOf('shop:north', fields), []);
-});
-
-test('equal lines in a row are one with their number', () => {
-  const rows = arranged(rowsOf(line('a'), line('a'), line('b'), line('a')), {
-    fold: true,
-    byTrace: false,
-    open: new Set(),
-  });
-  assert.deepEqual(
-    rows.map((row) => (row.kind === 'line' ? [row.line.message, row.times ?? 1] : [])),
-    [
-      ['a', 2],
-      ['b', 1],
-      ['a', 1],
-    ],
-  );
 });
 
 test('lines of a trace are a group, and recorded work is one without being asked', () => {

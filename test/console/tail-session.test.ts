@@ -54,18 +54,6 @@ function started({ parts }: ReturnType<typeof server>, more: Partial<TailSetting
   return { session, notes };
 }
 
-test('stopping closes the connection, once', async () => {
-  const served = server([OPEN, line]);
-  const { session, notes } = started(served);
-  await settled();
-  assert.deepEqual([session.log.lines, session.phase, session.isRunning], [1, 'running', true]);
-  session.stop();
-  assert.ok(served.signals[0]?.aborted);
-  session.stop();
-  assert.deepEqual([session.phase, session.isRunning], ['ended', false]);
-  assert.deepEqual(notes(), ['Tail of DATABASE', 'The tail has ended: stopped']);
-});
-
 test('a lost connection is made again for the time that is left, and the gap is shown', async () => {
   const served = server([OPEN, line, lost()], [OPEN, line]);
   const { session, notes } = started(served);

@@ -44,12 +44,6 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'arrived\n', stderr: '' });
   });
 
-  it('loads no SDK by the root entry', async () => {
-    const { stdout, stderr } = await consumer().node(loadedBy(NAME));
-    assert.match(stdout, /opentelemetry-instrumentation-rdcp\/dist\/index\.js/, stderr);
-    assert.doesNotMatch(stdout, /sdk-node|exporter-prometheus/);
-  });
-
   for (const flags of [[], ['--no-experimental-require-module']]) {
     it(['starts everything by --import register', ...flags].join(', with '), async () => {
       const script = `
@@ -72,29 +66,6 @@ export function behavesAsInstalled(consumer: () => Consumer): void {
       assert.match(debugged, / DEBUG PAYMENTS charging trace_id=(?!0{32})[0-9a-f]{32} span_id=[0-9a-f]{16}$/);
     });
   }
-
-  it('writes debug lines on stderr while the collector is away', async () => {
-    const script = `
-      import { category } from 'opentelemetry-instrumentation-rdcp/api';
-      const payments = category('PAYMENTS', { enabled: true });
-      const health = () => fetch('http://127.0.0.1:' + process.env.RDCP_PORT + '/rdcp/v1/health');
-      const status = () => health().then((response) => response.json()).then((body) => body.status, () => undefined);
-      for (let n = 0; (await status()) !== 'degraded'; n++) {
-        payments.debug('charging', { n });
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }`;
-    const env = {
-      RDCP_PORT: String(await freePort()),
-      OTEL_METRICS_EXPORTER: 'none',
-      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `http://127.0.0.1:${await freePort()}/v1/logs`,
-      OTEL_EXPORTER_OTLP_TIMEOUT: '300',
-      OTEL_BLRP_SCHEDULE_DELAY: '20',
-    };
-    const { code, stderr } = await consumer().node(script, { args: ['--import', REGISTER], env });
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /^rdcp: log records cannot be exported \(ECONNREFUSED\); debug lines go to stderr as well,/m);
-    assert.match(stderr, / DEBUG PAYMENTS charging \{"n":0\}/);
-  });
 
   it('loses no error of the application behind a flood of debug records', async (t) => {
     const receiver = await openReceiver(t, { delayMs: 50 });
