@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { makeKey } from '../auth/records.ts';
 import { newFolder } from '../support/folder.ts';
-import { ending, jsonLines, linesOf, rdcp } from './run.ts';
+import { ending, linesOf, rdcp, wordsOf } from './run.ts';
 import { event, madeUp, service } from './service.ts';
 
 const { key } = makeKey({ id: 'operator', scopes: ['admin'] });
@@ -13,6 +13,7 @@ const NOW = '2026-01-01T00:00:00.000Z';
 const METRICS = { callsTotal: 7, callsPerSecond: 1 };
 const DATABASE = { name: 'DATABASE', description: 'd', enabled: true, temporary: false, metrics: METRICS };
 const SILENT = { callsTotal: 0, callsPerSecond: 0 };
+const OFF = { ...DATABASE, enabled: false, metrics: SILENT };
 const RECORDING = { id: 'a1', categories: ['RECORDED'], when: { failed: true }, expiresAt: '2099-01-01T00:00:00.000Z' };
 const change = (category: string, more: object = {}) => ({
   category,
@@ -22,67 +23,135 @@ const change = (category: string, more: object = {}) => ({
   effectiveAt: NOW,
   ...more,
 });
+const switched = (more: object = {}) => ({ status: 'success', message: 'ok', changes: [change('SQL')], ...more });
 const later = { temporary: true, expiresAt: '2026-01-01T00:05:00.000Z' };
 const tenant = { isolationLevel: 'organization', scope: 'tenant-isolated', temporaryControls: 0 };
 const MEMBER = { host: 'h', service: 's', lastSeenAt: NOW };
+const seen = (seconds: number) => ({ lastSeenAt: new Date(Date.parse(NOW) - seconds * 1000).toISOString() });
 const HOSTILE = "'; id #";
 const entry = { timestamp: NOW, action: 'enable', changes: [], outcome: 'success' };
 
 interface Shown {
   readonly what: string;
-  readonly args: readonly string[];
+  readonly line: string;
   readonly answer: object;
   readonly status?: number;
+  /** What the service is asked first: method, path and body. */
+  readonly asked?: string;
   readonly code?: number;
-  readonly stdout?: readonly RegExp[];
-  readonly stderr?: readonly RegExp[];
+  readonly out?: readonly RegExp[];
+  readonly err?: readonly RegExp[];
 }
 
-/** Fields that some services send and others do not, by the command that shows them. */
+/** Answers with the fields that some services send and others do not, by the command that shows them. */
 const TABLE: readonly Shown[] = [
   {
+    what: 'categories, those that are on first, their state, their rates, and no control characters of the service',
+    line: 'list',
+    answer: {
+      categories: [
+        { ...OFF, name: 'HTTP', description: 'requests\u001b[2J', metrics: METRICS },
+        { ...DATABASE, name: 'SQL', otelrdcp_expiresAt: new Date(Date.now() + 3_700_000), temporary: true },
+        { ...DATABASE, name: 'TLS', temporary: true },
+      ],
+    },
+    asked: 'GET /rdcp/v1/discovery ',
+    out: [
+      /^CATEGORY +STATE +FOR +CALLS +CALLS\/S +DESCRIPTION\nSQL +on +1h 1m +7 +1\.0 +d\nTLS +on +a while +7 +1\.0 +d\n/,
+      /\nHTTP +off +- +7 +- +requests\\u001b\[2J\n$/,
+    ],
+    err: [/^$/],
+  },
+  {
+    what: 'everything of a service without categories of its own',
+    line: 'list',
+    answer: { categories: [{ ...OFF, name: 'NET', otelrdcp_source: { kind: 'channel', name: 'NET', count: 1 } }] },
+    out: [/^NET /m],
+    err: [/^$/],
+  },
+  {
     what: 'the calls of a fleet in which a process does not announce its own, and no number for what was not counted',
-    args: ['list'],
+    line: 'list',
     answer: {
       otelrdcp_instances: { of: 3, counted: 2 },
       categories: [
         DATABASE,
-        { ...DATABASE, name: 'OFF', enabled: false, metrics: SILENT },
-        { ...DATABASE, name: 'WAS_ON', enabled: false },
-        { ...DATABASE, name: 'RECORDED', enabled: false, metrics: SILENT, otelrdcp_activations: [RECORDING] },
+        { ...OFF, name: 'OFF' },
+        { ...OFF, name: 'WAS_ON', metrics: METRICS },
+        { ...OFF, name: 'RECORDED', otelrdcp_activations: [RECORDING] },
         {
-          ...{ ...DATABASE, name: 'WRITES', enabled: false, metrics: SILENT, otelrdcp_activations: [RECORDING] },
+          ...{ ...OFF, name: 'WRITES', otelrdcp_activations: [RECORDING] },
           otelrdcp_recorder: { written: 8, forgotten: 0, cut: 0 },
         },
       ],
     },
-    stdout: [
+    out: [
       /^DATABASE +on +- +7 +1\.0 /m,
       /^OFF +off +- +- +- /m,
       /^WAS_ON +off +- +7 +- /m,
       /^RECORDED +on +recording failures, [^,]+ +- +- /m,
       /^WRITES +on +recording failures, 8 written, [^,]+ +- +- /m,
     ],
-    stderr: [/^CALLS of 2 of 3 processes/m],
+    err: [/^CALLS of 2 of 3 processes/m],
   },
   {
-    what: 'of how many processes a number of calls is',
-    args: ['status'],
+    what: 'how many processes have a category that not all have',
+    line: 'list',
     answer: {
-      enabled: true,
-      categories: { RECORDED: false },
-      performance: { totalCalls: 7, callsPerSecond: 1 },
-      otelrdcp_activations: { RECORDED: [RECORDING] },
-      otelrdcp_instances: { of: 3, counted: 2 },
+      categories: [{ ...DATABASE, name: 'A', otelrdcp_instances: { having: 1, of: 3 } }],
+      otelrdcp_instances: { of: 3, counted: 2, silent: 1 },
     },
-    stdout: [
-      /^RECORDED +on +recording failures, [^,]+$/m,
-      /^7 debug calls counted so far of 2 of 3 processes, 1\.0 per second/m,
+    out: [/^CATEGORY.* PROCESSES /m, /^A +on .* 1 of 3 +d$/m],
+    err: [/^CALLS of 2 of 3 processes, 1 not heard of: see 'rdcp fleet'$/m],
+  },
+  {
+    what: 'the budgets of categories, who decided, and where they come from',
+    line: 'list -o wide',
+    answer: {
+      categories: [
+        { ...DATABASE, otelrdcp_budget: false, otelrdcp_default: true },
+        { ...DATABASE, name: 'HTTP', otelrdcp_budget: { bytesLeft: 9 }, otelrdcp_dropped: 3 },
+        {
+          ...{ ...DATABASE, name: 'TLS', otelrdcp_default: false, otelrdcp_origin: 'default' },
+          otelrdcp_configuredBudget: { callsPerSecond: 5, callsLeft: 2 },
+          otelrdcp_source: { kind: 'pino', name: 'db', version: '10.4.0', count: 3 },
+        },
+      ],
+    },
+    out: [
+      /^CATEGORY .* DECIDED BY +DEFAULT +SOURCE +DESCRIPTION$/m,
+      /^DATABASE .* none +- +- +on +- +d$/m,
+      /^HTTP .* 9 bytes left +3 +- +- +- +d$/m,
+      /^TLS .* 5\/s, 2 calls left +- +default +off +pino db 10\.4\.0 \(3\) +d$/m,
     ],
   },
   {
+    what: 'categories and calls',
+    line: 'status',
+    answer: {
+      enabled: true,
+      categories: { HTTP: false, SQL: true },
+      performance: { totalCalls: 12, callsPerSecond: 0.5 },
+    },
+    out: [/^CATEGORY {2}STATE\nHTTP {6}off\nSQL {7}on\n\n12 debug calls counted so far, 0\.5 per second now\n$/],
+  },
+  {
+    what: 'of how many processes a number of calls is, and that the instrumentation is disabled',
+    line: 'status',
+    answer: {
+      ...{ enabled: false, categories: { RECORDED: false }, performance: { totalCalls: 7, callsPerSecond: 1 } },
+      otelrdcp_activations: { RECORDED: [RECORDING] },
+      otelrdcp_instances: { of: 3, counted: 2 },
+    },
+    out: [
+      /^RECORDED +on +recording failures, [^,]+$/m,
+      /^7 debug calls counted so far of 2 of 3 processes, 1\.0 per second/m,
+    ],
+    err: [/^rdcp: the instrumentation is disabled in this service$/m],
+  },
+  {
     what: 'tenants without a name or a change, and how many more there are',
-    args: ['tenants', '-o', 'wide'],
+    line: 'tenants -o wide',
     answer: {
       tenants: [
         { id: 'acme', categories: { SQL: false }, ...tenant },
@@ -90,58 +159,71 @@ const TABLE: readonly Shown[] = [
       ],
       otelrdcp_total: 1200,
     },
-    stdout: [
+    out: [
       /^TENANT .* ISOLATION +SCOPE$/m,
       /^acme +- +- +0 +- +organization +tenant-isolated$/m,
       /^zoo +Zoo +SQL,TLS +0 +2026-01-01T00:00:00\.000Z +organization/m,
     ],
-    stderr: [/^2 of 1200 tenants; --tenant ID shows another one$/m],
+    err: [/^2 of 1200 tenants; --tenant ID shows another one$/m],
+  },
+  {
+    what: 'an entry of the trail, where it goes on, and no control characters',
+    line: 'audit --limit 1 --outcome denied',
+    answer: {
+      entries: [
+        {
+          ...{ ...entry, categories: ['SQL'], outcome: 'denied', error: 'RDCP_FORBIDDEN' },
+          ...{ identity: { userId: 'ann' }, tenant: { id: 'acme' }, reason: 'slow\u009bpages' },
+        },
+      ],
+      otelrdcp_next: HOSTILE,
+    },
+    asked: 'GET /rdcp/v1/audit?limit=1&outcome=denied ',
+    out: [
+      /^TIME +WHO +ACTION +CATEGORIES +OUTCOME +REASON\n/,
+      /\n2026-01-01T00:00:00\.000Z +ann \(acme\) +enable +SQL +denied RDCP_FORBIDDEN +slow\\u009bpages\n$/,
+    ],
+    err: [/^More entries: --cursor ''\\''; id #'$/m],
   },
   {
     what: 'audit entries of a client, without an identity, about nothing, of a tenant, and with a reason',
-    args: ['audit', '-o', 'wide', '--category', 'sql'],
+    line: 'audit -o wide --category sql',
     answer: {
       entries: [
         { ...entry, identity: { clientId: 'ci', method: 'api-key' }, categories: [], tenant: { id: 'acme' } },
         { ...entry, identity: {}, categories: ['SQL'], outcome: 'failed', error: 'RDCP_FORBIDDEN', reason: 'why' },
       ],
     },
-    stdout: [
+    out: [
       /^TIME .* CLIENT +METHOD +ADDRESS +REQUEST +REASON$/m,
       / ci \(acme\) +enable +- +success +ci +api-key +- +- +-$/m,
       / - +enable +SQL +failed RDCP_FORBIDDEN +- +- +- +- +why$/m,
     ],
   },
   {
-    what: 'the budgets of categories and where they come from',
-    args: ['list', '-o', 'wide'],
-    answer: {
-      categories: [
-        { ...DATABASE, otelrdcp_budget: false, otelrdcp_default: true },
-        { ...DATABASE, name: 'HTTP', otelrdcp_budget: { bytesLeft: 9 }, otelrdcp_dropped: 3 },
-        {
-          ...DATABASE,
-          name: 'TLS',
-          otelrdcp_configuredBudget: { callsPerSecond: 5, callsLeft: 2 },
-          otelrdcp_source: { kind: 'pino', name: 'db', count: 1 },
-        },
-      ],
-    },
-    stdout: [
-      /^DATABASE .* none +- +- +on +- +d$/m,
-      /^HTTP .* 9 bytes left +3 +- +- +- +d$/m,
-      /^TLS .* 5\/s, 2 calls left +- +- +- +pino db +d$/m,
-    ],
+    what: 'that a trail of one tenant is not the whole trail',
+    line: 'audit verify',
+    answer: { entries: [], tenant: { id: 'acme', scope: 'tenant-isolated', isolationLevel: 'organization' } },
+    code: 2,
+    err: [/^rdcp: this credential shows the trail of some tenants only: use a credential without a tenant\n$/],
   },
   {
     what: 'a health that only says how it is',
-    args: ['health'],
+    line: 'health',
     answer: { status: 'degraded', otelrdcp_emit: { to: 'elsewhere', reason: 'newer' } },
-    stdout: [/^degraded\ndebug lines to elsewhere \(newer\)\n$/],
+    out: [/^degraded\ndebug lines to elsewhere \(newer\)\n$/],
+  },
+  {
+    what: 'a service that is unhealthy as a refusal',
+    line: 'health',
+    answer: { status: 'unhealthy', checks: [{ name: 'store', status: 'fail', duration: '3ms' }] },
+    status: 503,
+    code: 1,
+    out: [/^unhealthy\n\nCHECK {2}STATUS {2}TOOK\nstore {2}fail {4}3ms\n$/],
   },
   {
     what: 'a check of health with a state of its own',
-    args: ['health'],
+    line: 'health',
     answer: {
       status: 'healthy',
       checks: [
@@ -149,131 +231,151 @@ const TABLE: readonly Shown[] = [
         { name: 'store', status: 'warn', duration: '2 ms', otelrdcp_reason: 'slow' },
       ],
     },
-    stdout: [/^CHECK +STATUS +TOOK +REASON$/m, /^disk +unknown +1 ms +-$/m, /^store +warn +2 ms +slow$/m],
+    out: [/^CHECK +STATUS +TOOK +REASON$/m, /^disk +unknown +1 ms +-$/m, /^store +warn +2 ms +slow$/m],
   },
   {
     what: 'a metric in a unit that is not known here',
-    args: ['metrics'],
+    line: 'metrics',
     answer: { metrics: { heat: { value: 1.25, unit: 'kelvin', timestamp: NOW } }, categories: {} },
-    stdout: [/^heat +1\.3 kelvin\n$/m],
+    out: [/^heat +1\.3 kelvin\n$/m],
   },
   {
-    what: 'processes of which no applied revision is known',
-    args: ['fleet'],
+    what: 'processes, how far each is, when it was heard of last, and that one is silent, which counts',
+    line: 'fleet',
     answer: {
-      revision: 4,
-      instances: [true, false].map((pending, index) => ({ ...MEMBER, id: `p${index}`, pid: index + 1, pending })),
-    },
-    stdout: [/^h:1 +s +- +- +\? +0\.0 s ago$/m, /^h:2 +s +- +- +- +0\.0 s ago$/m, /applied by 1 of 2 processes/],
-  },
-  {
-    what: 'a process that is not heard of as silent, which counts',
-    args: ['fleet'],
-    answer: {
-      revision: 4,
+      revision: 12,
       instances: [
-        { ...MEMBER, id: 'p0', pid: 1, applied: 4, pending: false },
-        { ...MEMBER, id: 'p1', pid: 2, applied: 4, pending: false },
+        { ...MEMBER, id: 'one', pid: 7, version: '1.4', applied: 12, pending: false, ...seen(0.2) },
+        { ...MEMBER, id: 'two', pid: 8, applied: 9, pending: true, ...seen(2.5) },
+        { ...MEMBER, id: 'three', pid: 9, pending: true },
+        { ...MEMBER, id: 'four', pid: 10, pending: false },
       ],
-      lost: [{ ...MEMBER, id: 'p2', pid: 3, applied: 3, pending: true }],
+      lost: [{ ...MEMBER, id: 'five', pid: 11, applied: 3, pending: true }],
     },
-    stdout: [/^h:3 +s +- +3 +silent +0\.0 s ago$/m, /applied by 2 of 3 processes/],
+    asked: 'GET /rdcp/v1/fleet ',
+    out: [
+      /^PROCESS +SERVICE +VERSION +APPLIED +BEHIND +LAST SEEN\nh:7 +s +1\.4 +12 +0 +0\.2 s ago\nh:8 +s +- +9 +3 +2\.5 s ago\n/,
+      /^h:9 +s +- +- +\? +0\.0 s ago\nh:10 +s +- +- +- +0\.0 s ago\nh:11 +s +- +3 +silent +0\.0 s ago\n/m,
+      /^revision 12, applied by 2 of 5 processes$/m,
+    ],
   },
   {
     what: 'the categories of a process that not all have, and of a fleet of one no count',
-    args: ['fleet', '-o', 'wide'],
+    line: 'fleet -o wide',
     answer: {
       revision: 4,
       instances: [{ ...MEMBER, id: 'p', pid: 1, applied: 4, pending: false, categories: ['A', 'B'] }],
     },
-    stdout: [/^PROCESS +ID .*LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
+    out: [/^PROCESS +ID .*LAST SEEN +NOT ALL HAVE$/m, /0\.0 s ago +A, B$/m, /^revision 4$/m],
   },
   {
-    what: 'how many processes have a category that not all have',
-    args: ['list'],
-    answer: {
-      categories: [
-        { ...DATABASE, name: 'A', description: '', metrics: SILENT, otelrdcp_instances: { having: 1, of: 3 } },
-      ],
-      otelrdcp_instances: { of: 3, counted: 2, silent: 1 },
-    },
-    stdout: [/^CATEGORY.* PROCESSES /m, /^A +on .* 1 of 3$/m],
-    stderr: [/^CALLS of 2 of 3 processes, 1 not heard of: see 'rdcp fleet'$/m],
+    what: 'that a change was partly applied, for which it asked with all of its options',
+    line: "enable SQL HTTP --for 5m --reason 'slow pages' --tenant acme",
+    answer: switched({ status: 'partial', message: 'here alone', changes: [change('SQL', later)] }),
+    asked:
+      'POST /rdcp/v1/control {"action":"enable","categories":["SQL","HTTP"],"options":{"temporary":true,"duration":"5m","reason":"slow pages"}}',
+    code: 3,
+    out: [/^SQL on for 5m, until \d{4}-\d\d-\d\d \d\d:\d\d:00(?:Z|[+-][\d:]+)\n$/],
+    err: [/^rdcp: partially applied: here alone\n$/],
   },
-  {
-    what: 'a change in a process without a shared store, which reached that process alone',
-    args: ['enable', 'A', '--permanent'],
-    answer: { status: 'success', message: '', changes: [change('A')], otelrdcp_shared: false },
-    stdout: [/^in this process alone: other processes of the service, if there are any, do not share its store$/m],
-  },
+  ...[
+    ['disable SQL', '{"action":"disable","categories":["SQL"]}'],
+    ['toggle SQL', '{"action":"toggle","categories":["SQL"],"options":{"temporary":true,"duration":"15m"}}'],
+    ['reset SQL', '{"action":"reset","categories":["SQL"]}'],
+    ["reset --all --yes --reason 'incident over'", '{"action":"reset","options":{"reason":"incident over"}}'],
+  ].map(([line = '', body]) => {
+    return {
+      what: `its answer to ${line}`,
+      line,
+      answer: switched({ changes: [] }),
+      asked: `POST /rdcp/v1/control ${body}`,
+    };
+  }),
+  ...(
+    [
+      ['acme', 'tenant-isolated', 'for tenant acme alone\n'],
+      ['ac\u009bme', 'tenant-isolated', 'for tenant ac\\\\u009bme alone\n'],
+      ['acme', 'global', 'for everybody, not for tenant acme alone: this service has one state for all tenants\n'],
+      ['global', 'global', ''],
+    ] as const
+  ).map(([id, scope, said]) => ({
+    what: `for whom it switched, with the scope ${scope} of ${JSON.stringify(id)}`,
+    line: 'enable SQL --tenant acme',
+    answer: switched({ tenant: { ...tenant, id, scope } }),
+    out: [new RegExp(`^SQL on without an end\n${said}$`)],
+  })),
   {
     what: 'a change in a fleet of one without a count',
-    args: ['enable', 'A', '--permanent'],
-    answer: {
-      status: 'success',
-      message: '',
-      changes: [change('A')],
-      otelrdcp_fleet: { instances: 1, applied: 1, pending: [] },
-    },
-    stdout: [/^A on without an end\n$/],
-  },
-  {
-    what: 'that the instrumentation is disabled',
-    args: ['status'],
-    answer: { enabled: false, categories: { SQL: false }, performance: { totalCalls: 1, callsPerSecond: 0 } },
-    stdout: [/^SQL +off$/m],
-    stderr: [/^rdcp: the instrumentation is disabled in this service$/m],
+    line: 'enable SQL --permanent',
+    answer: switched({ otelrdcp_fleet: { instances: 1, applied: 1, pending: [] } }),
+    out: [/^SQL on without an end\n$/],
   },
   {
     what: 'when many changes end, and which processes have not applied them',
-    args: ['enable', 'A', 'B', 'C', 'D', 'E', 'F', '-o', 'wide'],
-    answer: {
-      status: 'success',
-      message: '',
+    line: 'enable A B C D E F -o wide',
+    answer: switched({
       changes: [...'ABCDEF'].map((name) => change(name, later)).concat(change('G')),
       otelrdcp_fleet: { instances: 3, applied: 1, pending: ['p1', 'p2'] },
-    },
-    stdout: [
+    }),
+    out: [
       /^G on without an end$/m,
       /^A, B, C, D, E, F on for 5m, until /m,
       /^applied by 1 of 3 processes; still pending: p1, p2$/m,
     ],
   },
   {
+    what: 'which process has not applied a change, by its host, and since when it is not heard of',
+    line: 'disable SQL',
+    answer: switched({
+      otelrdcp_fleet: { revision: 3, instances: 3, applied: 1, pending: ['one', 'two'] },
+      instances: [{ id: 'one', host: 'east-1', pid: 7 }],
+      lost: [{ id: 'two', host: 'east\u001b[2J', pid: 8, lastSeenAt: '2026-01-31T14:05:12.000Z' }],
+    }),
+    out: [
+      /\napplied by 1 of 3 processes; still pending: east-1:7, east\\u001b\[2J:8 \(not heard of since [\d: -]+(?:Z|[+-][\d:]+)\)\n/,
+    ],
+  },
+  {
+    what: 'the same to programs, by id',
+    line: 'disable SQL -o json',
+    answer: switched({ otelrdcp_fleet: { pending: ['one'] }, instances: [{ id: 'one', host: 'east-1', pid: 7 }] }),
+    out: [/"pending": \[\s+"one"\s+\]/],
+  },
+  {
     what: 'a change that failed, as a refusal',
-    args: ['disable', 'A'],
+    line: 'disable A',
     answer: { status: 'failed', message: 'no', changes: [change('A', { newState: false, ...later })] },
     code: 1,
-    stdout: [/^A off for 5m, until /m],
+    out: [/^A off for 5m, until /m],
   },
   {
     what: 'that a service has no dry run, before anything is sent',
-    args: ['enable', 'A', '--dry-run'],
+    line: 'enable A --dry-run',
     answer: { endpoints: {} },
     code: 1,
-    stderr: [/^rdcp: this service has no dry run, so nothing was sent\n$/],
+    err: [/^rdcp: this service has no dry run, so nothing was sent\n$/],
   },
   {
     what: 'that no category of this name is known, in a service that does not say which',
-    args: ['enable', 'A'],
+    line: 'enable A',
     answer: { error: { code: 'RDCP_CATEGORY_NOT_FOUND', message: 'Unknown category' } },
     status: 404,
     code: 1,
-    stderr: [/^rdcp: RDCP_CATEGORY_NOT_FOUND: Unknown category; see 'rdcp list'/],
+    err: [/^rdcp: RDCP_CATEGORY_NOT_FOUND: Unknown category; see 'rdcp list'/],
   },
   {
     what: 'the details of a refusal that are no text',
-    args: ['list'],
+    line: 'list',
     answer: {
       error: { code: 'RDCP_FORBIDDEN', message: 'No', details: { limit: 5, of: { a: 1 }, names: ['x', 'y'] } },
     },
     status: 403,
     code: 1,
-    stderr: [/limit: 5; of: \{"a":1\}; names: x, y/],
+    err: [/limit: 5; of: \{"a":1\}; names: x, y/],
   },
   {
     what: 'what a credential may do, in words, where a change goes beyond it',
-    args: ['enable', 'HTTP'],
+    line: 'enable HTTP',
     answer: {
       error: {
         code: 'RDCP_FORBIDDEN',
@@ -288,53 +390,43 @@ const TABLE: readonly Shown[] = [
     },
     status: 403,
     code: 1,
-    stderr: [/; HTTP does not \(it may do DB_\*: for at most 5m\)\n$/],
+    err: [/; HTTP does not \(it may do DB_\*: for at most 5m\)\n$/],
   },
   {
     what: 'a header that is pasted as one word, whatever the ticket holds',
-    args: ['request', 'DATABASE'],
+    line: 'request DATABASE',
     answer: { otelrdcp_request: { baggage: `rdcp.debug=${HOSTILE}`, expiresAt: later.expiresAt } },
-    stdout: [/^curl -H 'baggage: rdcp\.debug='\\''; id #' URL\n$/],
+    out: [/^curl -H 'baggage: rdcp\.debug='\\''; id #' URL\n$/],
   },
   {
     what: 'how to end an activation, whatever its id is',
-    args: ['enable', 'DATABASE', '-m', 'user.id=42'],
+    line: 'enable DATABASE -m user.id=42',
     answer: { action: 'enable', categories: [], changes: [], otelrdcp_activation: { ...RECORDING, id: HOSTILE } },
-    stdout: [/ \(rdcp end --id ''\\''; id #'\)\n$/],
+    out: [/ \(rdcp end --id ''\\''; id #'\)\n$/],
   },
   {
     what: 'how to undo what is named as the service likes',
-    args: ['disable', 'DATABASE'],
+    line: 'disable DATABASE',
     answer: {
       action: 'disable',
       changes: [change(HOSTILE, { newState: false })],
       tenant: { ...tenant, id: HOSTILE },
     },
-    stdout: [/: rdcp reset ''\\''; id #' --tenant ''\\''; id #'$/m],
-  },
-  {
-    what: 'where a trail goes on, whatever the cursor is',
-    args: ['audit', '--limit', '1'],
-    answer: { entries: [{ ...entry, categories: [], identity: {} }], otelrdcp_next: HOSTILE },
-    stderr: [/^More entries: --cursor ''\\''; id #'$/m],
-  },
-  {
-    what: 'that a trail of one tenant is not the whole trail',
-    args: ['audit', 'verify'],
-    answer: { entries: [], tenant: { id: 'acme', scope: 'tenant-isolated', isolationLevel: 'organization' } },
-    code: 2,
-    stderr: [/^rdcp: this credential shows the trail of some tenants only: use a credential without a tenant\n$/],
+    out: [/: rdcp reset ''\\''; id #' --tenant ''\\''; id #'$/m],
   },
 ];
 
-describe('what a service may leave out or add', () => {
-  for (const { what, args, answer, status = 200, code = 0, stdout = [], stderr = [] } of TABLE) {
-    it(`rdcp ${args[0]} shows ${what}`, async (t) => {
-      const { url } = await service(t, answer, status);
-      const shown = await rdcp([...args, '--url', url], { env });
+describe('what a service answers, or leaves out', () => {
+  for (const { what, line, answer, status = 200, asked, code = 0, out = [], err = [] } of TABLE) {
+    it(`rdcp ${line.split(' ')[0]} shows ${what}`, async (t) => {
+      const { url, seen } = await service(t, answer, status);
+      const shown = await rdcp([...wordsOf(line), '--url', url], { env });
       assert.equal(shown.code, code, shown.stderr);
-      for (const pattern of stdout) assert.match(shown.stdout, pattern);
-      for (const pattern of stderr) assert.match(shown.stderr, pattern);
+      for (const pattern of out) assert.match(shown.stdout, pattern);
+      for (const pattern of err) assert.match(shown.stderr, pattern);
+      const [first] = seen;
+      if (asked !== undefined) assert.equal(`${first?.target} ${first?.body}`, asked);
+      if (line.includes('--tenant')) assert.equal(first?.headers['x-rdcp-tenant-id'], 'acme');
     });
   }
 });
@@ -393,114 +485,29 @@ describe('rdcp tail of what a fleet sends', () => {
   }
 });
 
-describe('rdcp login', () => {
-  const session = { authenticated: true, method: 'api-key', userId: 'alice', scopes: ['admin', 'status'] };
-  const login = (t: TestContext, url: string, credential: string, ...args: string[]) => {
-    const config = newFolder(t);
-    const env = { XDG_CONFIG_HOME: config, RDCP_URL: url };
-    return {
-      run: () => rdcp(['login', ...args], { env, piped: `${credential}\n` }),
-      profiles: async () => JSON.parse((await rdcp(['profiles', '-o', 'json'], { env })).stdout).profiles,
-      table: async () => (await rdcp(['profiles'], { env })).stdout,
-    };
-  };
-
-  it('takes the address from RDCP_URL, knows a token, and keeps the tenant', async (t) => {
-    const { url, seen } = await service(t, session);
-    const { run, profiles, table } = login(t, url, 'a.b.c', '--tenant', 'acme');
-    const { code, stderr } = await run();
-    assert.deepEqual([code, stderr], [0, `Logged in to ${url} as alice (admin, status); profile default.\n`]);
-    assert.equal(seen[0]?.headers.authorization, 'Bearer a.b.c');
-    assert.deepEqual(await profiles(), [{ name: 'default', url, tenant: 'acme', credential: ['token'] }]);
-    assert.match(await table(), /^default +http:\S+ +acme +token$/m);
+it('rdcp watch names who switched a category by the changes that were made', async (t) => {
+  const who = (identity: object, category: string, outcome = 'success') => ({
+    ...entry,
+    identity,
+    outcome,
+    changes: [change(category)],
   });
-
-  it('--token says that a word of no known form is a token', async (t) => {
-    const { url, seen } = await service(t, session);
-    assert.equal((await login(t, url, 'opaque', '--token').run()).code, 0);
-    assert.equal(seen[0]?.headers.authorization, 'Bearer opaque');
+  const { url } = await service(t, {
+    categories: ['A', 'B', 'C'].map((name) => ({ ...DATABASE, name })),
+    entries: [
+      who({ userId: 'mallory' }, 'A', 'denied'),
+      who({ clientId: 'ci' }, 'A', 'partial'),
+      who({ userId: 'alice' }, 'A'),
+      who({ userId: 'bob' }, 'B'),
+      who({}, 'C'),
+    ],
   });
-
-  it('works with a service without a session endpoint', async (t) => {
-    const { url } = await service(t, { error: { code: 'RDCP_NOT_FOUND', message: 'no' } }, 404);
-    const { code, stderr } = await login(t, url, 'x'.repeat(40)).run();
-    assert.deepEqual([code, stderr], [0, `Logged in to ${url}; profile default.\n`]);
-  });
-
-  it('refuses a tenant that is no identifier, a key that is mistyped and a profile without a name', async (t) => {
-    const wrong = async (credential: string, ...args: string[]) => {
-      const { code, stderr } = await login(t, 'http://127.0.0.1:1', credential, ...args).run();
-      assert.equal(code, 2, stderr);
-      return stderr;
-    };
-    assert.match(await wrong(key, '--tenant', 'a b'), /^rdcp: --tenant must be 1 to 255 characters/);
-    const last = key.endsWith('A') ? 'B' : 'A';
-    assert.equal(await wrong(`${key.slice(0, -1)}${last}`), 'rdcp: the key is mistyped\n');
-    assert.match(await wrong(key, '--profile', 'a b'), /^rdcp: a profile must be named by 1 to 255 characters/);
-  });
-});
-
-describe('completion', () => {
-  it('offers profiles, files and what follows an option that is given', async (t) => {
-    const { url } = await service(t, { userId: 'alice', scopes: [], categories: [DATABASE] });
-    const config = newFolder(t);
-    const env = { XDG_CONFIG_HOME: config };
-    const texts = async (...words: string[]) =>
-      (await rdcp(['__complete', ...words], { env })).stdout.split('\n').map((line) => line.split('\t')[0]);
-    const { code } = await rdcp(['login', '--url', url, '--profile', 'staging'], { env, piped: `${key}\n` });
-    assert.equal(code, 0);
-    assert.deepEqual(await texts('list', '--profile', 's'), ['staging', '']);
-    assert.deepEqual(await texts('list', '--profile=st'), ['--profile=staging', '']);
-    assert.deepEqual(await texts('enable', '--permanent', '--profile=staging', '-y', 'DA'), ['DATABASE', '']);
-    assert.ok((await texts()).includes('enable'));
-  });
-});
-
-describe('rdcp watch', () => {
-  it('names who switched a category by the changes that were made', async (t) => {
-    const who = (identity: object, category: string, outcome = 'success') => ({
-      ...entry,
-      identity,
-      outcome,
-      changes: [change(category)],
-    });
-    const { url } = await service(t, {
-      categories: ['A', 'B', 'C'].map((name) => ({ ...DATABASE, name })),
-      entries: [
-        who({ userId: 'mallory' }, 'A', 'denied'),
-        who({ clientId: 'ci' }, 'A', 'partial'),
-        who({ userId: 'alice' }, 'A'),
-        who({ userId: 'bob' }, 'B'),
-        who({}, 'C'),
-      ],
-    });
-    const { code, stdout } = await rdcp(['watch', '--url', url], { env, ...ending(/ C on/) });
-    assert.equal(code, 0);
-    assert.deepEqual(
-      linesOf(stdout).map((line) => line.replace(/^\S+ /, '')),
-      ['A on by ci', 'B on by bob', 'C on'],
-    );
-  });
-
-  it('follows the stream of state, also for a category that is new in it', async (t) => {
-    const url = await streaming(t, [
-      ['snapshot', { categories: [DATABASE] }],
-      ['category', { ...DATABASE, name: 'NEW' }],
-      ['rates', { categories: { NEW: 2 } }],
-      ['revision', {}],
-      ['category', { ...DATABASE, enabled: false }],
-    ]);
-    const { code, stdout } = await rdcp(['watch', '--url', url, '-o', 'json'], { env, ...ending(/"enabled":false/) });
-    assert.equal(code, 0);
-    assert.deepEqual(
-      jsonLines(stdout).map(({ name, enabled, metrics }) => [name, enabled, metrics.callsTotal]),
-      [
-        ['DATABASE', true, 7],
-        ['NEW', true, 0],
-        ['DATABASE', false, 7],
-      ],
-    );
-  });
+  const { code, stdout } = await rdcp(['watch', '--url', url], { env, ...ending(/ C on/) });
+  assert.equal(code, 0);
+  assert.deepEqual(
+    linesOf(stdout).map((line) => line.replace(/^\S+ /, '')),
+    ['A on by ci', 'B on by bob', 'C on'],
+  );
 });
 
 describe('rdcp token with a service that keeps no sessions', () => {

@@ -190,7 +190,7 @@ describe('services by the SRV records of DNS', () => {
   });
 });
 
-test('completion offers services and groups, after a comma too, and asks the first for its categories', async (t) => {
+test('completion offers profiles, services and groups, after a comma too, and asks the first for its categories', async (t) => {
   const { profiles } = await startServices(t, ['shop', 'cart']);
   const { run } = commandWith(t, profiles, {
     groups: { both: ['shop', 'cart'] },
@@ -202,6 +202,9 @@ test('completion offers services and groups, after a comma too, and asks the fir
   };
   assert.deepEqual(await offered('list', '-s', ''), ['shop', 'cart', 'pay', '@both']);
   assert.deepEqual(await offered('list', '--service=shop,c'), ['--service=shop,cart']);
+  assert.deepEqual(await offered('list', '--profile', 's'), ['shop']);
+  assert.deepEqual(await offered('list', '--profile=c'), ['--profile=cart']);
+  assert.deepEqual(await offered('enable', '--permanent', '--profile=shop', '-y', 'DATA'), ['DATABASE']);
   assert.deepEqual(await offered('-s', '@both', 'enable', 'DATA'), ['DATABASE']);
   assert.deepEqual(await offered('enable', '-s', 'shop', 'DATA'), ['DATABASE']);
 });

@@ -65,11 +65,32 @@ describe('profiles of the command line', () => {
     assert.equal((await login(`${'x'.repeat(40)}\n`)).code, 1);
     assert.equal((await login('')).code, 2);
     assert.equal((await login('two words\n')).code, 2);
-    const mistyped = await login(`${operator.key.slice(0, -1)}~\n`);
-    assert.notEqual(mistyped.code, 0);
+    const mistyped = await login(`${operator.key.slice(0, -1)}${operator.key.endsWith('A') ? 'B' : 'A'}\n`);
+    assert.deepEqual([mistyped.code, mistyped.stderr], [2, 'rdcp: the key is mistyped\n']);
+    const key = `${operator.key}\n`;
+    assert.match((await login(key, '--tenant', 'a b')).stderr, /^rdcp: --tenant must be 1 to 255 characters/);
+    assert.match((await login(key, '--profile', 'a b')).stderr, /^rdcp: a profile must be named by 1 to 255/);
     assert.equal((await login('a.b.c\n', '--cert', 'c.pem')).code, 2);
     assert.equal((await run(['login', '--url', 'http://127.0.0.1:1'], { piped: `${operator.key}\n` })).code, 4);
     assert.equal((await run(['profiles', '--json'])).stdout.trim(), '{\n  "profiles": []\n}');
+  });
+
+  it('login takes the address from RDCP_URL, knows a token, keeps the tenant, and needs no session endpoint', async (t) => {
+    const { run } = setUp(t);
+    const { url: elsewhere, seen } = await answering(t, { userId: 'alice', scopes: ['admin', 'status'] });
+    const login = (piped: string, ...args: string[]) =>
+      run(['login', ...args], { piped, env: { RDCP_URL: elsewhere } });
+    const { stderr } = await login('a.b.c\n', '--tenant', 'acme');
+    assert.match(stderr, /^Logged in to \S+ as alice \(admin, status\); profile default\.\n/);
+    assert.match((await run(['profiles'])).stdout, /^default +http:\S+ +acme +token$/m);
+    assert.equal((await login('opaque\n', '--token')).code, 0);
+    assert.deepEqual(
+      seen.map(({ headers }) => headers.authorization),
+      ['Bearer a.b.c', 'Bearer opaque'],
+    );
+    const older = await answering(t, { error: { code: 'RDCP_NOT_FOUND', message: 'no' } }, 404);
+    const { code } = await run(['login', '--url', older.url, '--profile', 'older'], { piped: 'x'.repeat(40) });
+    assert.equal(code, 0);
   });
 
   it('login says what it replaces, and what of the environment comes before it', async (t) => {
