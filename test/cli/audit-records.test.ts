@@ -16,7 +16,7 @@ import { newFolder } from '../support/folder.ts';
 import { serve } from '../support/serve.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { rdcp } from './run.ts';
-import { resealed, verifyFile } from './stored-trail.ts';
+import { assertFault, assertWhole, resealed } from './stored-trail.ts';
 
 const UNHEARD: Pick<Telemetry, 'logger'> = { logger: { emit: () => undefined } };
 
@@ -74,26 +74,23 @@ test('records that an OTLP exporter sent show what was cut off, resealed or remo
   assert.match(readFileSync(file, 'utf8'), /^\{"resourceLogs":/);
 
   const options = ['--records', file, '--service', 'shop'];
-  const whole = await verifyFile(t, entries, options);
-  assert.deepEqual([whole.code, whole.stdout], [0, 'The trail is whole: 9 entries of 3 processes.\n']);
+  const whole = await assertWhole(t, entries, options);
+  assert.equal(whole.stdout, 'The trail is whole: 9 entries of 3 processes.\n');
   assert.match(whole.stderr, /after its last checkpoint or record/);
-
-  const cut = await verifyFile(t, entries.slice(0, -1), options);
-  assert.match(cut.stdout, /Deleted: entries of process c after entry 2; it had written up to entry 3\.\n/);
-  const gone = await verifyFile(t, entries.slice(0, -3), options);
-  assert.match(gone.stdout, /Deleted: all entries of process c; it had written up to entry 3\.\n/);
-  assert.match(gone.stdout, /Missing: entry c-1; its log record was exported before the entry was stored\.\n/);
-  const rewritten = await verifyFile(t, resealed(entries, 'c', 3), options);
-  assert.match(rewritten.stdout, /entry 3 of process c .*: it does not match its checkpoint/);
-  const early = await verifyFile(t, resealed(entries, 'c', 1), options);
-  assert.match(early.stdout, /First fault: entry 1 of process c .*: it differs from its exported log record/);
-  assert.deepEqual(
-    [cut, gone, rewritten, early].map(({ code }) => code),
-    [1, 1, 1, 1],
-  );
-  const others = await verifyFile(t, entries.slice(0, -1), ['--records', file, '--service', 'other']);
-  assert.equal(others.code, 0, 'records of other services tell of other trails');
-  assert.match(others.stderr, /--records: .* has no log record of the trail of service other: nothing was compared\n/);
+  const deleted = /Deleted: entries of process c after entry 2; it had written up to entry 3\.\n/;
+  await assertFault(t, entries.slice(0, -1), deleted, options);
+  const gone = [
+    /Deleted: all entries of process c; it had written up to entry 3\.\n/,
+    /Missing: entry c-1; its log record was exported before the entry was stored\.\n/,
+  ];
+  await assertFault(t, entries.slice(0, -3), gone, options);
+  const rewritten = /entry 3 of process c .*: it does not match its checkpoint/;
+  await assertFault(t, resealed(entries, 'c', 3), rewritten, options);
+  const early = /First fault: entry 1 of process c .*: it differs from its exported log record/;
+  await assertFault(t, resealed(entries, 'c', 1), early, options);
+  // Records of other services tell of other trails.
+  const { stderr } = await assertWhole(t, entries.slice(0, -1), ['--records', file, '--service', 'other']);
+  assert.match(stderr, /--records: .* has no log record of the trail of service other: nothing was compared\n/);
 });
 
 test('records as the package makes them are read as JSON lines and as one document, and nonsense is refused', async (t) => {
@@ -111,9 +108,8 @@ test('records as the package makes them are read as JSON lines and as one docume
     document: write('document', JSON.stringify(records, undefined, 2)),
   };
   for (const file of Object.values(files)) {
-    const { code, stdout } = await verifyFile(t, entries.slice(0, -1), ['--records', file]);
-    assert.equal(code, 1, file);
-    assert.match(stdout, /Deleted: .* of process c.*; it had written up to entry 3/);
+    const deleted = /Deleted: .* of process c.*; it had written up to entry 3/;
+    await assertFault(t, entries.slice(0, -1), deleted, ['--records', file]);
   }
   const bad = write('bad', `${lines}\nnonsense\n{}\n`);
   for (const [args, message] of [
@@ -140,10 +136,10 @@ test('write access to the store does not suffice to forge a signed trail', async
   writeFileSync(file, before.publicKey + today.publicKey);
   const options = ['--public-key', file];
   const entries = await threeProcesses({ sign: createSigner(today.privateKey, 'key') });
-  const whole = await verifyFile(t, entries, options);
-  assert.deepEqual([whole.code, whole.stdout], [0, 'The trail is whole: 9 entries of 3 processes.\n']);
-  const replaced = await threeProcesses({ sign: createSigner(before.privateKey, 'key') });
-  assert.equal((await verifyFile(t, replaced, options)).code, 0, 'a key that was replaced is accepted too');
+  const { stdout } = await assertWhole(t, entries, options);
+  assert.equal(stdout, 'The trail is whole: 9 entries of 3 processes.\n');
+  // A key that was replaced is accepted too.
+  await assertWhole(t, await threeProcesses({ sign: createSigner(before.privateKey, 'key') }), options);
 
   const stripped = entries.map(({ compliance: { signature: _, ...compliance }, ...entry }) => ({
     ...entry,
@@ -159,12 +155,10 @@ test('write access to the store does not suffice to forge a signed trail', async
     [stripped, /entry 3 of process a .*: neither it nor a later entry of its process is signed\.\n3 faults/],
     [forged, /entry 3 of process c .*: it is signed with an unknown key/],
   ] as const) {
-    const { code, stdout } = await verifyFile(t, changed, options);
-    assert.equal(code, 1);
-    assert.match(stdout, fault);
+    await assertFault(t, changed, fault, options);
   }
-  const since = ['--signed-since', '2026-02-01T00:00:00.000Z'];
-  assert.equal((await verifyFile(t, stripped, [...options, ...since])).code, 0, 'what is older needs no signature');
+  // What is older needs no signature.
+  await assertWhole(t, stripped, [...options, '--signed-since', '2026-02-01T00:00:00.000Z']);
 });
 
 test('a signing key that others may read, or that is no Ed25519 key, stops the start', async (t) => {

@@ -12,7 +12,7 @@ import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { inFull } from '../support/tiers.ts';
 import { rdcp } from './run.ts';
-import { find, resealed, verifyFile } from './stored-trail.ts';
+import { assertFault, assertWhole, find, resealed, verifyFile } from './stored-trail.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 
@@ -50,86 +50,64 @@ const tampered: Record<string, [change: (entries: AuditEntry[]) => AuditEntry[],
     /entry 3 of process a \(a-3, .*\): entry 2 of its chain should stand before it/,
   ],
 };
-test('what was tampered with is found, and the first bad entry named', async (t) => {
-  for (const [what, [change, fault]] of Object.entries(tampered)) {
-    const { code, stdout } = await verifyFile(t, change(twoProcesses()));
-    assert.equal(code, 1, what);
-    assert.match(stdout, /^The trail is NOT whole: /, what);
-    assert.match(stdout, fault, what);
-  }
-});
+for (const [what, [change, fault]] of Object.entries(tampered)) {
+  test(`${what} is found, and the first bad entry named`, (t) => assertFault(t, change(twoProcesses()), fault));
+}
 
+const HASH = /entry 1 of process b \(b-1, .*\): its content does not match its hash/;
 const spoiled: Record<string, [sql: string, fault: RegExp]> = {
-  'the outcome that it is found by': [
-    "UPDATE audit SET outcome = 'denied' WHERE position = 4",
-    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
-  ],
-  'the categories that it is found by': [
-    'DELETE FROM audit_category WHERE position = 4',
-    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
-  ],
+  'the outcome that it is found by': ["UPDATE audit SET outcome = 'denied' WHERE position = 4", HASH],
+  'the categories that it is found by': ['DELETE FROM audit_category WHERE position = 4', HASH],
   'its place in the chain': [
     "UPDATE audit SET entry = json_set(entry, '$.compliance', NULL) WHERE position = 4",
     /entry 0 of process unknown \(b-1, .*\): its content does not match its hash/,
   ],
   'the one meaning that it had, because a member is named twice, once in other letters': [
     `UPDATE audit SET entry = replace(entry, '"userId":', '"user\\u0049d":"nobody","userId":') WHERE position = 4`,
-    /entry 1 of process b \(b-1, .*\): its content does not match its hash/,
+    HASH,
   ],
   'all that it says': [
     "UPDATE audit SET entry = 'nothing' WHERE position = 4",
     /entry 0 of process unknown \(position-4, .*\): its content does not match its hash/,
   ],
 };
-test('an entry of a SQLite file that was changed there is named', async (t) => {
-  for (const [what, [sql, fault]] of Object.entries(spoiled)) {
-    const { code, stdout } = await verifyFile(t, twoProcesses(), [], sql);
-    assert.equal(code, 1, what);
-    assert.match(stdout, fault, what);
-  }
-});
+for (const [what, [sql, fault]] of Object.entries(spoiled)) {
+  test(`an entry of a SQLite file that lost ${what} is named`, (t) => assertFault(t, twoProcesses(), fault, [], sql));
+}
 
-test('of several faults the one that was written first is named, and all are counted', async (t) => {
+test('of several faults the one that was written first is named, and all are counted', (t) => {
   const entries = twoProcesses().map((entry) =>
     ['a-2', 'b-4', 'a-6'].includes(entry.id) ? { ...entry, reason: 'other' } : entry,
   );
-  const { stdout } = await verifyFile(t, entries);
-  assert.match(stdout, /First fault: entry 2 of process a .*\n3 faults in total\.\n/);
+  return assertFault(t, entries, /First fault: entry 2 of process a .*\n3 faults in total\.\n/);
 });
 
-test('an end that was cut off looks whole, but a kept checkpoint reveals it', async (t) => {
+test('an end that was cut off or resealed looks whole, but a kept checkpoint reveals it', async (t) => {
   const entries = twoProcesses();
-  const checkpoint = checkpointOf(find(entries, 'a', 6));
-  assert.equal((await verifyFile(t, without(entries, 'a', 5, 6))).code, 0);
-  const { code, stdout } = await verifyFile(t, without(entries, 'a', 5, 6), ['--checkpoint', checkpoint]);
-  assert.equal(code, 1);
-  assert.match(stdout, /Deleted: entries of process a after entry 4; it had written up to entry 6\.\n$/);
-  const gone = await verifyFile(t, without(entries, 'b', 1, 2, 3, 4), [
+  const kept = (instanceId: string, sequence: number) => [
     '--checkpoint',
-    checkpointOf(find(entries, 'b', 4)),
-  ]);
-  assert.match(gone.stdout, /Deleted: all entries of process b; it had written up to entry 4\.\n$/);
-});
-
-test('a checkpoint reveals a chain that was resealed to its end', async (t) => {
-  const entries = twoProcesses();
-  const checkpoint = checkpointOf(find(entries, 'a', 5));
-  assert.equal((await verifyFile(t, resealed(entries, 'a', 4))).code, 0);
-  const { code, stdout } = await verifyFile(t, resealed(entries, 'a', 4), ['--checkpoint', checkpoint]);
-  assert.equal(code, 1);
-  assert.match(stdout, /entry 5 of process a .*: it does not match its checkpoint/);
+    checkpointOf(find(entries, instanceId, sequence)),
+  ];
+  for (const [left, checkpoint, fault] of [
+    [without(entries, 'a', 5, 6), kept('a', 6), /Deleted: entries of process a after entry 4; .* up to entry 6\.\n$/],
+    [without(entries, 'b', 1, 2, 3, 4), kept('b', 4), /Deleted: all entries of process b; .* up to entry 4\.\n$/],
+    [resealed(entries, 'a', 4), kept('a', 5), /entry 5 of process a .*: it does not match its checkpoint/],
+  ] as const) {
+    await assertWhole(t, left);
+    await assertFault(t, left, fault, checkpoint);
+  }
 });
 
 test('a job that saves checkpoints and reads them the next time finds what was cut off in between', async (t) => {
   const file = join(newFolder(t), 'checkpoints');
   const entries = twoProcesses();
   const options = ['--checkpoints', file, '--save-checkpoints', file];
-  assert.equal((await verifyFile(t, entries, options)).code, 0);
+  await assertWhole(t, entries, options);
   assert.deepEqual(readFileSync(file, 'utf8').trim().split('\n').toSorted(), [
     `${checkpointOf(find(entries, 'a', 6))}:${find(entries, 'a', 6).compliance.retainUntil}`,
     `${checkpointOf(find(entries, 'b', 4))}:${find(entries, 'b', 4).compliance.retainUntil}`,
   ]);
-  assert.equal((await verifyFile(t, entries.slice(0, -1), options)).code, 1);
+  await assertFault(t, entries.slice(0, -1), /Deleted: /, options);
   assert.match(readFileSync(file, 'utf8'), /^a:6:/m, 'what is not whole is not saved');
 });
 
@@ -144,7 +122,7 @@ test('a malformed checkpoint is named by its option, and by its line in a file',
 });
 
 test('without checkpoints the output and its JSON say what was not checked', async (t) => {
-  const { stdout, stderr } = await verifyFile(t, twoProcesses());
+  const { stdout, stderr } = await assertWhole(t, twoProcesses());
   assert.equal(stdout, 'The trail is whole: 10 entries of 2 processes.\n');
   assert.match(
     stderr,
@@ -159,40 +137,17 @@ test('of a trail that a prune shortened the oldest entries that are left are mis
   const { sequence, hash, instanceId, retainUntil } = find(a, 'a', 3).compliance;
   const dropped = { until: '2026-01-01T00:00:00.000Z', chains: [{ instanceId, sequence, hash }] };
   const b = chain('b', 1, a[4]?.compliance.hash, () => ({ action: 'prune', dropped }));
-  const whole = await verifyFile(t, [...a.slice(3), ...b]);
-  assert.deepEqual(
-    [whole.code, whole.stdout],
-    [0, 'The trail is whole: 3 entries of 2 processes; older entries were dropped when their retention ended.\n'],
+  const { stdout } = await assertWhole(t, [...a.slice(3), ...b]);
+  assert.equal(
+    stdout,
+    'The trail is whole: 3 entries of 2 processes; older entries were dropped when their retention ended.\n',
   );
-  const cut = await verifyFile(t, [...a.slice(4), ...b]);
-  assert.equal(cut.code, 1);
-  assert.match(
-    cut.stdout,
-    /entry 5 of process a .*: the entries before it are missing, and retention dropped no more than entry 3/,
-  );
-  const checkpoint = `a:3:${hash}:${retainUntil}`;
-  const retained = await verifyFile(t, [...a.slice(3), ...b], ['--checkpoint', checkpoint]);
-  assert.equal(retained.code, 1);
-  assert.match(retained.stdout, /Missing: entry 3 of process a; retention did not drop it\.\n$/);
-});
-
-test('what was dropped earlier is no excuse for an entry that was there later', async (t) => {
-  const { instanceId, sequence, hash } = find(chain('a', 2), 'a', 2).compliance;
-  const dropped = { until: '2026-01-01T00:00:00.000Z', chains: [{ instanceId, sequence, hash }] };
-  const a = chain('a', 6, '0'.repeat(64), (at) => (at === 4 ? { action: 'prune', dropped } : {}));
-  const b = chain('b', 2, a[5]?.compliance.hash);
-  const kept = [...a.slice(2, 5), ...b];
-  const { code, stdout } = await verifyFile(t, kept);
-  assert.equal(code, 1);
-  assert.match(stdout, /entry 1 of process b \(b-1, .*\): the entry that its chain begins at is missing/);
-  const gone = checkpointOf(find(b, 'b', 2));
-  const withoutB = (retainUntil: string) => verifyFile(t, a.slice(2), ['--checkpoint', gone + retainUntil]);
-  assert.equal((await withoutB('')).code, 0, 'it may have been dropped as a whole');
-  assert.equal((await withoutB(':2026-01-01T00:00:00.000Z')).code, 0);
-  assert.match(
-    (await withoutB(`:${a[5]?.compliance.retainUntil}`)).stdout,
-    /Deleted: all entries of process b; it had written up to entry 2/,
-  );
+  const missed =
+    /entry 5 of process a .*: the entries before it are missing, and retention dropped no more than entry 3/;
+  await assertFault(t, [...a.slice(4), ...b], missed);
+  const checkpoint = ['--checkpoint', `a:3:${hash}:${retainUntil}`];
+  const kept = /Missing: entry 3 of process a; retention did not drop it\.\n$/;
+  await assertFault(t, [...a.slice(3), ...b], kept, checkpoint);
 });
 
 inFull('a long trail is walked page by page', async (t) => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
@@ -24,6 +25,27 @@ export async function verifyFile(
     database.close();
   }
   return rdcp(['audit', 'verify', '--store', `sqlite:${file}`, ...options]);
+}
+
+/** Verifies entries that are not whole; each of the patterns is found in what is said about them. */
+export async function assertFault(
+  t: TestContext,
+  entries: readonly AuditEntry[],
+  faults: RegExp | readonly RegExp[],
+  options: readonly string[] = [],
+  sql = '',
+) {
+  const { code, stdout } = await verifyFile(t, entries, options, sql);
+  assert.equal(code, 1, stdout);
+  assert.match(stdout, /^The trail is NOT whole: /);
+  for (const fault of [faults].flat() as readonly RegExp[]) assert.match(stdout, fault);
+}
+
+/** Verifies entries that are whole, as far as can be seen. */
+export async function assertWhole(t: TestContext, entries: readonly AuditEntry[], options: readonly string[] = []) {
+  const { code, stdout, stderr } = await verifyFile(t, entries, options);
+  assert.equal(code, 0, stdout);
+  return { stdout, stderr };
 }
 
 export const find = (entries: readonly AuditEntry[], instanceId: string, sequence: number) =>
