@@ -150,6 +150,24 @@ test('of a trail that a prune shortened the oldest entries that are left are mis
   await assertFault(t, [...a.slice(3), ...b], kept, checkpoint);
 });
 
+test('what was dropped earlier is no excuse for an entry that was there later', async (t) => {
+  const { instanceId, sequence, hash } = find(chain('a', 2), 'a', 2).compliance;
+  const dropped = { until: '2026-01-01T00:00:00.000Z', chains: [{ instanceId, sequence, hash }] };
+  const a = chain('a', 6, '0'.repeat(64), (at) => (at === 4 ? { action: 'prune', dropped } : {}));
+  const b = chain('b', 2, a[5]?.compliance.hash);
+  await assertFault(
+    t,
+    [...a.slice(2, 5), ...b],
+    /entry 1 of process b .*: the entry that its chain begins at is missing/,
+  );
+  const gone = checkpointOf(find(b, 'b', 2));
+  // It may have been dropped as a whole.
+  for (const until of ['', ':2026-01-01T00:00:00.000Z'])
+    await assertWhole(t, a.slice(2), ['--checkpoint', gone + until]);
+  const retained = ['--checkpoint', `${gone}:${a[5]?.compliance.retainUntil}`];
+  await assertFault(t, a.slice(2), /Deleted: all entries of process b; it had written up to entry 2/, retained);
+});
+
 inFull('a long trail is walked page by page', async (t) => {
   const entries = chain('a', 2500);
   const whole = await verifyFile(t, entries, ['--json']);
