@@ -11,7 +11,6 @@ const FOUR = { shop: at(1), cart: at(7), pay: at(9), stock: at(11) };
 
 const namesOf = (stdout: string): string[] =>
   JSON.parse(stdout).services.map(({ service }: { service: string }) => service);
-const unreachable = (error: Error) => async () => Promise.reject(error);
 
 describe('which services a command asks', () => {
   test('groups hold services and other groups, and a service in two of them is asked once', async (t) => {
@@ -49,41 +48,36 @@ describe('which services a command asks', () => {
     ['no groups at all', null, 'shop', "'groups' is malformed"],
   ] as const) {
     test(`${what} is refused`, async (t) => {
-      const { run } = commandWith(t, FOUR, { groups: groups as object });
-      const { code, stdout, stderr } = await run(['list', '-s', args]);
-      assert.deepEqual([code, stdout], [2, ''], stderr);
+      const { says } = commandWith(t, FOUR, { groups: groups as object });
+      const { stderr } = await says(`list -s ${args}`, '', { code: 2 });
       assert.ok(stderr.includes(said), stderr);
     });
   }
 
   test('a file of profiles with a service twice is refused', async (t) => {
-    const { run, write } = commandWith(t, {});
-    write(
-      'profiles.json',
-      '{"profiles": {"shop": {"url": "http://a"}, "cart": {"url": "http://b"}, "shop": {"url": "http://c"}}}',
-    );
-    const { code, stderr } = await run(['list', '-s', 'cart']);
-    assert.equal(code, 2);
-    assert.match(stderr, /profiles\.json has 'shop' twice: keep one of them\n$/);
+    const { says, write } = commandWith(t, {});
+    const [shop, cart, other] = [
+      '"shop": {"url": "http://a"}',
+      '"cart": {"url": "http://b"}',
+      '"shop": {"url": "http://c"}',
+    ];
+    write('profiles.json', `{"profiles": {${shop}, ${cart}, ${other}}}`);
+    await says('list -s cart', '', { code: 2, err: /profiles\.json has 'shop' twice: keep one of them\n$/ });
   });
 
   test('one service with two names is refused, unless a tenant separates them', async (t) => {
-    const { run } = commandWith(t, { ...FOUR, again: at(1), acme: { ...at(1), tenant: 'acme' } });
-    const { code, stderr } = await run(['list', '-s', 'shop,again']);
-    assert.deepEqual([code, stderr], [2, 'rdcp: shop and again are one service: name one of them\n']);
-    assert.equal((await run(['list', '-s', 'shop,acme'])).code, 4);
-    assert.equal((await run(['list', '-s', 'shop,acme', '--tenant', 'acme'])).code, 2);
+    const { says } = commandWith(t, { ...FOUR, again: at(1), acme: { ...at(1), tenant: 'acme' } });
+    await says('list -s shop,again', '', { code: 2, err: 'rdcp: shop and again are one service: name one of them\n' });
+    await says('list -s shop,acme', '', { code: 4 });
+    await says('list -s shop,acme --tenant acme', '', { code: 2 });
   });
 
   test('a profile that is not right is named, and the others go on', async (t) => {
     const { profiles } = await startServices(t, ['shop']);
-    const { run } = commandWith(t, { ...profiles, cart: { ...at(1), caFile: '/no/such.pem' } });
-    const { code, stderr, stdout } = await run(['status', '--all-services']);
-    assert.equal(code, 3);
-    assert.match(stderr, /^rdcp: cart: --ca: \/no\/such\.pem does not exist$/m);
-    assert.match(stdout, /^shop +DATABASE/m);
-    const alone = await run(['status', '-s', 'cart,cart']);
-    assert.deepEqual([alone.code, alone.stderr], [2, 'rdcp: --ca: /no/such.pem does not exist\n']);
+    const { says } = commandWith(t, { ...profiles, cart: { ...at(1), caFile: '/no/such.pem' } });
+    const err = /^rdcp: cart: --ca: \/no\/such\.pem does not exist$/m;
+    await says('status --all-services', /^shop +DATABASE/m, { code: 3, err });
+    await says('status -s cart,cart', '', { code: 2, err: 'rdcp: --ca: /no/such.pem does not exist\n' });
   });
 });
 
@@ -91,32 +85,27 @@ describe('services.json, which a platform writes', () => {
   test('its services are asked with the key of the environment, or of a profile of the same address', async (t) => {
     const { servers, profiles } = await startServices(t, ['shop', 'cart']);
     const listed = { shop: { url: servers.shop.url }, basket: { url: servers.cart.url, tenant: 'acme' } };
-    const { run } = commandWith(t, { cart: profiles.cart }, { listed });
-    const one = await run(['status', '-s', 'basket']);
+    const { says } = commandWith(t, { cart: profiles.cart }, { listed });
     // This service has no tenants.
-    assert.match(one.stderr, /--tenant is not allowed/);
-    const without = await run(['status', '-s', 'shop,cart']);
-    assert.equal(without.code, 3);
-    assert.match(without.stderr, /^rdcp: shop: RDCP_AUTH_REQUIRED/);
-    const all = await run(['status', '-s', 'shop,cart'], { env: { RDCP_API_KEY: KEYS.admin } });
-    assert.equal(all.code, 0, all.stderr);
+    await says('status -s basket', '', { code: 1, err: /--tenant is not allowed/ });
+    await says('status -s shop,cart', undefined, { code: 3, err: /^rdcp: shop: RDCP_AUTH_REQUIRED/ });
+    await says('status -s shop,cart', undefined, { env: { RDCP_API_KEY: KEYS.admin } });
   });
 
   test('another file can be named, and a profile wins over nothing: one name with two addresses is refused', async (t) => {
-    const { run, config } = commandWith(t, FOUR, { listed: { shop: { url: 'http://127.0.0.1:13' } } });
-    const { code, stderr } = await run(['list', '-s', 'shop']);
-    assert.equal(code, 2);
-    assert.match(stderr, /^rdcp: two services are named shop, with different addresses: rename the profile/);
-    assert.equal((await run(['list', '-s', 'cart'])).code, 4);
+    const { says, config } = commandWith(t, FOUR, { listed: { shop: { url: 'http://127.0.0.1:13' } } });
+    const two = /^rdcp: two services are named shop, with different addresses: rename the profile/;
+    await says('list -s shop', '', { code: 2, err: two });
+    await says('list -s cart', '', { code: 4 });
     const file = join(config, 'others.json');
     writeFileSync(file, JSON.stringify({ services: { one: { url: 'http://127.0.0.1:1' } } }), { mode: 0o644 });
-    const other = (name: string) => run(['list', '-s', name], { env: { RDCP_SERVICES_FILE: file } });
-    assert.equal((await other('one')).code, 4);
-    assert.equal((await other('shop')).code, 4);
+    const env = { RDCP_SERVICES_FILE: file };
+    for (const name of ['one', 'shop']) await says(`list -s ${name}`, '', { env, code: 4 });
     chmodSync(file, 0o666);
-    assert.match((await other('one')).stderr, /others\.json can be written by other users: run chown and chmod 644/);
-    const gone = await run(['list', '-s', 'one'], { env: { RDCP_SERVICES_FILE: `${file}.no` } });
-    assert.match(gone.stderr, /others\.json\.no does not exist/);
+    const writable = /others\.json can be written by other users: run chown and chmod 644/;
+    await says('list -s one', '', { env, code: 2, err: writable });
+    const gone = { RDCP_SERVICES_FILE: `${file}.no` };
+    await says('list -s one', '', { env: gone, code: 2, err: /others\.json\.no does not exist/ });
   });
 
   for (const [what, content, said] of [
@@ -129,11 +118,9 @@ describe('services.json, which a platform writes', () => {
     ['a tenant that is none', '{"services":{"a":{"url":"http://a","tenant":"a b"}}}', "'tenant' of service 'a'"],
   ] as const) {
     test(`${what} is refused`, async (t) => {
-      const { run, write } = commandWith(t, FOUR);
+      const { says, write } = commandWith(t, FOUR);
       write('services.json', content);
-      const { code, stderr } = await run(['list', '--all-services']);
-      assert.equal(code, 2);
-      assert.match(stderr, /services\.json/);
+      const { stderr } = await says('list --all-services', '', { code: 2, err: /services\.json/ });
       assert.ok(stderr.includes(said), stderr);
     });
   }
@@ -175,17 +162,14 @@ describe('services by the SRV records of DNS', () => {
 
   test('a name without records is named, and the others go on', async (t) => {
     const { profiles } = await startServices(t, ['shop']);
-    const { run } = commandWith(t, profiles);
-    const missing = unreachable(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
-    const { code, stderr, stdout } = await run(['status', '-s', `shop,${SRV}`], { resolveSrv: missing });
-    assert.equal(code, 3, stderr);
-    assert.match(stderr, /_rdcp\._tcp\.example\.com: RDCP_UNAVAILABLE: DNS has no SRV records of .* \(ENOTFOUND\)/);
-    assert.match(stdout, /^shop/m);
-    const alone = await run(['status', '-s', SRV], { resolveSrv: missing });
-    assert.equal(alone.code, 4);
+    const { says } = commandWith(t, profiles);
+    const resolveSrv = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+    const err = /_rdcp\._tcp\.example\.com: RDCP_UNAVAILABLE: DNS has no SRV records of .* \(ENOTFOUND\)/;
+    await says(`status -s shop,${SRV}`, /^shop/m, { resolveSrv, code: 3, err });
+    await says(`status -s ${SRV}`, '', { resolveSrv, code: 4 });
     for (const name of ['', '.', 'a b', 'evil.com/x', 'user@evil.com']) {
-      const odd = await run(['status', '-s', SRV], answering({ name, port: 1 }));
-      assert.match(odd.stderr, /^rdcp: RDCP_UNAVAILABLE: DNS names no host for/, name);
+      const odd = { ...answering({ name, port: 1 }), code: 4, err: /^rdcp: RDCP_UNAVAILABLE: DNS names no host for/ };
+      await says(`status -s ${SRV}`, '', odd);
     }
   });
 });

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Profile } from '../../src/tools/cli/profiles.ts';
 import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer, type TestServerOptions } from '../support/server.ts';
-import { type RunOptions, rdcp } from './run.ts';
+import { type RunOptions, rdcp, saying } from './run.ts';
 
 /** The command with profiles, groups and services of a platform. */
 export function commandWith(
@@ -22,8 +22,10 @@ export function commandWith(
   if (listed !== undefined) write('services.json', { services: listed });
   const run = (args: readonly string[], options: RunOptions = {}) =>
     rdcp(args, { cwd: config, ...options, env: { XDG_CONFIG_HOME: config, ...options.env } });
-  return { config, run, write };
+  return { config, run, write, says: saying(run) };
 }
+
+export const NOWHERE = { url: 'http://127.0.0.1:1', apiKey: KEYS.admin };
 
 /** Real endpoints, each with a profile of its name. */
 export async function startServices<Name extends string>(

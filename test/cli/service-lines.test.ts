@@ -5,11 +5,9 @@ import { TimeOrder } from '../../src/tools/cli/line-order.ts';
 import fc from '../support/fast-check.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { commandWith, startServices } from './many-services.ts';
+import { commandWith, NOWHERE, startServices } from './many-services.ts';
 import { ending, jsonLines, linesOf, rdcp } from './run.ts';
 import { event, madeUp } from './service.ts';
-
-const NOWHERE = { url: 'http://127.0.0.1:1', apiKey: KEYS.admin };
 
 /** A service that sends made-up lines once its tail is asked for. */
 function tailed(t: TestContext, lines: readonly object[], fleet?: readonly object[]): Promise<string> {
