@@ -54,22 +54,3 @@ test('a change that an agent may not make is listed, approved by its id, and mad
   const late = await as(owner.key)(['approve', id, '--decline']);
   assert.deepEqual([late.code, late.stdout], [1, approved.stdout], 'what was approved is not taken back');
 });
-
-test('a change that is declined by its id is not made, also when it is approved later', async (t) => {
-  const server = await startServer(t, { config: { security: { apiKeys: [agent.record, owner.record] } } });
-  const as = (key: string, args: readonly string[]) => rdcp(args, { env: { RDCP_URL: server.url, RDCP_API_KEY: key } });
-  const unnamed = await as(owner.key, ['approve', '--decline']);
-  assert.deepEqual([unnamed.code, unnamed.stderr], [2, "rdcp: which change? 'rdcp approve' lists them\n"]);
-  const asked = await as(agent.key, ['enable', 'HTTP', '--for', '5m']);
-  const [, id = ''] = /rdcp approve ([0-9a-f]{12})/.exec(asked.stderr) ?? [];
-  for (const [args, code] of [
-    [['approve', id, '--decline'], 0],
-    [['approve', id, '--decline'], 0],
-    [['approve', id], 1],
-  ] as const) {
-    const { code: ended, stdout } = await as(owner.key, args);
-    assert.deepEqual([ended, stdout], [code, 'Declined by owner\n'], args.join(' '));
-  }
-  assert.equal((await as(owner.key, ['approve'])).stderr, 'No change waits.\n');
-  assert.equal(server.gate.category('HTTP').enabled, false);
-});

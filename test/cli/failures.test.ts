@@ -42,17 +42,6 @@ describe('lines of failed or slow work alone', () => {
     assert.equal(lines.length, 2);
   });
 
-  it('forecast --on-error measures how much it would be, and writes nothing', async () => {
-    const working = setInterval(() => [job(false), job(true)], 20);
-    const measured = await rdcp(['forecast', 'FAIL_POOL', '--on-error', '--for', '1s', '-o', 'json']);
-    clearInterval(working);
-    const { callsPerSecond, bytesPerCall } = JSON.parse(measured.stdout).categories.FAIL_POOL;
-    assert.ok(callsPerSecond.value > 2 && callsPerSecond.value <= 110, `${callsPerSecond.value} a second`);
-    assert.ok(bytesPerCall.value > 100);
-    assert.equal(lines.length, 2);
-    assert.match((await rdcp(['audit'])).stdout, /forecast .*for 1s, only failures/);
-  });
-
   it('tail --on-error shows them by work, with a line that says what failed', async () => {
     const over = new AbortController();
     let shown = '';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { forecastTable, noteGaps, whileMeasuring } from '../../src/tools/cli/forecast-table.ts';
+import { forecastTable, whileMeasuring } from '../../src/tools/cli/forecast-table.ts';
 import { createTerminal } from '../../src/tools/cli/terminal.ts';
 import type { CategoryForecast, ForecastResponse } from '../../src/wire/streams.ts';
 
@@ -32,17 +32,6 @@ test('small figures have a decimal, large ones none, and what was not measured i
   ]);
   assert.equal(lines.at(-1), 'measured for 5s in 1 of 1 process');
   assert.match(forecastTable(plain, forecast(3, 2)), /in 2 of 3 processes$/);
-});
-
-test('notes say what the figures leave out: silent processes', () => {
-  const told = (answer: ForecastResponse) => {
-    const notes: string[] = [];
-    noteGaps({ note: (text) => void notes.push(text) }, answer);
-    return notes;
-  };
-  assert.deepEqual(told(forecast(2, 2)), []);
-  assert.deepEqual(told(forecast(2, 1)), ['1 process of 2 did not answer: the figures leave it out.']);
-  assert.deepEqual(told(forecast(4, 1)), ['3 processes of 4 did not answer: the figures leave them out.']);
 });
 
 test('a person who waits for a measurement sees how long it still takes, in one line that goes', async () => {

@@ -2,174 +2,152 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { createRdcp } from '../../src/index.ts';
 import { createTerminal } from '../../src/tools/cli/terminal.ts';
 import { makeKey } from '../auth/records.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
-import { type RunOptions, rdcp } from './run.ts';
-import { service as answering } from './service.ts';
+import { type RunOptions, rdcp, saying } from './run.ts';
+import { service as answering, realService } from './service.ts';
 
 describe('profiles of the command line', () => {
   const operator = makeKey({ id: 'operator', scopes: ['discovery', 'control'] });
-  const service = createRdcp({ server: { port: 0 }, security: { apiKeys: [operator.record] }, announce: false });
+  const { service, place } = realService({}, [operator]);
   service.category('PROFILES_SQL');
-  let url = '';
-  before(async () => {
-    url = (await service.listen()).url;
-  });
-  after(() => service.close());
 
   function setUp(t: TestContext) {
     const config = newFolder(t);
     const file = join(config, 'rdcp', 'profiles.json');
-    const run = (args: string[], options: RunOptions = {}) =>
+    const run = (args: readonly string[], options: RunOptions = {}) =>
       rdcp(args, { cwd: config, ...options, env: { XDG_CONFIG_HOME: config, ...options.env } });
+    const { url } = place;
     const login = (...args: string[]) => run(['login', '--url', url, ...args], { piped: `${operator.key}\n` });
-    return { config, file, run, login };
+    return { config, file, run, login, url, says: saying(run) };
   }
 
   it('login tries a key from the standard input, and keeps it for this user alone', async (t) => {
-    const { file, run, login } = setUp(t);
-    const { code, stdout, stderr } = await login();
-    assert.deepEqual([code, stdout], [0, '']);
-    assert.equal(stderr, `Logged in to ${url} as ops (discovery, control); profile default.\n`);
+    const { file, says, url } = setUp(t);
+    const err = `Logged in to ${url} as ops (discovery, control); profile default.\n`;
+    await says(`login --url ${url}`, '', { piped: `${operator.key}\n`, err });
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.equal(statSync(join(file, '..')).mode & 0o777, 0o700);
-    const listed = await run(['list']);
-    assert.equal(listed.code, 0, listed.stderr);
-    assert.match(listed.stdout, /PROFILES_SQL/);
+    await says('list', /PROFILES_SQL/);
   });
 
   it('login reads the key from --key-file', async (t) => {
-    const { config, file, run } = setUp(t);
+    const { config, file, says, url } = setUp(t);
     const keyFile = join(config, 'oncall.key');
     writeFileSync(keyFile, `${operator.key}\n`);
-    const { code } = await run(['login', '--url', url, '--key-file', keyFile]);
-    assert.equal(code, 0);
+    await says(`login --url ${url} --key-file ${keyFile}`);
     assert.equal(JSON.parse(readFileSync(file, 'utf8')).profiles.default.apiKey, operator.key);
   });
 
   it('login at a terminal asks, and shows nothing of what is typed', async (t) => {
-    const { run } = setUp(t);
-    const { code, stdout, stderr } = await run(['login', '--url', url], { typed: `${operator.key}\n` });
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /^API key or token: \nLogged in/);
+    const { says, url } = setUp(t);
+    const err = /^API key or token: \nLogged in/;
+    const { stdout, stderr } = await says(`login --url ${url}`, undefined, { typed: `${operator.key}\n`, err });
     assert.equal((stdout + stderr).includes(operator.key), false);
   });
 
   it('what is wrong, unreachable or empty is not stored', async (t) => {
-    const { run } = setUp(t);
-    const login = (input: string, ...more: string[]) => run(['login', '--url', url, ...more], { piped: input });
-    assert.equal((await login(`${'x'.repeat(40)}\n`)).code, 1);
-    assert.equal((await login('')).code, 2);
-    assert.equal((await login('two words\n')).code, 2);
-    const mistyped = await login(`${operator.key.slice(0, -1)}${operator.key.endsWith('A') ? 'B' : 'A'}\n`);
-    assert.deepEqual([mistyped.code, mistyped.stderr], [2, 'rdcp: the key is mistyped\n']);
-    const key = `${operator.key}\n`;
-    assert.match((await login(key, '--tenant', 'a b')).stderr, /^rdcp: --tenant must be 1 to 255 characters/);
-    assert.match((await login(key, '--profile', 'a b')).stderr, /^rdcp: a profile must be named by 1 to 255/);
-    assert.equal((await login('a.b.c\n', '--cert', 'c.pem')).code, 2);
-    assert.equal((await run(['login', '--url', 'http://127.0.0.1:1'], { piped: `${operator.key}\n` })).code, 4);
-    assert.equal((await run(['profiles', '--json'])).stdout.trim(), '{\n  "profiles": []\n}');
+    const { says, url } = setUp(t);
+    const mistyped = `${operator.key.slice(0, -1)}${operator.key.endsWith('A') ? 'B' : 'A'}`;
+    for (const [piped, code, line, err] of [
+      ['x'.repeat(40), 1],
+      ['', 2],
+      ['two words', 2],
+      [mistyped, 2, '', 'rdcp: the key is mistyped\n'],
+      ['a.b.c', 2, '--cert c.pem'],
+      [operator.key, 2, "--tenant 'a b'", /^rdcp: --tenant must be 1 to 255 characters/],
+      [operator.key, 2, "--profile 'a b'", /^rdcp: a profile must be named by 1 to 255 characters/],
+    ] as const) {
+      await says(`login --url ${url} ${line ?? ''}`, '', { piped: `${piped}\n`, code, ...(err && { err }) });
+    }
+    await says('login --url http://127.0.0.1:1', '', { piped: operator.key, code: 4 });
+    await says('profiles --json', '{\n  "profiles": []\n}\n');
   });
 
   it('login takes the address from RDCP_URL, knows a token, keeps the tenant, and needs no session endpoint', async (t) => {
-    const { run } = setUp(t);
-    const { url: elsewhere, seen } = await answering(t, { userId: 'alice', scopes: ['admin', 'status'] });
-    const login = (piped: string, ...args: string[]) =>
-      run(['login', ...args], { piped, env: { RDCP_URL: elsewhere } });
-    const { stderr } = await login('a.b.c\n', '--tenant', 'acme');
-    assert.match(stderr, /^Logged in to \S+ as alice \(admin, status\); profile default\.\n/);
-    assert.match((await run(['profiles'])).stdout, /^default +http:\S+ +acme +token$/m);
-    assert.equal((await login('opaque\n', '--token')).code, 0);
+    const { says } = setUp(t);
+    const { url, seen } = await answering(t, { userId: 'alice', scopes: ['admin', 'status'] });
+    const env = { RDCP_URL: url };
+    const err = /^Logged in to \S+ as alice \(admin, status\); profile default\.\n/;
+    await says('login --tenant acme', '', { piped: 'a.b.c\n', env, err });
+    await says('profiles', /^default +http:\S+ +acme +token$/m);
+    await says('login --token', '', { piped: 'opaque\n', env });
     assert.deepEqual(
       seen.map(({ headers }) => headers.authorization),
       ['Bearer a.b.c', 'Bearer opaque'],
     );
     const older = await answering(t, { error: { code: 'RDCP_NOT_FOUND', message: 'no' } }, 404);
-    const { code } = await run(['login', '--url', older.url, '--profile', 'older'], { piped: 'x'.repeat(40) });
-    assert.equal(code, 0);
+    await says(`login --url ${older.url} --profile older`, '', { piped: 'x'.repeat(40) });
   });
 
   it('login says what it replaces, and what of the environment comes before it', async (t) => {
-    const { run, login } = setUp(t);
+    const { says, login, url } = setUp(t);
     await login();
     const elsewhere = url.replace('127.0.0.1', 'localhost');
-    const second = await run(['login', '--url', elsewhere], {
-      piped: operator.key,
-      env: { RDCP_URL: url, RDCP_API_KEY: 'x'.repeat(40) },
-    });
-    assert.equal(
-      second.stderr,
+    const env = { RDCP_URL: url, RDCP_API_KEY: 'x'.repeat(40) };
+    const err =
       `Logged in to ${elsewhere} as ops (discovery, control); profile default, which was for ${url}.\n` +
-        'RDCP_URL and RDCP_API_KEY of the environment come first: name the profile with --profile default.\n',
-    );
+      'RDCP_URL and RDCP_API_KEY of the environment come first: name the profile with --profile default.\n';
+    await says(`login --url ${elsewhere}`, '', { piped: operator.key, env, err });
   });
 
   it('an error names the profile or the variable that the address and the credential came from', async (t) => {
-    const { run, login } = setUp(t);
+    const { says, login, url } = setUp(t);
     await login();
-    const refused = await run(['list'], { env: { RDCP_API_KEY: 'x'.repeat(40) } });
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /credential of RDCP_API_KEY, before that of profile default; /);
-    const env = { RDCP_URL: 'http://127.0.0.1:1', RDCP_API_KEY: 'x'.repeat(40) };
-    assert.equal((await run(['list', '--profile', 'default'], { env })).code, 0);
-    const lacking = await run(['audit']);
-    assert.match(lacking.stderr, /RDCP_FORBIDDEN: .*credential of profile default\)\n$/);
-    const other = await run(['list'], { env: { RDCP_URL: url.replace('127.0.0.1', 'localhost') } });
-    assert.match(other.stderr, /RDCP_AUTH_REQUIRED: .*\(address of RDCP_URL; log in with/);
-    for (const [variable, value] of [
-      ['RDCP_URL', 'http://127.0.0.1:1'],
-      ['RDCP_PORT', '1'],
+    const [unknown, nowhere] = [{ RDCP_API_KEY: 'x'.repeat(40) }, { RDCP_URL: 'http://127.0.0.1:1' }];
+    const other = { RDCP_URL: url.replace('127.0.0.1', 'localhost') };
+    await says('list --profile default', undefined, { env: { ...nowhere, ...unknown } });
+    for (const [line, env, code, err] of [
+      ['list', unknown, 1, /credential of RDCP_API_KEY, before that of profile default; /],
+      ['audit', {}, 1, /RDCP_FORBIDDEN: .*credential of profile default\)\n$/],
+      ['list', other, 1, /RDCP_AUTH_REQUIRED: .*\(address of RDCP_URL; log in with/],
+      ['list', nowhere, 4, /cannot be reached \(address of RDCP_URL; /],
+      ['list', { RDCP_PORT: '1' }, 4, /cannot be reached \(address of RDCP_PORT; /],
     ] as const) {
-      const gone = await run(['list'], { env: { [variable]: value } });
-      assert.equal(gone.code, 4);
-      assert.match(gone.stderr, new RegExp(`cannot be reached \\(address of ${variable}; `));
+      await says(line, '', { env, code, err });
     }
   });
 
   it('profiles lists them without credentials, logout removes one', async (t) => {
-    const { run, login, file } = setUp(t);
+    const { says, login, file } = setUp(t);
     await login('--profile', 'shop');
     await login();
-    const listed = await run(['profiles']);
-    assert.match(listed.stdout, /^default +http:\S+ +- +API key\nshop +http:\S+ +- +API key$/m);
-    assert.equal(listed.stdout.includes(operator.key), false);
-    assert.equal((await run(['logout', '--profile', 'shop'])).stderr, 'Removed profile shop.\n');
-    assert.equal((await run(['logout', '--profile', 'shop'])).code, 1);
+    const { stdout } = await says('profiles', /^default +http:\S+ +- +API key\nshop +http:\S+ +- +API key$/m);
+    assert.equal(stdout.includes(operator.key), false);
+    await says('logout --profile shop', '', { err: 'Removed profile shop.\n' });
+    await says('logout --profile shop', '', { code: 1 });
     assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8')).profiles), ['default']);
   });
 
   it('a profile is chosen by --profile, else RDCP_PROFILE; one that is not there is named with those that are', async (t) => {
-    const { run, login } = setUp(t);
+    const { says, login } = setUp(t);
     await login('--profile', 'shop');
-    assert.equal((await run(['list', '--profile', 'shop'])).code, 0);
-    assert.equal((await run(['list'], { env: { RDCP_PROFILE: 'shop' } })).code, 0);
-    const { code, stderr } = await run(['list', '--profile', 'shp']);
-    assert.equal(code, 2);
-    assert.match(stderr, /^rdcp: there is no profile 'shp' \(there are shop\)[^\n]*rdcp login[^\n]*\n$/);
+    await says('list --profile shop');
+    await says('list', undefined, { env: { RDCP_PROFILE: 'shop' } });
+    const err = /^rdcp: there is no profile 'shp' \(there are shop\)[^\n]*rdcp login[^\n]*\n$/;
+    await says('list --profile shp', '', { code: 2, err });
   });
 
   it('the only profile is used where none is named, and of several an error names them', async (t) => {
-    const { run, login } = setUp(t);
+    const { run, says, login } = setUp(t);
     await login('--profile', 'shop');
-    const listed = await run(['list']);
-    assert.equal(listed.code, 0, listed.stderr);
+    await says('list');
     await login('--profile', 'staging');
-    const env = { RDCP_PORT: '' };
-    const several = await run(['list'], { env });
+    const several = await run(['list'], { env: { RDCP_PORT: '' } });
     assert.notEqual(several.code, 0);
     assert.match(several.stderr, /no profile was named: choose one of shop, staging with --profile/);
-    await run(['logout', '--profile', 'staging']);
-    assert.equal((await run(['logout'])).stderr, 'Removed profile shop.\n');
+    await says('logout --profile staging');
+    await says('logout', '', { err: 'Removed profile shop.\n' });
   });
 
   it('a home that cannot be read has no profiles, and commands work with a key of the environment', async (t) => {
-    const { run } = setUp(t);
+    const { says, url } = setUp(t);
     const env = { XDG_CONFIG_HOME: '', HOME: '/proc/1/root', RDCP_API_KEY: operator.key };
-    assert.equal((await run(['list', '--url', url], { env })).code, 0);
+    await says(`list --url ${url}`, undefined, { env });
   });
 
   it('the credential of a profile goes to its own address alone', async (t) => {
@@ -186,14 +164,11 @@ describe('profiles of the command line', () => {
   });
 
   it('a file that others can read, or that is broken, is refused in one line', async (t) => {
-    const { run, login, file } = setUp(t);
+    const { says, login, file, url } = setUp(t);
     await login();
     chmodSync(file, 0o640);
-    const readable = await run(['list']);
-    assert.deepEqual(
-      [readable.code, readable.stderr],
-      [2, `rdcp: ${file} can be read by other users: run chmod 600 ${file}\n`],
-    );
+    const readable = `rdcp: ${file} can be read by other users: run chmod 600 ${file}\n`;
+    await says('list', '', { code: 2, err: readable });
     chmodSync(file, 0o600);
     const whole = { url, apiKey: operator.key };
     const profile = (fields: object) => JSON.stringify({ profiles: { default: { ...whole, ...fields } } });
@@ -223,30 +198,25 @@ describe('profiles of the command line', () => {
       [`{"profiles":{"default":{"url":"${url}","__proto__":"x"}}}`, "'__proto__' of profile 'default' is malformed"],
     ] as const) {
       writeFileSync(file, content);
-      const { code, stdout, stderr } = await run(['list']);
-      assert.deepEqual([code, stdout], [2, ''], content);
-      assert.match(stderr, /^rdcp: [^\n]+profiles\.json[^\n]+\n$/);
+      const { stderr } = await says('list', '', { code: 2, err: /^rdcp: [^\n]+profiles\.json[^\n]+\n$/ });
       assert.ok(stderr.includes(problem), `${content}: ${stderr}`);
     }
   });
 
   it('a file of another user, one that cannot be read, or none at all, says what to do', async (t) => {
-    const { run, login, file } = setUp(t);
+    const { says, login, file } = setUp(t);
     await login();
     // Tests may run as root, who acts for others.
     const owner = statSync(file).uid;
     const getuid = t.mock.method(process as { getuid(): number }, 'getuid', () => owner + 1);
-    const foreign = await run(['list']);
-    assert.deepEqual(
-      [foreign.code, foreign.stderr],
-      [2, `rdcp: ${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own\n`],
-    );
+    const foreign = `rdcp: ${file} belongs to another user: run chown, or set XDG_CONFIG_HOME to a folder of your own\n`;
+    await says('list', '', { code: 2, err: foreign });
+    // Root uses the file of the user it acts for.
     getuid.mock.mockImplementation(() => 0);
-    assert.equal((await run(['list'])).code, 0, 'root uses the file of the user it acts for');
+    await says('list');
     rmSync(file);
     mkdirSync(file, { mode: 0o700 });
-    const folder = await run(['list']);
-    assert.deepEqual([folder.code, folder.stderr], [2, `rdcp: ${file} is not a file: move it away and log in again\n`]);
+    await says('list', '', { code: 2, err: `rdcp: ${file} is not a file: move it away and log in again\n` });
   });
 
   it('Ctrl-C at the hidden question ends the process, and an input that has ended answers nothing', async () => {

@@ -83,31 +83,6 @@ describe('rdcp request', () => {
     assert.match(said!, new RegExp(`^The ticket is valid until [\\d:]+\\S+; to end it: rdcp end --id ${id}$`));
   });
 
-  it('reads another service as well with --also, and names it', async (t) => {
-    const shop = await shopOf(t, 'REQUEST_ALSO');
-    const other = createRdcp({ server: { port: 0 }, security: { apiKeys: [ops.record] }, announce: false });
-    t.after(() => other.close());
-    const { url } = await other.listen();
-    let baggage = '';
-    let notes = '';
-    let visit: Promise<unknown> | undefined;
-    const { code, stdout, stderr } = await rdcp(['request', 'REQUEST_ALSO', '--tail', '--for', '3s', '--also', url], {
-      env,
-      heard: (text) => {
-        baggage ||= /baggage: (\S+)'/.exec(text)?.[1] ?? '';
-      },
-      noted: (text) => {
-        notes += text;
-        if ((notes.match(/Tailing /g) ?? []).length === 2) visit ??= fetch(`${shop}/with`, { headers: { baggage } });
-      },
-    });
-    await visit;
-    assert.equal(code, 0, stderr);
-    // Of two remote controls in one process the later one has the lines.
-    assert.match(stdout, /^\S+ REQUEST_ALSO \/with http\S+$/m);
-    assert.ok(stderr.includes(`${url}: 1 line from 1 process, 0 dropped.`), stderr);
-  });
-
   it('makes no ticket where another service has none of its categories, or cannot be read', async (t) => {
     category('REQUEST_NO_TICKET');
     const other = await startServer(t);

@@ -93,13 +93,3 @@ test('where the refresh token cannot be kept no session is begun', async (t) => 
   const { body } = await server.request<{ entries: unknown[] }>('/rdcp/v1/audit?action=token.issue', { key: 'admin' });
   assert.equal(body.entries.length, 0);
 });
-
-test('an access token ends its session too, and as JSON the whole answer is printed', async (t) => {
-  const { server, token, run } = await setUp(t);
-  const { stdout } = await run('token', 'create', '--json');
-  const answer = JSON.parse(stdout);
-  assert.deepEqual([answer.token_type, answer.scope], ['Bearer', 'discovery status control']);
-  writeFileSync(token, answer.access_token);
-  assert.equal((await run('token', 'revoke', '--token-file', token)).code, 0);
-  assert.equal((await sessionOf(server, answer.access_token)).status, 401);
-});

@@ -80,7 +80,8 @@ const WRONG: Readonly<
     ['audit verify --service shop', /--service needs --records\n$/],
     ['audit verify --signed-since 2026-01-01T00:00:00.000Z', /--signed-since needs --public-key\n$/],
   ],
-  'of a token': [
+  'of a change that waits, or a token': [
+    ['approve --decline', /which change\? 'rdcp approve' lists them\n$/],
     ['token create status'],
     ['token create --scopes root'],
     ['token refresh'],

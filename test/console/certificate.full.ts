@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createAuthority } from '../support/certificate.ts';
+import { createAuthority, writePems } from '../support/certificate.ts';
 import { enable, waitForState } from './drive.ts';
 import { browserTest, openPage, startService } from './support.ts';
 
@@ -11,13 +8,8 @@ const authority = createAuthority();
 
 /** A service that asks every client for a certificate, and knows one of them. */
 async function startWithCertificates(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-tls-'));
-  t.after(() => rmSync(folder, { recursive: true }));
   const { cert, key } = authority.issue('localhost', { usage: 'server' });
-  const files = { certFile: join(folder, 'cert'), keyFile: join(folder, 'key'), clientCaFile: join(folder, 'ca') };
-  writeFileSync(files.certFile, cert);
-  writeFileSync(files.keyFile, key, { mode: 0o600 });
-  writeFileSync(files.clientCaFile, authority.cert);
+  const files = writePems({ certFile: cert, keyFile: key, clientCaFile: authority.cert });
   const identity = { subject: 'CN=anna', userId: 'anna', scopes: ['discovery', 'status', 'control'] as const };
   return startService(t, {
     console: true,

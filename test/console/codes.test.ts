@@ -130,15 +130,6 @@ test('codes that wait are limited, for an identity and altogether, and a used on
   assert.equal((await ask()).status, 200);
 });
 
-test('making a code needs a credential, and any will do', async (t) => {
-  const server = await startServer(t);
-  const without = await server.request(CONSOLE_PATHS.code, { method: 'POST' });
-  assert.equal(without.body.error.code, 'RDCP_AUTH_REQUIRED');
-  const wrong = await server.request(CONSOLE_PATHS.code, { method: 'POST', headers: { 'X-RDCP-API-Key': 'x' } });
-  assert.equal(wrong.body.error.code, 'RDCP_AUTH_FAILED');
-  for (const key of Object.keys(KEYS) as (keyof typeof KEYS)[]) await codeOf(server, key);
-});
-
 test('codes are for this machine: no proxy, no name of another one', async (t) => {
   const server = await startServer(t, { config: { server: { allowedHosts: ['debug.example.com'] } } });
   const code = await codeOf(server);

@@ -1,17 +1,13 @@
 // Measures, so nothing runs beside it: how fast the page draws a fleet.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { KEY, shows, startMember, together } from '../fleet/processes.ts';
+import { newStore } from '../support/folder.ts';
 import { enable, rowOf, signIn, waitForState } from './drive.ts';
 import { browserTest, openPage } from './support.ts';
 
 browserTest('a stopped process is in receipt, banner and list, and follows once it is back', async (t, browser) => {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-fleet-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const store = `sqlite:${join(folder, 'state.sqlite')}`;
+  const store = newStore(t);
   const members = [await startMember({ store }), await startMember({ store }), await startMember({ store })] as const;
   const [first, , third] = members;
   const { page } = await openPage(t, browser, `${first.url}/rdcp/console/`);

@@ -183,38 +183,3 @@ browserTest('a window that a stranger opens is out of its reach, and cannot be s
   assert.equal(await opened.evaluate(() => globalThis.opener), null);
   assert.equal(opened.url(), service.console);
 });
-
-browserTest('a link leads to the console, and to nothing else of the endpoint', async (t, browser) => {
-  const service = await startService(t);
-  const stranger = `http://localhost:${await startStranger(t)}/`;
-  const { page } = await openPage(t, browser, stranger, { provoked: [/status of 403/, /favicon\.ico/] });
-  const follow = async (href: string) => {
-    await page.goto(stranger);
-    const answer = page.waitForResponse((response) => response.url().startsWith(service.url));
-    const loaded = page.waitForEvent('load');
-    await page.evaluate((target) => {
-      const link = Object.assign(document.createElement('a'), { href: target });
-      document.body.append(link);
-      link.click();
-    }, href);
-    await loaded;
-    return (await answer).status();
-  };
-  assert.equal(await follow(service.console), 200);
-  assert.equal(await follow(`${service.url}/rdcp/console`), 308);
-  for (const path of [...EVERY_PATH, `${CONSOLE_PATHS.page}console.js`]) {
-    if (path === CONSOLE_PATHS.page || path === CONSOLE_PATHS.folder) continue;
-    assert.equal(await follow(service.url + path), 403, path);
-  }
-});
-
-browserTest('a name that was made to lead here is refused, for the page as for the rest', async (t, browser) => {
-  const service = await startService(t);
-  const { port } = new URL(service.url);
-  const { page } = await openPage(t, browser, 'about:blank', { provoked: [/./] });
-  for (const path of [CONSOLE_PATHS.page, PATHS.wellKnown, PATHS.discovery]) {
-    const answer = await page.goto(`http://rebound.test:${port}${path}`);
-    assert.equal(answer?.status(), 403, path);
-    assert.doesNotMatch((await answer?.text()) ?? '', /<html/);
-  }
-});

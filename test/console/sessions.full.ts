@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page, Request } from 'playwright-core';
 import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
+import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { enable, rowOf, signIn, typeCredential, waitForState } from './drive.ts';
 import { assertAccessible, browserTest, KEY_RECORDS, KEYS, openPage, startService } from './support.ts';
@@ -132,9 +132,7 @@ browserTest('a hidden page asks for nothing, and is up to date when it is visibl
 });
 
 async function withRevocableKey(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-keys-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'keys.json');
+  const file = join(newFolder(t), 'keys.json');
   const write = (keys: readonly ApiKeyRecord[]) => writeFileSync(file, JSON.stringify({ keys }));
   write(KEY_RECORDS);
   const service = await startService(t, { security: { apiKeys: { file } } });

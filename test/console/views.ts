@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import type { RdcpConfig } from '../../src/options/options.ts';
+import { newStore } from '../support/folder.ts';
 import { typeCredential } from './drive.ts';
 import { beginIncident, keyOf, openScene } from './scene.ts';
 import { KEY_RECORDS, KEYS, openPage, type PageOptions, startService } from './support.ts';
@@ -70,11 +69,9 @@ export const lineCount = async (page: Page) =>
   Number((await page.locator('.status').textContent())?.match(/([\d,]+) lines?/)?.[1]?.replaceAll(',', '') ?? 0);
 
 export async function startFleet(t: TestContext, size: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'rdcp-console-'));
-  t.after(() => rmSync(folder, { recursive: true }));
   const config: RdcpConfig = {
     server: { port: 0 },
-    store: `sqlite:${join(folder, 'state.db')}`,
+    store: newStore(t),
     tenancy: { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' }, beta: {} } },
     announce: false,
     emit: { to: 'stderr' },

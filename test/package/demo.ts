@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { start } from '../examples/child.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
@@ -20,16 +19,13 @@ export interface Shown {
 
 /** Starts the demo of an installed package in an empty folder, runs each command that it shows, and ends it. */
 export async function followDemo(t: TestContext, consumer: Consumer): Promise<Shown> {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-demo-'));
+  const cwd = newFolder(t);
   const main = join(consumer.directory, 'node_modules', NAME, 'dist/demo/main.js');
   const metrics = String(await freePort());
   const ports = { SHOP_PORT: '0', RDCP_PORT: String(await freePort()), OTEL_EXPORTER_PROMETHEUS_PORT: metrics };
   const env = { ...PROGRAM_ENV, ...ports };
   const demo = await start(process.execPath, [main, 'demo'], { cwd, env });
-  t.after(async () => {
-    await demo.end('SIGKILL');
-    rmSync(cwd, { recursive: true });
-  });
+  t.after(() => demo.end('SIGKILL'));
   await until('the commands to try', () => (demo.output.stdout.includes('Ctrl-C') ? true : undefined));
   assert.ok(demo.output.stdout.includes(`Remote control http://127.0.0.1:${ports.RDCP_PORT}, key in `));
 

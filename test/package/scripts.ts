@@ -215,16 +215,6 @@ assert.ok(!required.category('PAYMENTS').enabled);
 console.log(required[Symbol.toStringTag], require.resolve(name + '/api').includes(sep + 'cjs' + sep));
 `;
 
-/** Prints where a mistake in the configuration was found. */
-export const MISTAKE = `
-import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
-try {
-  createRdcp({ server: { port: 'none' } });
-} catch (error) {
-  console.log(error.stack);
-}
-`;
-
 /** Every entry beside an SDK, to be compiled against the published declarations; test/types/public.ts has what the types promise. */
 export const TYPED_CONSUMER = `${TYPED_ENTRIES}
 import { registerInstrumentations } from '@opentelemetry/instrumentation';

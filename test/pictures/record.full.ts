@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { record, SCENES } from '../../docs/pictures/record.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { assertBuilt } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { assertPlayable } from './playable.ts';
 
 test('npm run record makes the recording of the terminal from a run', (t) =>
   withProgram(t, 'tmux', async () => {
     assertBuilt();
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-picture-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'terminal.svg');
+    const file = join(newFolder(t), 'terminal.svg');
     await record(file);
     const svg = readFileSync(file, 'utf8');
     assertPlayable(svg);
