@@ -1,54 +1,45 @@
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
-import { describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { createRdcp } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
 import { portOf } from '../support/listening.ts';
-import { ending, type RunOptions, rdcp as run } from './run.ts';
+import { until } from '../support/until.ts';
+import { type Expected, ending, type RunOptions, rdcp as run, saying } from './run.ts';
 import { event, service as fakeService, madeUp, realService } from './service.ts';
+
+const typed = saying(run);
 
 describe('commands that show what a service does', () => {
   const admin = makeKey({ id: 'admin', userId: 'alice', scopes: ['admin'] });
   const viewer = makeKey({ id: 'viewer', scopes: ['discovery'] });
   const tenancy = { isolation: 'organization', tenants: { acme: { name: 'Acme Ltd' } } } as const;
-  const { service, rdcp } = realService({ tenancy }, [admin, viewer]);
+  const { service, rdcp, says } = realService({ tenancy }, [admin, viewer]);
   const pool = service.category('WATCH_POOL');
   service.category('WATCH_QUERIES');
+  afterEach(() => rdcp(['reset', '--all', '--yes']));
 
   it('metrics shows measurements with their units', async () => {
     pool.debug('off');
-    const { code, stdout } = await rdcp(['metrics']);
-    assert.equal(code, 0);
-    assert.match(stdout, /^METRIC +VALUE\n/);
-    assert.match(stdout, /^memoryUsage +\d+\.\d MiB$/m);
+    const { stdout } = await says('metrics', /^METRIC +VALUE\n(?:.*\n)*memoryUsage +\d+\.\d MiB\n/);
     assert.match(stdout, /^WATCH_POOL +- +-$/m, 'calls of what is off are not counted');
-    assert.match((await rdcp(['metrics', '-o', 'wide'])).stdout, /^heapUsed .*\d{4}-\d\d-\d\dT/m);
+    await says('metrics -o wide', /^heapUsed .*\d{4}-\d\d-\d\dT/m);
   });
 
   /** Watches while something is switched, and until what was written says so. */
-  async function watched(options: RunOptions & { readonly args?: string[] }, until: RegExp) {
-    const stop = new AbortController();
-    const written = new EventEmitter();
+  function watched(args: readonly string[], end: RegExp, options: RunOptions = {}) {
+    const { interrupted, heard } = ending(end);
     let seen = '';
-    const finished = rdcp(['watch', ...(options.args ?? [])], {
-      ...options,
-      interrupted: stop.signal,
-      heard: (text) => {
-        seen += text;
-        written.emit('text');
-        if (until.test(seen)) stop.abort();
-      },
-    });
-    const shows = async (pattern: RegExp) => {
-      const signal = AbortSignal.timeout(30_000);
-      while (!pattern.test(seen)) await once(written, 'text', { signal });
+    const note = (text: string) => {
+      seen += text;
+      heard(text);
     };
-    return { finished, shows };
+    const finished = rdcp(['watch', ...args], { ...options, interrupted, heard: note });
+    return { finished, shows: (pattern: RegExp) => until(`${pattern}`, () => pattern.test(seen)) };
   }
 
   it('watch prints one line for each change where it is no terminal, and ends cleanly', async () => {
-    const { finished, shows } = await watched({}, /WATCH_POOL off/);
+    const { finished, shows } = watched([], /WATCH_POOL off/);
     await rdcp(['enable', 'WATCH_POOL', '--for', '1h']);
     await shows(/WATCH_POOL on/);
     await rdcp(['disable', 'WATCH_POOL']);
@@ -58,14 +49,11 @@ describe('commands that show what a service does', () => {
       stdout,
       /^\d\d:\d\d:\d\d(?:Z|[+-][\d:]+) WATCH_POOL on for (?:59m \d+s|1h 0m) by alice\n\S+ WATCH_POOL off by alice\n$/,
     );
-    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('watch paints over its table on a terminal', async () => {
-    const { finished, shows } = await watched(
-      { typed: '', env: { NO_COLOR: '1' }, args: ['watch_*'] },
-      /WATCH_POOL +on[^\n]*alice/,
-    );
+    const terminal = { typed: '', env: { NO_COLOR: '1' } };
+    const { finished, shows } = watched(['watch_*'], /WATCH_POOL +on[^\n]*alice/, terminal);
     await shows(/WATCH_POOL +off/);
     await rdcp(['enable', 'WATCH_POOL']);
     const { code, stdout } = await finished;
@@ -73,15 +61,13 @@ describe('commands that show what a service does', () => {
     const shown = stdout.replaceAll('\u001b', '<esc>');
     assert.match(shown, /^CATEGORY +STATE +FOR +CALLS\/S +WHO\n/);
     assert.match(shown, /<esc>\[3A\r<esc>\[JCATEGORY/);
-    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('watch prints lines on a terminal that cannot be painted over', async () => {
-    const { finished } = await watched({ typed: '', env: { TERM: '' }, args: ['watch_*'] }, /WATCH_POOL on/);
+    const { finished } = watched(['watch_*'], /WATCH_POOL on/, { typed: '', env: { TERM: '' } });
     await rdcp(['enable', 'WATCH_POOL']);
     const { stdout } = await finished;
     assert.equal(stdout.includes('\u001b'), false);
-    await rdcp(['reset', '--all', '--yes']);
   });
 
   it('watch shows what is on or was switched meanwhile, and no rate that was not measured', async (t) => {
@@ -167,12 +153,10 @@ describe('commands that show what a service does', () => {
 
   it('watch shows no names without the scope admin, and refuses a pattern without matches', async () => {
     await rdcp(['enable', 'WATCH_POOL']);
-    const { finished } = await watched({ env: { RDCP_API_KEY: viewer.key }, args: ['-o', 'json'] }, /WATCH_POOL/);
-    const { code, stdout } = await finished;
-    assert.equal(code, 0);
-    assert.equal(JSON.parse(stdout).name, 'WATCH_POOL');
-    assert.equal((await rdcp(['watch', 'NO_*'])).code, 1);
-    await rdcp(['reset', '--all', '--yes']);
+    const { code, stdout } = await watched(['-o', 'json'], /WATCH_POOL/, { env: { RDCP_API_KEY: viewer.key } })
+      .finished;
+    assert.deepEqual([code, JSON.parse(stdout).name], [0, 'WATCH_POOL']);
+    await says('watch NO_*', '', { code: 1 });
   });
 
   it('wait goes on while the service that it asks restarts, until the time is over', async (t) => {
@@ -187,41 +171,33 @@ describe('commands that show what a service does', () => {
     });
     const url = `http://127.0.0.1:${await portOf(t, server)}`;
     const env = { RDCP_API_KEY: admin.key };
-    assert.deepEqual((await run(['wait', '3', '--url', url], { env })).stdout, 'revision 3 is applied\n');
+    await typed(`wait 3 --url ${url}`, 'revision 3 is applied\n', { env });
     assert.equal(asked, 3);
-    assert.equal((await run(['wait', '3', '--url', url], { env })).code, 4);
+    await typed(`wait 3 --url ${url}`, '', { env, code: 4 });
   });
 
   it('wait ends when every process has applied the revision, and with 3 when the time is over', async (t) => {
     const instance = (id: string, applied: number) => ({ id, applied, host: id, pid: 12 });
-    const there = await fakeService(t, { revision: 7, instances: [instance('one', 7), instance('two', 8)] });
+    const { url } = await fakeService(t, { revision: 7, instances: [instance('one', 7), instance('two', 8)] });
     const env = { RDCP_API_KEY: admin.key };
-    const done = await run(['wait', '7', '--url', there.url], { env });
-    assert.deepEqual([done.code, done.stdout], [0, 'revision 7 applied by 2 of 2 processes\n']);
-    const late = await run(['wait', '8', '--timeout', '1s', '--url', there.url], { env });
-    assert.deepEqual(
-      [late.code, late.stdout, late.stderr],
-      [3, 'revision 8 applied by 1 of 2 processes\n', 'Still pending: one:12.\n'],
-    );
-    const other = await run(['wait', '90', '--timeout', '1s', '--url', there.url], { env, typed: '' });
-    assert.deepEqual(
-      [other.code, other.stderr],
-      [
-        3,
-        'Waiting for up to 1s; revision 90 applied by 0 of 2 processes.\nThe newest revision of this service is 8: is 90 of another one?\n',
-      ],
-    );
-    assert.equal((await run(['wait', '0', '--url', there.url], { env })).code, 0);
-    for (const revision of ['x', '', '-1', '1.5', '1e3', '0x7', '9999999999999999', 'null']) {
-      const { code, stdout, stderr } = await run(['wait', revision, '--url', there.url], { env });
-      assert.deepEqual([code, stdout], [2, ''], revision);
-      assert.match(stderr, /^rdcp: the revision must be a whole number from 0 to 999999999999999, not '.*/);
+    const says = (line: string, out?: string, more: Expected = {}) =>
+      typed(`${line} --url ${url}`, out, { env, ...more });
+    await says('wait 7', 'revision 7 applied by 2 of 2 processes\n');
+    const late = { code: 3, err: 'Still pending: one:12.\n' };
+    await says('wait 8 --timeout 1s', 'revision 8 applied by 1 of 2 processes\n', late);
+    const err =
+      'Waiting for up to 1s; revision 90 applied by 0 of 2 processes.\nThe newest revision of this service is 8: is 90 of another one?\n';
+    await says('wait 90 --timeout 1s', undefined, { typed: '', code: 3, err });
+    await says('wait 0');
+    for (const revision of ['x', "''", '-1', '1.5', '1e3', '0x7', '9999999999999999', 'null']) {
+      const wrong = /^rdcp: the revision must be a whole number from 0 to 999999999999999, not '.*/;
+      await says(`wait ${revision}`, '', { code: 2, err: wrong });
     }
     for (const time of ['0', '0s', '-1s', '1.5s', '1ms', 'soon', '99999999999999999d']) {
-      const { code, stderr } = await run(['wait', '7', '--timeout', time, '--url', there.url], { env });
-      assert.deepEqual([code, stderr], [2, 'rdcp: --timeout must be a duration such as 30s, 5m or 2h\n'], time);
+      const wrong = 'rdcp: --timeout must be a duration such as 30s, 5m or 2h\n';
+      await says(`wait 7 --timeout ${time}`, '', { code: 2, err: wrong });
     }
-    assert.equal((await run(['wait', '7', '--timeout', '99999999d', '--url', there.url], { env })).code, 0);
+    await says('wait 7 --timeout 99999999d');
   });
 
   it('wait is over in its time, also where the service says nothing, at first or after an answer', async (t) => {
@@ -233,12 +209,9 @@ describe('commands that show what a service does', () => {
         response.writeHead(200, { 'Content-Type': 'application/json' });
         response.end('{"protocol":"rdcp/1.0","revision":2,"instances":[{"id":"one","applied":1}]}');
       });
-      const { code, stderr } = await run(['wait', '2', '--timeout', '1s', '--url', url], {
-        env: { RDCP_API_KEY: admin.key },
-      });
-      assert.equal(code, 4);
       // The client itself, which names the server, would wait for 30 s.
-      assert.match(stderr, /^rdcp: RDCP_TIMEOUT: The service did not respond in time/);
+      const err = /^rdcp: RDCP_TIMEOUT: The service did not respond in time/;
+      await typed(`wait 2 --timeout 1s --url ${url}`, '', { env: { RDCP_API_KEY: admin.key }, code: 4, err });
     }
   });
 });
