@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { folded, widthOf } from '../../src/tools/cli/table.ts';
-import { ending, rdcp } from './run.ts';
+import { ending, type RunOptions, rdcp, wordsOf } from './run.ts';
 import { service } from './service.ts';
 
 const NOW = '2026-01-01T00:00:00.000Z';
@@ -19,12 +19,16 @@ const CATEGORIES = [
   { ...plain, name: `LONG_${'X'.repeat(59)}`, description: '' },
 ];
 
+/** What a terminal of this size gets, without colours. */
+const onTerminal = (line: string, columns: number, { env, ...more }: RunOptions = {}) =>
+  rdcp(wordsOf(line), { typed: '', columns, env: { NO_COLOR: '1', ...env }, ...more });
+
 test('on a terminal no line of a table is wider than it, and every word is there', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES, entries: [] });
-  for (const command of [['list', '-o', 'wide'], ['audit']]) {
-    const all = (await rdcp([...command, '--url', url])).stdout.split(/\s+/).sort();
+  for (const line of [`list -o wide --url ${url}`, `audit --url ${url}`]) {
+    const all = (await rdcp(wordsOf(line))).stdout.split(/\s+/).sort();
     for (const columns of [30, 40, 80, 120, 200]) {
-      const { stdout } = await rdcp([...command, '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } });
+      const { stdout } = await onTerminal(line, columns);
       for (const line of stdout.split('\n')) assert.ok(line.length <= columns, `${columns}: ${line}`);
       if (columns >= 80) assert.deepEqual(stdout.split(/\s+/).sort(), all);
       else assert.equal(stdout.replace(/\s/g, '').length, all.join('').length);
@@ -34,8 +38,7 @@ test('on a terminal no line of a table is wider than it, and every word is there
 
 test('what has no room beside the others stands below them, and a description is cut to its line', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES.slice(0, 2) });
-  const shown = async (columns: number) =>
-    (await rdcp(['list', '--url', url], { typed: '', columns, env: { NO_COLOR: '1' } })).stdout;
+  const shown = async (columns: number) => (await onTerminal(`list --url ${url}`, columns)).stdout;
   assert.equal(
     await shown(40),
     `CATEGORY  STATE  FOR  CALLS  CALLS/S
@@ -69,7 +72,7 @@ test('what a service usually has fits 80 columns, a row a line', async (t) => {
     entries: [{ ...entry, reason: 'slow' }],
   });
   for (const command of ['fleet', 'failures', 'audit']) {
-    const { stdout } = await rdcp([command, '--url', url], { typed: '', columns: 80, env: { NO_COLOR: '1' } });
+    const { stdout } = await onTerminal(`${command} --url ${url}`, 80);
     assert.doesNotMatch(stdout, /^ |.{81}/m, stdout);
     assert.equal(stdout.includes(id), false);
     const wide = await rdcp([command, '--url', url, '-o', 'wide']);
@@ -77,16 +80,9 @@ test('what a service usually has fits 80 columns, a row a line', async (t) => {
   }
 });
 
-test('into a pipe a table is as wide as it is, whatever the width of a terminal', async (t) => {
-  const { url } = await service(t, { categories: CATEGORIES });
-  const { stdout } = await rdcp(['list', '--url', url], { columns: 40 });
-  assert.equal(stdout.trimEnd().split('\n').length, 4);
-});
-
 test('watch paints no line that the terminal would cut off, and no more lines than it has', async (t) => {
-  const there = await service(t, { categories: CATEGORIES, entries: [] });
-  const size = { typed: '', columns: 30, rows: 8, env: { NO_COLOR: '1' } };
-  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
+  const { url } = await service(t, { categories: CATEGORIES, entries: [] });
+  const { stdout } = await onTerminal(`watch --url ${url}`, 30, { rows: 8, ...ending(/CATEGORY/) });
   const lines = stripVTControlCharacters(stdout).trimEnd().split('\n');
   assert.ok(lines.length < 8, `${lines.length}`);
   for (const line of lines) assert.ok(line.length <= 30, line);
@@ -97,9 +93,8 @@ test('watch paints no line that the terminal would cut off, and no more lines th
 
 test('watch says how many of those that have no room are on', async (t) => {
   const categories = Array.from({ length: 9 }, (_, index) => ({ ...plain, name: `SQL_${index}`, enabled: index < 7 }));
-  const there = await service(t, { categories, entries: [] });
-  const size = { typed: '', columns: 60, rows: 8, env: { NO_COLOR: '1' } };
-  const { stdout } = await rdcp(['watch', '--url', there.url], { ...size, ...ending(/CATEGORY/) });
+  const { url } = await service(t, { categories, entries: [] });
+  const { stdout } = await onTerminal(`watch --url ${url}`, 60, { rows: 8, ...ending(/CATEGORY/) });
   assert.match(stdout, /^and 5 more, 3 of them on$/m);
 });
 
@@ -133,26 +128,23 @@ test('characters are as wide as a terminal shows them', () => {
   assert.deepEqual(folded('', 5), ['']);
 });
 
-test('a terminal without a size gets whole lines, in tables and in help', async (t) => {
+test('a pipe and a terminal without a size get whole lines, in tables and in help', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES, entries: [] });
-  const size = { typed: '', columns: 0, rows: 0, env: { NO_COLOR: '1' } };
-  const { stdout } = await rdcp(['list', '--url', url], size);
-  assert.equal(stdout.trimEnd().split('\n').length, 4);
-  assert.match(
-    (await rdcp(['list', '--help'], size)).stdout,
-    /^list the debug categories of the service and their state, those that are on first$/m,
-  );
-  const watched = await rdcp(['watch', '--url', url], { ...size, ...ending(/CATEGORY/) });
+  const piped = await rdcp(['list', '--url', url], { columns: 40 });
+  const { stdout } = await onTerminal(`list --url ${url}`, 0, { rows: 0 });
+  for (const table of [piped.stdout, stdout]) assert.equal(table.trimEnd().split('\n').length, 4);
+  const { stdout: help } = await onTerminal('list --help', 0);
+  assert.match(help, /^list the debug categories of the service and their state, those that are on first$/m);
+  const watched = await onTerminal(`watch --url ${url}`, 0, { rows: 0, ...ending(/CATEGORY/) });
   assert.match(watched.stdout, /^DATABASE +on +- +30\.4 +-$/m);
 });
 
 test('list is no longer than the screen unless it is asked for all', async (t) => {
   const { url } = await service(t, { categories: CATEGORIES });
-  const size = { typed: '', columns: 80, rows: 5, env: { NO_COLOR: '1' } };
-  const short = await rdcp(['list', '--url', url], size);
+  const short = await onTerminal(`list --url ${url}`, 80, { rows: 5 });
   assert.deepEqual(short.stdout.match(/^[A-Z]+/gm), ['CATEGORY', 'DATABASE', 'CACHE']);
   assert.equal(short.stderr, '1 more: rdcp list --all\n');
-  const all = await rdcp(['list', '--all', '--url', url], size);
+  const all = await onTerminal(`list --all --url ${url}`, 80, { rows: 5 });
   assert.deepEqual(all.stdout.match(/^[A-Z]+/gm), ['CATEGORY', 'DATABASE', 'CACHE', 'LONG']);
 });
 
