@@ -1,4 +1,5 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { after, before, type TestContext } from 'node:test';
 import { createRdcp, type RdcpConfig } from '../../src/index.ts';
 import { makeKey } from '../auth/records.ts';
@@ -11,23 +12,32 @@ export async function madeUp(t: TestContext, listener: RequestListener): Promise
 }
 
 interface Seen {
+  /** Method and path. */
   readonly target: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** A service that always gives the same answer and notes what it was asked. */
-export async function service(t: TestContext, answer: object, status = 200): Promise<{ url: string; seen: Seen[] }> {
+/** A service that notes what it is asked, the answered request included. */
+export async function noting(t: TestContext, handler: (response: ServerResponse, seen: readonly Seen[]) => void) {
   const seen: Seen[] = [];
   const url = await madeUp(t, async (request, response) => {
-    let body = '';
-    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const body = await text(request);
     seen.push({ target: `${request.method} ${request.url}`, headers: request.headers, body });
-    response.writeHead(status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', ...answer }));
+    handler(response, seen);
   });
   return { url, seen };
 }
+
+/** Answers with a message of the protocol. */
+export function json(response: ServerResponse, answer: object, status = 200, headers: Record<string, string> = {}) {
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+  response.end(JSON.stringify({ protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z', ...answer }));
+}
+
+/** A service that always gives the same answer and notes what it was asked. */
+export const service = (t: TestContext, answer: object, status = 200) =>
+  noting(t, (response) => json(response, answer, status));
 
 /** An event of a stream. */
 export const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
