@@ -7,10 +7,11 @@ import { CONSOLE_PATHS } from '../../src/wire/constants.ts';
 import type { ConsoleSessionResponse } from '../../src/wire/messages.ts';
 import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer } from '../support/server.ts';
-import { rdcp } from './run.ts';
+import { rdcp, saying } from './run.ts';
 import { madeUp, service } from './service.ts';
 
 const ENV = { RDCP_API_KEY: KEYS.operator };
+const says = saying(rdcp);
 const SIGNED_IN = /^(http:\/\/127\.0\.0\.1:\d+\/rdcp\/console\/)#code=([\w-]{43})$/;
 
 test('rdcp console opens the page with a code that signs in, and does not print the code', async (t) => {
@@ -20,11 +21,9 @@ test('rdcp console opens the page with a code that signs in, and does not print 
     opened.push(url);
     return true;
   };
-  const { code, stdout, stderr } = await rdcp(['console', '--url', server.url], { env: ENV, browse });
-  assert.equal(code, 0);
+  const { stderr } = await says(`console --url ${server.url}`, '', { env: ENV, browse });
   const [, address, secret] = SIGNED_IN.exec(opened[0] ?? '') ?? [];
   assert.equal(opened.length, 1);
-  assert.equal(stdout, '');
   assert.equal(stderr, `Opened ${address} in the browser, signed in.\n`);
   const body = { code: secret };
   const redeemed = await server.request<ConsoleSessionResponse>(CONSOLE_PATHS.session, { method: 'POST', body });
@@ -38,14 +37,13 @@ test('with --no-open, and where there is no browser, the address is the output',
     asked += 1;
     return false;
   };
-  for (const [args, times] of [
-    [['--no-open'], 0],
-    [[], 1],
+  for (const [option, times] of [
+    ['--no-open', 0],
+    ['', 1],
   ] as const) {
-    const { code, stdout, stderr } = await rdcp(['console', '--url', `${server.url}/`, ...args], { env: ENV, browse });
-    assert.equal(code, 0);
+    const err = 'Open this address within 60 seconds; it signs in once:\n';
+    const { stdout } = await says(`console --url ${server.url}/ ${option}`, undefined, { env: ENV, browse, err });
     assert.match(stdout.trimEnd(), SIGNED_IN);
-    assert.match(stderr, /^Open this address within 60 seconds; it signs in once:\n$/);
     assert.equal(asked, times);
   }
 });
@@ -53,29 +51,21 @@ test('with --no-open, and where there is no browser, the address is the output',
 test('without a credential, and for a service on another machine, the address comes without a code', async (t) => {
   const cwd = newFolder(t);
   const server = await startServer(t);
-  const anonymous = await rdcp(['console', '--no-open', '--url', server.url], { cwd });
-  assert.equal(anonymous.code, 0);
-  assert.equal(anonymous.stdout, `${server.url}/rdcp/console/\n`);
-  assert.match(anonymous.stderr, /^Without a code: no credential/);
+  const err = /^Without a code: no credential/;
+  await says(`console --no-open --url ${server.url}`, `${server.url}/rdcp/console/\n`, { cwd, err });
 });
 
 test('a service without the console is a refusal, one that is not there is unreachable, a wrong key is refused', async (t) => {
   const without = await startServer(t, { config: { console: false } });
-  const refused = await rdcp(['console', '--no-open', '--url', without.url], { env: ENV });
-  assert.deepEqual([refused.code, refused.stdout], [1, '']);
-  assert.match(refused.stderr, /^rdcp: this service serves no console/);
-
+  const at = (url: string) => `console --no-open --url ${url}`;
+  await says(at(without.url), '', { env: ENV, code: 1, err: /^rdcp: this service serves no console/ });
   const { url } = await service(t, { endpoints: {} });
-  const other = await rdcp(['console', '--no-open', '--url', url], { env: ENV });
-  assert.equal(other.code, 1);
-
+  await says(at(url), '', { env: ENV, code: 1 });
   const server = await startServer(t);
-  const wrong = await rdcp(['console', '--no-open', '--url', server.url], { env: { RDCP_API_KEY: 'k'.repeat(40) } });
-  assert.deepEqual([wrong.code, wrong.stdout], [1, '']);
-  assert.match(wrong.stderr, /RDCP_AUTH_FAILED/);
+  await says(at(server.url), '', { env: { RDCP_API_KEY: 'k'.repeat(40) }, code: 1, err: /RDCP_AUTH_FAILED/ });
   await server.close();
-  assert.equal((await rdcp(['console', '--no-open', '--url', server.url], { env: ENV })).code, 4);
-  assert.equal((await rdcp(['console', 'more'], { env: ENV })).code, 2);
+  await says(at(server.url), '', { env: ENV, code: 4 });
+  await says('console more', '', { env: ENV, code: 2 });
 });
 
 test('the address reaches the opener of the desktop as one argument, and no shell', async (t) => {
@@ -101,7 +91,6 @@ test('a service that was bundled without the files of the console says so, inste
     const answer = { protocol: 'rdcp/1.0', timestamp: '2026-01-01T00:00:00.000Z' };
     response.end(JSON.stringify({ ...answer, otelrdcp_console: { page: CONSOLE_PATHS.page } }));
   });
-  const { code, stdout, stderr } = await rdcp(['console', '--url', url], { env: ENV });
-  assert.deepEqual([code, stdout], [1, '']);
-  assert.match(stderr, /^rdcp: the service has no console files: it was bundled/);
+  const err = /^rdcp: the service has no console files: it was bundled/;
+  await says(`console --url ${url}`, '', { env: ENV, code: 1, err });
 });

@@ -3,10 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { TimeOrder } from '../../src/tools/cli/line-order.ts';
 import fc from '../support/fast-check.ts';
-import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { commandWith, NOWHERE, startServices } from './many-services.ts';
-import { ending, jsonLines, linesOf, rdcp } from './run.ts';
+import { ending, jsonLines, linesOf } from './run.ts';
 import { event, madeUp } from './service.ts';
 
 /** A service that sends made-up lines once its tail is asked for. */
@@ -32,25 +31,6 @@ function tailed(t: TestContext, lines: readonly object[], fleet?: readonly objec
     for (const line of lines) send('line', { category: 'DATABASE', attributes: {}, ...line });
     send('end', { reason: 'expired', lines: lines.length, dropped: 0 });
     response.end();
-  });
-}
-
-for (const format of ['table', 'json']) {
-  test(`lines of the processes of one service come in the order of their times (${format})`, async (t) => {
-    const lines = [2, 1, 3].map((second) => ({
-      timestamp: at(second),
-      message: `line ${second}`,
-      instance: `p${second % 2}`,
-    }));
-    const url = await tailed(
-      t,
-      lines,
-      ['p0', 'p1'].map((id) => ({ id, host: 'h', pid: 1, service: 'shop' })),
-    );
-    const { stdout } = await rdcp(['tail', 'DATABASE', '--url', url, '-o', format], {
-      env: { RDCP_API_KEY: KEYS.admin },
-    });
-    assert.deepEqual(stdout.match(/line \d/g), ['line 1', 'line 2', 'line 3']);
   });
 }
 

@@ -7,7 +7,7 @@ import { blocksOf } from '../documents/blocks.ts';
 import { auditEntry, NOW } from '../store/contract/samples.ts';
 import { PATIENCE_MS } from '../store/follower.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
-import { rdcp } from './run.ts';
+import { rdcp, saying } from './run.ts';
 
 test('rdcp store migrate makes the schema once, and audit verify checks the trail in it', {
   skip: whyNoPostgres(),
@@ -15,10 +15,9 @@ test('rdcp store migrate makes the schema once, and audit verify checks the trai
   const server = await startPostgres();
   t.after(() => server.close());
   const url = `${server.url}?schema=shop`;
-  const made = await rdcp(['store', 'migrate'], { env: { RDCP_STORE: url } });
-  assert.deepEqual([made.code, made.stdout, made.stderr], [0, 'Schema shop: version 2, new.\n', '']);
-  const again = await rdcp(['store', 'migrate', '--store', url]);
-  assert.deepEqual([again.code, again.stdout], [0, 'Schema shop: nothing to do, it has version 2.\n']);
+  const says = saying(rdcp);
+  await says('store migrate', 'Schema shop: version 2, new.\n', { env: { RDCP_STORE: url }, err: '' });
+  await says(`store migrate --store ${url}`, 'Schema shop: nothing to do, it has version 2.\n');
 
   const store = createPostgresStore({ url, deadlineMs: PATIENCE_MS });
   const [first, second] = chain('a', 2);
@@ -29,21 +28,20 @@ test('rdcp store migrate makes the schema once, and audit verify checks the trai
   for (const { place, code } of blocksOf('sql')) {
     assert.doesNotThrow(() => server.sql(code.replaceAll('rdcp.', 'shop.')), place);
   }
-  const whole = await rdcp(['audit', 'verify', '--store', url]);
-  assert.deepEqual([whole.code, whole.stdout], [0, 'The trail is whole: 2 entries of 1 process.\n']);
+  await says(`audit verify --store ${url}`, 'The trail is whole: 2 entries of 1 process.\n');
   await store.commit({
     audit: auditEntry({ compliance: { ...(second as AuditEntry).compliance, sequence: 9 } }),
     now: NOW,
   });
   await store.close();
-  assert.equal((await rdcp(['audit', 'verify', '--store', url])).code, 1);
+  await says(`audit verify --store ${url}`, undefined, { code: 1 });
 
   server.sql('UPDATE shop.schema_version SET version = 99');
-  const newer = await rdcp(['store', 'migrate', '--store', url]);
-  assert.deepEqual([newer.code, newer.stdout], [1, '']);
-  assert.match(newer.stderr, /the schema shop was made by a newer release/);
-  const wrong = await rdcp(['store', 'migrate', '--store', url.replace('correct%20horse', 'wrong')]);
-  assert.deepEqual([wrong.code, wrong.stderr], [1, 'rdcp: the store cannot be reached (the password is wrong)\n']);
-  const other = await rdcp(['store', 'migrate', '--store', 'redis://host']);
-  assert.deepEqual([other.code, other.stderr], [2, 'rdcp: --store must be postgres://USER@HOST/DATABASE\n']);
+  for (const [store, code, err] of [
+    [url, 1, /the schema shop was made by a newer release/],
+    [url.replace('correct%20horse', 'wrong'), 1, 'rdcp: the store cannot be reached (the password is wrong)\n'],
+    ['redis://host', 2, 'rdcp: --store must be postgres://USER@HOST/DATABASE\n'],
+  ] as const) {
+    await says(`store migrate --store ${store}`, '', { code, err });
+  }
 });

@@ -12,7 +12,7 @@ const HOSTILE = 'done\n\u001b[2J\u202e';
 describe('tail and forecast from the command line', () => {
   const admin = makeKey({ id: 'admin', userId: 'alice', scopes: ['admin'] });
   const emitted: string[] = [];
-  const { service, rdcp } = realService(
+  const { service, rdcp, says } = realService(
     {
       tenancy: { isolation: 'organization', tenants: { acme: {}, other: {} } },
       emit: { to: (record) => void (record.severity === 'DEBUG' && emitted.push(record.message)) },
@@ -49,8 +49,7 @@ describe('tail and forecast from the command line', () => {
 
   it('tail shows the lines of one tenant, harmless on a terminal, and sums up when it is interrupted', async () => {
     const shown = ending(/(?:of=acme acme\n[\s\S]*?){3}/);
-    const { code, stdout, stderr } = await rdcp(['tail', 'tail_queries', '--tenant', 'acme'], shown);
-    assert.equal(code, 0);
+    const { stdout, stderr } = await says('tail tail_queries --tenant acme', undefined, shown);
     const lines = stdout.trimEnd().split('\n');
     assert.ok(lines.length >= 3);
     const form = /^\d\d:\d\d:\d\d\.\d{3}Z TAIL_QUERIES done\\u000a\\u001b\[2J\\u202e rows=1 of=acme acme$/;
@@ -75,21 +74,16 @@ describe('tail and forecast from the command line', () => {
   });
 
   it('tail -o json prints each line as JSON; a pattern is noted', async () => {
-    const { code, stdout, stderr } = await rdcp(['tail', 'TAIL_*', '-o', 'json'], ending(/TAIL_POOL.*theirs/s));
-    assert.equal(code, 0);
-    const lines = jsonLines(stdout);
+    const options = { ...ending(/TAIL_POOL.*theirs/s), err: /^TAIL_\* matches TAIL_POOL, TAIL_QUERIES\.\n/ };
+    const lines = jsonLines((await says('tail TAIL_* -o json', undefined, options)).stdout);
     assert.ok(lines.some(({ category }) => category === 'TAIL_POOL'));
     assert.ok(lines.some(({ tenant, message }) => tenant === 'other' && message === 'theirs'));
-    assert.match(stderr, /^TAIL_\* matches TAIL_POOL, TAIL_QUERIES\.\n/);
   });
 
   it('tail ends after its time or its lines, reports dropped lines, and is audited', async () => {
-    const timed = await rdcp(['tail', 'TAIL_POOL', '--for', '1s', '--rate', '1']);
-    assert.equal(timed.code, 0);
-    assert.match(timed.stderr, /Ended: the time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/);
-    const counted = await rdcp(['tail', 'TAIL_POOL', '--lines', '2']);
-    assert.equal(counted.code, 0);
-    assert.equal(counted.stdout.trimEnd().split('\n').length, 2);
+    const err = /Ended: the time is over\.\n\d+ lines? from 1 process, [1-9]\d* dropped\.\n$/;
+    await says('tail TAIL_POOL --for 1s --rate 1', undefined, { err });
+    await says('tail TAIL_POOL --lines 2', /^.*\n.*\n$/);
     const [end, begin] = await audited();
     assert.deepEqual(
       [end.otelrdcp_tail.state, end.otelrdcp_tail.reason, end.otelrdcp_tail.lines],
@@ -103,8 +97,7 @@ describe('tail and forecast from the command line', () => {
       ['acmee', 1],
       ['acme', 0],
     ] as const) {
-      const { code, stderr } = await rdcp(['tail', 'TAIL_QUERIES', '--tenant', tenant, '--for', '1s']);
-      assert.equal(code, 0);
+      const { stderr } = await says(`tail TAIL_QUERIES --tenant ${tenant} --for 1s`);
       assert.equal(stderr.match(/^rdcp: Unknown tenant acmee \(not configured/gm)?.length ?? 0, lines, stderr);
     }
   });
@@ -115,10 +108,8 @@ describe('tail and forecast from the command line', () => {
       ['zzzzzzz', /^rdcp: Unknown tenant [^\n]*; known are acme, other[^\n]*\.\n$/],
       ['other', /^$/],
     ] as const) {
-      const args = ['enable', 'TAIL_POOL', '--for', '1m', '--tenant', tenant];
-      const { code, stdout, stderr } = await rdcp([...args, '-o', 'json']);
-      assert.equal(code, 0, stderr);
-      assert.match(stderr, warning);
+      const line = `enable TAIL_POOL --for 1m --tenant ${tenant} -o json`;
+      const { stdout } = await says(line, undefined, { err: warning });
       assert.equal(JSON.parse(stdout).tenant.id, tenant);
       await rdcp(['reset', 'TAIL_POOL', '--tenant', tenant]);
     }
@@ -177,33 +168,21 @@ describe('tail and forecast from the command line', () => {
     assert.match(stderr, /3 lines from 1 process, 0 dropped\.\n$/);
   });
 
-  it('tail --also-log writes to the outputs of the service as well', async () => {
-    await rdcp(['tail', 'TAIL_POOL', '--lines', '1', '--also-log']);
-    assert.ok(emitted.includes('taken'));
-    emitted.length = 0;
-  });
-
   it('forecast shows what a category would emit, for how much of the fleet', async () => {
-    const { code, stdout } = await rdcp(['forecast', 'TAIL_POOL', 'tail_queries', '--for', '1s']);
-    assert.equal(code, 0);
-    assert.match(stdout, /^CATEGORY +CALLS\/S +BYTES\/S +BYTES\/CALL +GB\/DAY +DROPPED\/S\n/);
+    const head = /^CATEGORY +CALLS\/S +BYTES\/S +BYTES\/CALL +GB\/DAY +DROPPED\/S\n/;
+    const { stdout } = await says('forecast TAIL_POOL tail_queries --for 1s', head);
     assert.match(stdout, /^TAIL_POOL +\d+(?:\.\d)? +\d+ +\d+(?:\.\d)? +0\.\d{3} +\d/m);
     assert.match(stdout, /\nmeasured for 1s in 1 of 1 process\n$/);
     assert.deepEqual(emitted, []);
   });
 
   it('list --measure shows the calls of what is off too, --on what is on alone', async () => {
-    const plain = await rdcp(['list', 'TAIL_*']);
-    assert.match(plain.stdout, /^TAIL_POOL +off +- +(?:-|\d+) +-$/m);
-    const measured = await rdcp(['list', 'tail_*', '--measure']);
-    assert.equal(measured.code, 0, measured.stderr);
-    assert.match(measured.stdout, /^TAIL_POOL +off +- +(?:-|\d+) +[1-9]\d*\.\d/m);
-    const { categories, measured: figures } = JSON.parse(
-      (await rdcp(['list', 'TAIL_POOL', '--measure', '--json'])).stdout,
-    );
-    assert.deepEqual([categories.length, Object.keys(figures.categories)], [1, ['TAIL_POOL']]);
-    assert.equal((await rdcp(['list', 'TAIL_*', '--on'])).stdout.split('\n').length, 2);
-    assert.match((await rdcp(['list', 'TAIL_POL'])).stderr, /Unknown category: TAIL_POL/);
+    await says('list TAIL_*', /^TAIL_POOL +off +- +(?:-|\d+) +-$/m);
+    await says('list tail_* --measure', /^TAIL_POOL +off +- +(?:-|\d+) +[1-9]\d*\.\d/m);
+    const { categories, measured } = JSON.parse((await says('list TAIL_POOL --measure --json')).stdout);
+    assert.deepEqual([categories.length, Object.keys(measured.categories)], [1, ['TAIL_POOL']]);
+    await says('list TAIL_* --on', /^.*\n$/);
+    await says('list TAIL_POL', '', { code: 1, err: /Unknown category: TAIL_POL/ });
   });
 
   it('enable --forecast shows the forecast, and asks a person', async (t) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { folderOfPackage } from '../support/folder.ts';
 import { finish } from './consumer.ts';
 
 /** The files of CONTRIBUTING.md, by their path. */
@@ -14,10 +15,7 @@ const FILES = new Map(
 
 describe('the worked examples of CONTRIBUTING.md', () => {
   assertBuilt();
-  mkdirSync(join(ROOT, '.rdcp'), { recursive: true });
-  // Inside of the package, so that it is found by its name.
-  const directory = mkdtempSync(join(ROOT, '.rdcp', 'contributing-'));
-  after(() => rmSync(directory, { recursive: true }));
+  const directory = folderOfPackage();
 
   it('are a route, a store, a source and a command, in places that are theirs', () => {
     assert.deepEqual(

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { parseAst } from 'rolldown/parseAst';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { blocksOf } from '../documents/blocks.ts';
 import { run } from '../safety/program.ts';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { folderOfPackage } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
@@ -100,10 +101,7 @@ function moduleOf(code: string): string {
 
 describe('the code of the documents', () => {
   assertBuilt();
-  mkdirSync(join(ROOT, '.rdcp'), { recursive: true });
-  // Inside of the package, so that it is found by its name.
-  const directory = mkdtempSync(join(ROOT, '.rdcp', 'readme-'));
-  after(() => rmSync(directory, { recursive: true }));
+  const directory = folderOfPackage();
   const file = (name: string, text: string) => {
     writeFileSync(join(directory, name), text);
     return join(directory, name);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Node, SyntaxKind } from 'typescript/unstable/ast';
 import { API, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync';
 import { assertBuilt, ROOT } from '../support/built.ts';
+import { folderOfPackage } from '../support/folder.ts';
 import { MANIFEST } from './consumer.ts';
 
 const DIST = join(ROOT, 'dist');
@@ -19,17 +20,12 @@ const ENTRIES = Object.values(MANIFEST.exports).flatMap((target) => {
 
 describe('a name in the signatures of', () => {
   assertBuilt();
-  mkdirSync(join(ROOT, '.rdcp'), { recursive: true });
-  const directory = mkdtempSync(join(ROOT, '.rdcp', 'names-'));
-  const tsconfig = join(directory, 'tsconfig.json');
+  const tsconfig = join(folderOfPackage(), 'tsconfig.json');
   const compilerOptions = { noEmit: true, rootDir: ROOT };
   const files = ENTRIES.map((entry) => join(DIST, `${entry}.d.ts`));
   writeFileSync(tsconfig, JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: [], files }));
   const api = new API({ cwd: ROOT });
-  after(() => {
-    api.close();
-    rmSync(directory, { recursive: true });
-  });
+  after(() => api.close());
   const [project] = api.updateSnapshot({ openProjects: [tsconfig] }).getProjects();
   assert.ok(project);
   const root = exportsOf(project, 'index');
