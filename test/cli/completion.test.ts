@@ -6,13 +6,11 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { root } from '../../src/tools/cli/commands/root.ts';
 import { makeKey } from '../auth/records.ts';
 import { withProgram } from '../examples/required-program.ts';
 import { built } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
 import { inFull } from '../support/tiers.ts';
-import { commandsOf } from './commands.ts';
 import { rdcp } from './run.ts';
 import { madeUp, realService } from './service.ts';
 
@@ -117,23 +115,6 @@ describe('completion of the command line', { concurrency: 2 }, () => {
       return found.stdout.split('\n').filter((line) => line !== '');
     });
   }
-
-  it('finds the command lines of the help valid in every shell', async (t) => {
-    const lines: string[] = [];
-    for (const [path, { examples, notes = [] }] of await commandsOf(root.commands)) {
-      // Each of its examples is for one shell.
-      if (path[0] !== 'completion') lines.push(...examples, ...notes.filter((note) => /^ .*\brdcp /.test(note)));
-    }
-    assert.ok(lines.length > 40 && lines.some((line) => /^ .*rdcp token create/.test(line)));
-    const file = join(newFolder(t), 'lines');
-    writeFileSync(file, lines.join('\n'));
-    for (const name of ['bash', 'zsh', 'fish']) {
-      await withProgram(t, name, async () => {
-        const { status, stderr } = spawnSync(name, ['-n', file], { encoding: 'utf8' });
-        assert.deepEqual([status, stderr], [0, ''], name);
-      });
-    }
-  });
 
   it('works in bash', async (t) => {
     const script = `COMP_WORDS=(rdcp enable --for 5m COMPLETE_); COMP_CWORD=4; _rdcp; printf '%s\\n' "\${COMPREPLY[@]}"

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { keepLines, takeLines } from '../../src/tools/console/views/tail/kept-lines.ts';
 import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
 import type { TailSettings } from '../../src/tools/console/views/tail/tail-session.ts';
+import { tailLine } from './discovered.ts';
 
 const SETTINGS: TailSettings = { categories: ['ORDERS'], seconds: 300, log: false, tenant: 'acme' };
 
@@ -22,13 +23,7 @@ function storage(room = 5_000_000) {
 function logOf(count: number, message: string): LineLog {
   const log = new LineLog();
   for (let at = 0; at < count; at += 1) {
-    log.line({
-      timestamp: '2026-01-31T00:00:00.000Z',
-      category: 'ORDERS',
-      message: `${at} ${message}`,
-      attributes: { 'rdcp.recorded': true, 'rdcp.work.id': 'w', 'rdcp.work.outcome': 'failed', order: at },
-      instance: 'p1',
-    });
+    log.line(tailLine(`${at} ${message}`));
   }
   log.note('a note', false, 0);
   return log;

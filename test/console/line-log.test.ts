@@ -3,16 +3,8 @@ import { test } from 'node:test';
 import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
 import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
 import type { Row } from '../../src/tools/console/views/tail/row.ts';
-import type { TailLine } from '../../src/wire/streams.ts';
+import { tailLine as line } from './discovered.ts';
 
-const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
-  timestamp: '2026-01-31T00:00:00.000Z',
-  category: 'DATABASE',
-  message,
-  attributes: {},
-  instance: 'p1',
-  ...fields,
-});
 const messages = (rows: readonly Row[]) =>
   rows.map((row) => (row.kind === 'line' ? row.line.message : row.kind === 'note' ? row.text : ''));
 const never = () => false;

@@ -6,15 +6,7 @@ import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
 import { LineLog } from '../../src/tools/console/views/tail/line-log.ts';
 import type { LineRow, Row } from '../../src/tools/console/views/tail/row.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
-
-const line = (message: string, fields: Partial<TailLine> = {}): TailLine => ({
-  timestamp: '2026-01-31T10:00:00.000Z',
-  category: 'DATABASE',
-  message,
-  attributes: {},
-  instance: 'p1',
-  ...fields,
-});
+import { tailLine as line } from './discovered.ts';
 
 function rowsOf(...lines: readonly TailLine[]): readonly Row[] {
   const log = new LineLog();

@@ -3,20 +3,15 @@ import { test } from 'node:test';
 import { RdcpResponseError } from '../../src/client.ts';
 import { TailSession, type TailSettings } from '../../src/tools/console/views/tail/tail-session.ts';
 import { RdcpError } from '../../src/wire/errors.ts';
-import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
+import type { TailEvent } from '../../src/wire/streams.ts';
 import { settled, virtualTime } from '../support/virtual-time.ts';
+import { tailLine } from './discovered.ts';
 
 const OPEN: TailEvent = {
   event: 'start',
   data: { revision: 1, instances: 2, categories: ['DATABASE'], expiresAt: '2026-01-31T00:05:00.000Z' },
 };
-const LINE: TailLine = {
-  timestamp: '2026-01-31T00:00:00.000Z',
-  category: 'DATABASE',
-  message: 'query',
-  attributes: {},
-  instance: 'p1',
-};
+const LINE = tailLine('query');
 const line: TailEvent = { event: 'line', data: LINE };
 const joined: TailEvent = { event: 'instance', data: { id: 'p1', state: 'joined' } };
 const SETTINGS: TailSettings = { categories: ['DATABASE'], seconds: 300, log: false };

@@ -2,17 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseFilter } from '../../src/tools/console/views/tail/filter.ts';
 import { fileName, lineText, ndjson, traceLink } from '../../src/tools/console/views/tail/text-of-line.ts';
-import type { TailLine } from '../../src/wire/streams.ts';
+import { tailLine } from './discovered.ts';
 
-const LINE: TailLine = {
-  timestamp: '2026-01-31T00:00:00.000Z',
-  category: 'DATABASE',
-  message: 'query done',
-  attributes: { rows: 12, sql: 'select 1', deep: { a: [1, null] }, quoted: '"' },
-  instance: 'p1',
-  tenant: 'acme',
-  traceId: 'abc',
-};
+const attributes = { rows: 12, sql: 'select 1', deep: { a: [1, null] }, quoted: '"' };
+const LINE = tailLine('query done', { attributes, tenant: 'acme', traceId: 'abc' });
 
 test('a line as text has everything in the order of reading, and as NDJSON it is as it came', () => {
   assert.equal(

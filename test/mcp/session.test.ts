@@ -46,13 +46,6 @@ describe('rdcp mcp, as the program of an agent starts it', () => {
     }
   });
 
-  it('asks and writes with --allow-writes', async (t) => {
-    const { client } = await agentProcess(t, shop, ['--allow-writes'], { answer: () => 'accept' });
-    const { changes } = await ask(client, 'enable', { categories: ['ORDERS'], reason: 'orders fail' });
-    assert.equal(changes[0].on, true);
-    await shop.client.reset();
-  });
-
   it('ends its tails when its program is gone', async (t) => {
     for (const cut of ['SIGKILL', 'SIGTERM', 'closed'] as const) {
       const { client, transport } = await agentProcess(t, shop);

@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { type Consumer, finish, installInto, LINES, packInto, tool } from './consumer.ts';
 import { followDemo } from './demo.ts';
 import { behavesAsInstalled, behavesAsItsFiles } from './packed.ts';
-import { ONE_GATE, WITHOUT_SDK } from './scripts.ts';
+import { WITHOUT_SDK } from './scripts.ts';
 
 /** Nothing but what the package cannot do without, in the oldest release that it allows. */
 const MINIMUM = { '@opentelemetry/api': '1.9.0', '@opentelemetry/instrumentation': '0.200.0' };
@@ -91,13 +91,6 @@ describe('the packed package', () => {
     assert.deepEqual(readdirSync(cwd).sort(), ['.rdcp', 'shop-control.sqlite']);
     const { stdout } = await finish('npx', [...npx, '--version'], cwd, env);
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
-  });
-
-  it('has one gate, imported, required or loaded from a second copy of the package', async () => {
-    const sameModule = await consumer('3.x').node(ONE_GATE);
-    assert.deepEqual(sameModule, { code: 0, stdout: 'Module false\n', stderr: '' });
-    const inCommonJs = await consumer('2.x').node(ONE_GATE, { args: ['--no-experimental-require-module'] });
-    assert.deepEqual(inCommonJs, { code: 0, stdout: 'Module true\n', stderr: '' });
   });
 
   it('is laid out as publint and attw want it', async () => {

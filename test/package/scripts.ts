@@ -191,30 +191,6 @@ registerHooks({
 await import('${entry}');
 `;
 
-/** Loads the api as an ES module, by `require`, and from a second copy of the package: each time it is the same gate. */
-export const ONE_GATE = `
-import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { sep } from 'node:path';
-import { category } from 'opentelemetry-instrumentation-rdcp/api';
-import { createRdcp } from 'opentelemetry-instrumentation-rdcp';
-const require = createRequire(import.meta.url);
-const name = 'opentelemetry-instrumentation-rdcp';
-cpSync('node_modules/' + name, 'vendored/node_modules/' + name, { recursive: true });
-const copy = createRequire(require.resolve('./package.json').replace('package.json', 'vendored' + sep));
-const required = require(name + '/api');
-const copied = copy(name + '/api');
-assert.notEqual(require.resolve(name + '/api'), copy.resolve(name + '/api'));
-assert.equal(required.category('PAYMENTS'), category('PAYMENTS'));
-assert.equal(copied.category('PAYMENTS'), category('PAYMENTS'));
-const rdcp = createRdcp({ server: false, categories: { PAYMENTS: { enabled: true } } });
-assert.ok(required.category('PAYMENTS').enabled && copied.category('PAYMENTS').enabled);
-await rdcp.close();
-assert.ok(!required.category('PAYMENTS').enabled);
-console.log(required[Symbol.toStringTag], require.resolve(name + '/api').includes(sep + 'cjs' + sep));
-`;
-
 /** Every entry beside an SDK, to be compiled against the published declarations; test/types/public.ts has what the types promise. */
 export const TYPED_CONSUMER = `${TYPED_ENTRIES}
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
