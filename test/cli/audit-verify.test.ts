@@ -11,9 +11,10 @@ import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newFolder } from '../support/folder.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { inFull } from '../support/tiers.ts';
-import { rdcp } from './run.ts';
+import { rdcp, saying } from './run.ts';
 import { assertFault, assertWhole, find, resealed, verifyFile } from './stored-trail.ts';
 
+const says = saying(rdcp);
 const NOW = Date.parse('2026-03-01T12:00:00.000Z');
 
 /** A trail of two processes in a SQLite file: `a` wrote six entries, `b` began at the third of them and wrote four. */
@@ -180,15 +181,11 @@ inFull('a long trail is walked page by page', async (t) => {
 test('a running service is verified through its endpoint', async (t) => {
   const server = await startServer(t);
   for (const action of ['enable', 'disable', 'toggle']) {
-    await server.request('/rdcp/v1/control', {
-      method: 'POST',
-      key: 'admin',
-      body: { action, categories: 'DATABASE' },
-    });
+    const body = { action, categories: 'DATABASE' };
+    await server.request('/rdcp/v1/control', { method: 'POST', key: 'admin', body });
   }
   const env = { RDCP_API_KEY: KEYS.admin };
-  const { code, stdout } = await rdcp(['audit', 'verify', '--url', server.url], { env });
-  assert.deepEqual([code, stdout], [0, 'The trail is whole: 3 entries of 1 process.\n']);
+  await says(`audit verify --url ${server.url}`, 'The trail is whole: 3 entries of 1 process.\n', { env });
 });
 
 test('a trail in Redis is verified where it lies', { skip: whyNoRedis() }, async (t) => {
@@ -197,21 +194,16 @@ test('a trail in Redis is verified where it lies', { skip: whyNoRedis() }, async
   const store = createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS });
   const [first, second] = chain('a', 2);
   for (const audit of [first, second]) await store.commit({ audit: audit as AuditEntry, now: NOW });
-  const whole = await rdcp(['audit', 'verify', '--store', redis.url]);
-  assert.deepEqual([whole.code, whole.stdout], [0, 'The trail is whole: 2 entries of 1 process.\n']);
+  await says(`audit verify --store ${redis.url}`, 'The trail is whole: 2 entries of 1 process.\n');
   await store.commit({ audit: second as AuditEntry, now: NOW });
   await store.close();
-  const broken = await rdcp(['audit', 'verify', '--store', redis.url]);
-  assert.deepEqual([broken.code, broken.stderr], [1, '']);
+  await says(`audit verify --store ${redis.url}`, undefined, { code: 1, err: '' });
   await redis.kill();
-  const gone = await rdcp(['audit', 'verify', '--store', redis.url]);
-  assert.deepEqual([gone.code, gone.stdout], [1, '']);
+  await says(`audit verify --store ${redis.url}`, '', { code: 1 });
 });
 
 test('a database of something else is refused', async (t) => {
   const file = join(newFolder(t), 'foreign.db');
   new DatabaseSync(file).exec('CREATE TABLE other (id INTEGER)');
-  const { code, stderr } = await rdcp(['audit', 'verify', '--store', `sqlite:${file}`]);
-  assert.equal(code, 1);
-  assert.match(stderr, /^rdcp: [^\n]+\n$/);
+  await says(`audit verify --store sqlite:${file}`, '', { code: 1, err: /^rdcp: [^\n]+\n$/ });
 });

@@ -1,30 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { category } from '../../src/api.ts';
-import { createRdcp, type Rdcp } from '../../src/assembly/rdcp.ts';
 import type { StatusResponse } from '../../src/wire/messages.ts';
 import { makeKey } from '../auth/records.ts';
 import { KEYS, startServer } from '../support/server.ts';
 import { serve } from '../work/following.ts';
-import { rdcp } from './run.ts';
+import { realService } from './service.ts';
 
 describe('rdcp request', () => {
   const ops = makeKey({ id: 'ops', clientId: 'ops', scopes: ['admin'] });
   const enabling = makeKey({ id: 'e', scopes: ['admin'], allow: { categories: ['*'], actions: ['enable', 'tail'] } });
-  let service: Rdcp;
-  let env: Record<string, string>;
   const lines: string[] = [];
-
-  before(async () => {
-    service = createRdcp({
-      server: { port: 0 },
-      security: { apiKeys: [ops.record, enabling.record] },
-      emit: { to: ({ message }) => void lines.push(message) },
-      announce: false,
-    });
-    env = { RDCP_API_KEY: ops.key, RDCP_URL: (await service.listen()).url };
-  });
-  after(() => service.close());
+  const { rdcp, says } = realService({ emit: { to: ({ message }) => void lines.push(message) } }, [ops, enabling]);
 
   /** A server that debugs the address of each request. */
   const shopOf = (t: TestContext, name: string) => {
@@ -37,8 +24,7 @@ describe('rdcp request', () => {
 
   it('prints the header with which a category is on for a request', async (t) => {
     const shop = await shopOf(t, 'REQUEST_DATABASE');
-    const { code, stdout, stderr } = await rdcp(['request', 'request_database', '--for', '10m'], { env });
-    assert.equal(code, 0, stderr);
+    const { stdout, stderr } = await says('request request_database --for 10m');
     const [, baggage = ''] = /^curl -H 'baggage: (rdcp\.debug=[\w.-]+)' URL\n$/.exec(stdout) ?? [];
     assert.match(stderr, /^REQUEST_DATABASE is on for requests with this header, until /);
     await fetch(`${shop}/with`, { headers: { baggage } });
@@ -51,7 +37,6 @@ describe('rdcp request', () => {
     let baggage = '';
     let visits: Promise<unknown> | undefined;
     const { code, stdout } = await rdcp(['request', 'REQUEST_TAILED', '--tail', '--for', '3s'], {
-      env,
       heard: (text) => {
         baggage ||= /baggage: (\S+)'/.exec(text)?.[1] ?? '';
       },
@@ -71,11 +56,9 @@ describe('rdcp request', () => {
     const left = async (key: string) => {
       const interrupted = new AbortController();
       const noted = (text: string) => text.startsWith('Tailing ') && interrupted.abort();
-      const options = { env: { ...env, RDCP_API_KEY: key }, interrupted: interrupted.signal, noted };
-      const { code, stderr } = await rdcp(['request', 'REQUEST_LEFT', '--tail'], options);
-      assert.equal(code, 0, stderr);
-      const { stdout } = await rdcp(['status', '-o', 'json'], { env });
-      const { otelrdcp_activations } = JSON.parse(stdout) as StatusResponse;
+      const options = { env: { RDCP_API_KEY: key }, interrupted: interrupted.signal, noted };
+      const { stderr } = await says('request REQUEST_LEFT --tail', undefined, options);
+      const { otelrdcp_activations } = JSON.parse((await says('status -o json')).stdout) as StatusResponse;
       return [stderr.trimEnd().split('\n').at(-1), otelrdcp_activations?.REQUEST_LEFT?.[0]?.id];
     };
     assert.deepEqual(await left(ops.key), ['The ticket has ended.', undefined]);
@@ -90,13 +73,11 @@ describe('rdcp request', () => {
       [ops.key, `${other.url} cannot be read:`],
       [KEYS.admin, `${other.url} has none of these categories: REQUEST_NO_TICKET`],
     ] as const) {
-      const args = ['request', 'REQUEST_NO_TICKET', '--tail', '--also', other.url];
-      const { code, stderr } = await rdcp(args, { env: { ...env, RDCP_API_KEY: key } });
-      assert.equal(code, 1, stderr);
+      const options = { env: { RDCP_API_KEY: key }, code: 1 };
+      const { stderr } = await says(`request REQUEST_NO_TICKET --tail --also ${other.url}`, undefined, options);
       assert.ok(stderr.includes(said), stderr);
     }
-    const { stdout } = await rdcp(['status', '-o', 'json'], { env });
-    const { otelrdcp_activations } = JSON.parse(stdout) as StatusResponse;
+    const { otelrdcp_activations } = JSON.parse((await says('status -o json')).stdout) as StatusResponse;
     assert.equal(otelrdcp_activations?.REQUEST_NO_TICKET, undefined);
   });
 });

@@ -23,114 +23,100 @@ const html = (status: number, headers = {}): RequestListener => {
   };
 };
 
-const answers: readonly (readonly [what: string, answer: RequestListener, code: number, line: string])[] = [
-  [
-    'redirects to https',
-    html(301, { Location: 'https://ops:pw@shop.example/rdcp/v1/discovery?key=secret' }),
-    EXIT.unreachable,
-    `RDCP_UNAVAILABLE: The server at URL redirects to https://shop.example/rdcp/v1/discovery, which is not followed (${ADDRESS})`,
-  ],
-  [
-    'redirects to a login page of its own',
-    html(302, { Location: '/login' }),
-    EXIT.unreachable,
-    `RDCP_UNAVAILABLE: The server at URL redirects to URL/login, which is not followed (${ADDRESS})`,
-  ],
-  [
-    'redirects nowhere',
-    html(307),
-    EXIT.unreachable,
-    `RDCP_UNAVAILABLE: The server at URL redirects to URL/, which is not followed (${ADDRESS})`,
-  ],
-  [
-    'answers with a page',
-    html(200),
-    EXIT.unreachable,
-    `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with text/html, which is not rdcp/1.0 (${ADDRESS})`,
-  ],
-  [
-    'answers with other JSON',
-    (_request, response) => void response.end('{}'),
-    EXIT.unreachable,
-    `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with no content type, which is not rdcp/1.0 (${ADDRESS})`,
-  ],
-  [
-    'has no such page',
-    html(404),
-    EXIT.unreachable,
-    `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
-  ],
-  [
-    'is another service with JSON of its own',
-    (_request, response) => {
-      response.writeHead(404, { 'Content-Type': 'application/json' });
-      response.end('{"message":"Route GET:/rdcp/v1/status not found","error":"Not Found","statusCode":404}');
-    },
-    EXIT.unreachable,
-    `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
-  ],
-  [
-    'speaks an older version',
-    (_request, response) => void response.end('{"protocol":"rdcp/0.9","categories":[]}'),
-    EXIT.unreachable,
-    'RDCP_VERSION_UNSUPPORTED: The server at URL speaks rdcp/0.9, not rdcp/1.0 (use the rdcp command of the version that the service has)',
-  ],
-  [
-    'refuses our version',
-    (_request, response) => {
-      const error = { code: 'RDCP_VERSION_UNSUPPORTED', message: 'Not spoken', details: { supported: ['rdcp/0.9'] } };
-      response.writeHead(400).end(JSON.stringify({ protocol: 'rdcp/0.9', error }));
-    },
-    EXIT.refused,
-    'RDCP_VERSION_UNSUPPORTED: Not spoken (supported: rdcp/0.9; use the rdcp command of the version that the service has)',
-  ],
-  [
-    'refuses without naming a scope',
-    (_request, response) => {
-      const details = { reason: 'tenant_mismatch', requiredScopes: [], providedScopes: ['admin'] };
-      response.writeHead(403).end(JSON.stringify({ error: { code: 'RDCP_FORBIDDEN', message: 'No', details } }));
-    },
-    EXIT.refused,
-    'RDCP_FORBIDDEN: No (reason: tenant_mismatch; providedScopes: admin)',
-  ],
-  [
-    'wants a login of a proxy',
-    html(401, { 'WWW-Authenticate': 'Basic' }),
-    EXIT.refused,
-    "RDCP_AUTH_FAILED: The server at URL answered 401 without an RDCP error (the answer is not the service's: something in front of it wants another credential)",
-  ],
-  [
-    'limits requests in front of the service',
-    html(429, { 'Retry-After': '7' }),
-    EXIT.refused,
-    'RDCP_RATE_LIMITED: The server at URL answered 429 without an RDCP error (try again in 7 s; something in front of the service limits requests)',
-  ],
-  ...[502, 503, 504].map(
-    (status) =>
-      [
-        `is a proxy that answers ${status}`,
-        html(status),
-        EXIT.unreachable,
-        `${status === 504 ? 'RDCP_TIMEOUT' : 'RDCP_UNAVAILABLE'}: The server at URL answered ${status} without an RDCP error (a proxy answered that cannot reach the service: is the service running?)`,
-      ] as const,
-  ),
-  [
-    'fails',
-    html(500),
-    EXIT.unreachable,
-    'RDCP_SERVER_ERROR: The server at URL answered 500 without an RDCP error (is the service running? --url, RDCP_URL or a profile names another address)',
-  ],
-  [
-    'breaks off its answer',
-    (_request, response) => {
-      response.write('{"protocol":"rdcp/1.0",', () => response.destroy());
-    },
-    EXIT.unreachable,
-    'RDCP_UNAVAILABLE: The server at URL closed the connection (UND_ERR_SOCKET)',
-  ],
-];
+/** What answers at the address, and the line that it is reported in, by the exit code. */
+const ANSWERS: Readonly<
+  Record<'unreachable' | 'refused', Readonly<Record<string, readonly [RequestListener, string]>>>
+> = {
+  unreachable: {
+    'redirects to https': [
+      html(301, { Location: 'https://ops:pw@shop.example/rdcp/v1/discovery?key=secret' }),
+      `RDCP_UNAVAILABLE: The server at URL redirects to https://shop.example/rdcp/v1/discovery, which is not followed (${ADDRESS})`,
+    ],
+    'redirects to a login page of its own': [
+      html(302, { Location: '/login' }),
+      `RDCP_UNAVAILABLE: The server at URL redirects to URL/login, which is not followed (${ADDRESS})`,
+    ],
+    'redirects nowhere': [
+      html(307),
+      `RDCP_UNAVAILABLE: The server at URL redirects to URL/, which is not followed (${ADDRESS})`,
+    ],
+    'answers with a page': [
+      html(200),
+      `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with text/html, which is not rdcp/1.0 (${ADDRESS})`,
+    ],
+    'answers with other JSON': [
+      (_request, response) => void response.end('{}'),
+      `RDCP_VERSION_UNSUPPORTED: The server at URL answered 200 with no content type, which is not rdcp/1.0 (${ADDRESS})`,
+    ],
+    'has no such page': [
+      html(404),
+      `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
+    ],
+    'is another service with JSON of its own': [
+      (_request, response) => {
+        response.writeHead(404, { 'Content-Type': 'application/json' });
+        response.end('{"message":"Route GET:/rdcp/v1/status not found","error":"Not Found","statusCode":404}');
+      },
+      `RDCP_NOT_FOUND: The server at URL answered 404 without an RDCP error (${ADDRESS})`,
+    ],
+    'speaks an older version': [
+      (_request, response) => void response.end('{"protocol":"rdcp/0.9","categories":[]}'),
+      'RDCP_VERSION_UNSUPPORTED: The server at URL speaks rdcp/0.9, not rdcp/1.0 (use the rdcp command of the version that the service has)',
+    ],
+    fails: [
+      html(500),
+      'RDCP_SERVER_ERROR: The server at URL answered 500 without an RDCP error (is the service running? --url, RDCP_URL or a profile names another address)',
+    ],
+    'breaks off its answer': [
+      (_request, response) => {
+        response.write('{"protocol":"rdcp/1.0",', () => response.destroy());
+      },
+      'RDCP_UNAVAILABLE: The server at URL closed the connection (UND_ERR_SOCKET)',
+    ],
+    ...Object.fromEntries(
+      [502, 503, 504].map((status) => {
+        const code = status === 504 ? 'RDCP_TIMEOUT' : 'RDCP_UNAVAILABLE';
+        const why = 'a proxy answered that cannot reach the service: is the service running?';
+        const line = `${code}: The server at URL answered ${status} without an RDCP error (${why})`;
+        return [`is a proxy that answers ${status}`, [html(status), line] as const];
+      }),
+    ),
+  },
+  refused: {
+    'refuses our version': [
+      (_request, response) => {
+        const error = { code: 'RDCP_VERSION_UNSUPPORTED', message: 'Not spoken', details: { supported: ['rdcp/0.9'] } };
+        response.writeHead(400).end(JSON.stringify({ protocol: 'rdcp/0.9', error }));
+      },
+      'RDCP_VERSION_UNSUPPORTED: Not spoken (supported: rdcp/0.9; use the rdcp command of the version that the service has)',
+    ],
+    'refuses without naming a scope': [
+      (_request, response) => {
+        const details = { reason: 'tenant_mismatch', requiredScopes: [], providedScopes: ['admin'] };
+        response.writeHead(403).end(JSON.stringify({ error: { code: 'RDCP_FORBIDDEN', message: 'No', details } }));
+      },
+      'RDCP_FORBIDDEN: No (reason: tenant_mismatch; providedScopes: admin)',
+    ],
+    'wants a login of a proxy': [
+      html(401, { 'WWW-Authenticate': 'Basic' }),
+      "RDCP_AUTH_FAILED: The server at URL answered 401 without an RDCP error (the answer is not the service's: something in front of it wants another credential)",
+    ],
+    'limits requests in front of the service': [
+      html(429, { 'Retry-After': '7' }),
+      'RDCP_RATE_LIMITED: The server at URL answered 429 without an RDCP error (try again in 7 s; something in front of the service limits requests)',
+    ],
+  },
+};
+const answers = Object.entries(ANSWERS).flatMap(([code, rows]) =>
+  Object.entries(rows).map(([what, [answer, line]]) => ({
+    what,
+    answer,
+    line,
+    code: EXIT[code as keyof typeof ANSWERS],
+  })),
+);
 
-for (const [what, answer, code, line] of answers) {
+for (const { what, answer, code, line } of answers) {
   test(`an address that ${what} is reported in one line, with advice`, async (t) => {
     const url = await madeUp(t, answer);
     const expected = {
