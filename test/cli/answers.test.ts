@@ -510,20 +510,17 @@ it('rdcp watch names who switched a category by the changes that were made', asy
   );
 });
 
-describe('rdcp token with a service that keeps no sessions', () => {
+it('rdcp token of a service without sessions says that no refresh token came, and keeps the one it has', async (t) => {
   const issued = { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 300, scope: 'status' };
-
-  it('create prints the token and says that no refresh token came; refresh keeps the one it has', async (t) => {
-    const { url } = await service(t, issued);
-    const file = join(newFolder(t), 'session');
-    const created = await rdcp(['token', 'create', '--url', url, '--refresh-file', file], { env });
-    assert.deepEqual([created.code, created.stdout], [1, 'a.b.c\n']);
-    assert.match(created.stderr, /^rdcp: the service sent no refresh token$/m);
-    writeFileSync(file, 'kept\n', { mode: 0o600 });
-    const refreshed = await rdcp(['token', 'refresh', '--url', url, '--refresh-file', file]);
-    assert.deepEqual([refreshed.code, refreshed.stdout], [0, 'a.b.c\n'], refreshed.stderr);
-    assert.equal(readFileSync(file, 'utf8'), 'kept\n');
-  });
+  const { url } = await service(t, issued);
+  const file = join(newFolder(t), 'session');
+  const created = await rdcp(['token', 'create', '--url', url, '--refresh-file', file], { env });
+  assert.deepEqual([created.code, created.stdout], [1, 'a.b.c\n']);
+  assert.match(created.stderr, /^rdcp: the service sent no refresh token$/m);
+  writeFileSync(file, 'kept\n', { mode: 0o600 });
+  const refreshed = await rdcp(['token', 'refresh', '--url', url, '--refresh-file', file]);
+  assert.deepEqual([refreshed.code, refreshed.stdout], [0, 'a.b.c\n'], refreshed.stderr);
+  assert.equal(readFileSync(file, 'utf8'), 'kept\n');
 });
 
 it('help in front of a command is --help behind it', async () => {

@@ -7,7 +7,6 @@ import { commandOf, readDuration, receiptOf } from '../../src/tools/console/stat
 import { credentialOf } from '../../src/tools/console/state/credential.ts';
 import { problemOf } from '../../src/tools/console/state/problem.ts';
 import { HISTORY_SECONDS, RateHistory } from '../../src/tools/console/state/rate-history.ts';
-import { ShortcutKeys } from '../../src/tools/console/state/shortcuts.ts';
 import { countedSince, spansOfTrail } from '../../src/tools/console/state/spans.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
 import type { ControlResponse } from '../../src/wire/messages.ts';
@@ -232,13 +231,4 @@ test('a credential is known by its form, where the server takes both kinds', () 
   assert.equal(kindOf('opaque', 'bearer'), 'bearer');
   assert.equal(kindOf(jwt, 'api-key'), 'api-key');
   assert.deepEqual(credentialOf('Bearer opaque', ['api-key', 'bearer']), { kind: 'bearer', value: 'opaque' });
-});
-
-test('two keys in a row are one shortcut, unless the second comes late', () => {
-  const keys = new ShortcutKeys();
-  const shortcuts = { 'g c': () => undefined, c: () => undefined };
-  assert.equal(keys.find('g', shortcuts, 0), undefined);
-  assert.equal(keys.find('c', shortcuts, 900), shortcuts['g c']);
-  keys.find('g', shortcuts, 0);
-  assert.equal(keys.find('c', shortcuts, 1001), shortcuts.c);
 });

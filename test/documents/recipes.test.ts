@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { KNOWN } from '../../src/assembly/register/environment.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { withProgram } from '../examples/required-program.ts';
@@ -89,11 +89,6 @@ describe('the recipe for Kubernetes', () => {
       [9465, 9464],
     );
   });
-});
-
-it("the collector's exporter in docs/audit.md writes a file", () => {
-  const [block] = blocksOf('yaml').filter(({ document }) => document === 'docs/audit.md');
-  assert.equal(typeof parse(block?.code ?? '').exporters.file.path, 'string');
 });
 
 it('the scrape configuration in docs/telemetry.md is one of Prometheus', (t) =>
