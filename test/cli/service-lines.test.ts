@@ -74,11 +74,10 @@ test('a service cannot send lines under the name of another', async (t) => {
   const cart = await tailed(t, [
     { timestamp: at(2), message: 'x\nshop 00:00:02.000Z DATABASE of shop', instance: 'b', service: 'shop' },
   ]);
-  const { run } = commandWith(t, { shop: { ...NOWHERE, url: shop }, cart: { ...NOWHERE, url: cart } });
-  const { code, stdout } = await run(['tail', 'DATABASE', '--all-services']);
-  assert.equal(code, 0);
-  assert.match(stdout, /^shop 00:00:01\.000Z DATABASE mine\ncart 00:00:02\.000Z DATABASE x\\u000ashop .*\n$/);
-  const json = await run(['tail', 'DATABASE', '--all-services', '-o', 'json']);
+  const { says } = commandWith(t, { shop: { ...NOWHERE, url: shop }, cart: { ...NOWHERE, url: cart } });
+  const both = /^shop 00:00:01\.000Z DATABASE mine\ncart 00:00:02\.000Z DATABASE x\\u000ashop .*\n$/;
+  await says('tail DATABASE --all-services', both);
+  const json = await says('tail DATABASE --all-services -o json');
   assert.deepEqual(
     jsonLines(json.stdout).map(({ service, instance }) => [service, instance]),
     [
@@ -118,9 +117,9 @@ test('lines of processes that two services send, which share a store, are shown 
   const fleet = ['shop', 'cart', 'other'].map((service, pid) => ({ id: `i${pid}`, host: 'vm', pid, service }));
   const lines = fleet.map(({ id }, second) => ({ timestamp: at(second), message: `of ${id}`, instance: id }));
   const urls = await Promise.all([tailed(t, lines, fleet), tailed(t, lines, fleet)]);
-  const { run } = commandWith(t, { shop: { ...NOWHERE, url: urls[0] }, cart: { ...NOWHERE, url: urls[1] } });
-  const { code, stdout, stderr } = await run(['tail', 'DATABASE', '--all-services', '-o', 'json']);
-  assert.equal(code, 0);
+  const { says } = commandWith(t, { shop: { ...NOWHERE, url: urls[0] }, cart: { ...NOWHERE, url: urls[1] } });
+  const err = /Shares its store with another service: each line is shown once\./;
+  const { stdout } = await says('tail DATABASE --all-services -o json', undefined, { err });
   const shown = jsonLines(stdout);
   assert.deepEqual(
     shown.map(({ message }) => message),
@@ -131,7 +130,6 @@ test('lines of processes that two services send, which share a store, are shown 
     shown.slice(0, 2).map(({ service }) => service),
     ['shop', 'cart'],
   );
-  assert.match(stderr, /Shares its store with another service: each line is shown once\./);
 });
 
 test('lines held for a second are shown with those that were made before', () => {
@@ -221,39 +219,28 @@ test('a tail goes on with the services that services.json has by then', async (t
 
 test('watch shows the changes of several services, and goes on without one that refuses', async (t) => {
   const { profiles } = await startServices(t, ['shop', 'cart']);
-  const { run } = commandWith(t, { ...profiles, pay: NOWHERE });
-  await run(['enable', 'DATABASE', '-s', 'shop']);
+  const { run, says } = commandWith(t, { ...profiles, pay: NOWHERE });
+  await says('enable DATABASE -s shop');
   const options = ending(/cart .*DATABASE on/, (text) => {
     if (text.startsWith('rdcp: pay')) void run(['enable', 'DATABASE', '--permanent', '-s', 'cart']);
   });
-  const { code, stdout, stderr } = await run(['watch', 'DATABASE', '--all-services'], options);
-  assert.equal(code, 3, stderr);
-  assert.match(
-    stdout,
-    /^(?:shop .* DATABASE on for .*\n)?cart \d\d:\d\d:\d\d(?:Z|[+-][\d:]+) DATABASE on by admin-client\n/m,
-  );
-  const json = await run(['watch', '-s', 'shop,cart', '-o', 'json'], ending(/"service":"shop"/));
-  assert.match(json.stdout, /^\{"service":"shop","name":"DATABASE"/m);
+  const switched =
+    /^(?:shop .* DATABASE on for .*\n)?cart \d\d:\d\d:\d\d(?:Z|[+-][\d:]+) DATABASE on by admin-client\n/m;
+  await says('watch DATABASE --all-services', switched, { ...options, code: 3 });
+  await says('watch -s shop,cart -o json', /^\{"service":"shop","name":"DATABASE"/m, ending(/"service":"shop"/));
 });
 
 test('a request has one ticket for several services, which are read together', async (t) => {
   const { profiles } = await startServices(t, ['shop', 'cart']);
-  const { run } = commandWith(t, { ...profiles, pay: NOWHERE });
-  const options = ending(/(?:(?:cart|shop): Tailing.*\s+){2}/);
-  const { code, stdout, stderr } = await run(['request', 'DATABASE', '--tail', '--all-services'], options);
-  assert.equal(code, 3, stderr);
-  assert.match(stdout, /^curl -H 'baggage: rdcp\.debug=\S+' URL\n$/);
-  assert.match(stderr, /^rdcp: pay: RDCP_UNAVAILABLE/m);
-  for (const [args, said] of [
-    [['-s', 'shop,cart'], 'a request has one ticket: name one service, or add --tail'],
-    [['-s', 'shop,cart', '--tail', '--also', 'pay'], 'several services cannot be combined with --also'],
+  const { says } = commandWith(t, { ...profiles, pay: NOWHERE });
+  const options = { ...ending(/(?:(?:cart|shop): Tailing.*\s+){2}/), code: 3, err: /^rdcp: pay: RDCP_UNAVAILABLE/m };
+  await says('request DATABASE --tail --all-services', /^curl -H 'baggage: rdcp\.debug=\S+' URL\n$/, options);
+  for (const [line, code, err] of [
+    ['DATABASE', 2, /a request has one ticket: name one service, or add --tail/],
+    ['DATABASE --tail --also pay', 2, /several services cannot be combined with --also/],
+    ['NO_SUCH --tail', 1, /rdcp: cart: it has none of these categories: NO_SUCH/],
+    ['NO_SUCH --tail', 1, /rdcp: there is no ticket: none of the services can be read\n$/],
   ] as const) {
-    const refused = await run(['request', 'DATABASE', ...args]);
-    assert.equal(refused.code, 2);
-    assert.ok(refused.stderr.includes(said), refused.stderr);
+    await says(`request ${line} -s shop,cart`, '', { code, err });
   }
-  const none = await run(['request', 'NO_SUCH', '-s', 'shop,cart', '--tail']);
-  assert.equal(none.code, 1);
-  assert.match(none.stderr, /rdcp: cart: it has none of these categories: NO_SUCH/);
-  assert.match(none.stderr, /rdcp: there is no ticket: none of the services can be read\n$/);
 });
