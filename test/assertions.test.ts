@@ -60,6 +60,14 @@ function sourceOf(file: string): Source {
     const key = nameOf(node.id) ?? nameOf(node.key);
     const value = [node.init, node.value, node.body].filter(isNode).find((part) => nameOf(part) === undefined);
     if (key !== undefined && value !== undefined) named.set(key, [...(named.get(key) ?? []), value]);
+    // Members of what an imported function returns are those of that name in its file.
+    if (isNode(node.id) && node.id.type === 'ObjectPattern' && isNode(node.init) && isNode(node.init.callee)) {
+      const from = imported.get(nameOf(node.init.callee) ?? '');
+      for (const member of node.id.properties as Node[]) {
+        const name = nameOf(member.key) ?? '';
+        if (from !== undefined) imported.set(nameOf(member.value) ?? name, { file: from.file, name });
+      }
+    }
     if (!isNode(node.source) || !String(node.source.value).startsWith('.')) continue;
     const from = join(dirname(file), String(node.source.value));
     if (node.type === 'ExportAllDeclaration') imported.set('*', { file: from, name: '*' });
