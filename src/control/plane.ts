@@ -59,7 +59,8 @@ export interface PlaneParts extends ControlPlaneOptions {
 
 /** Longest sleep while something is watched, in milliseconds. A clock step is noticed within this time. */
 const TICK_MS = 1000;
-const MAX_WAITING = 256;
+/** Commands of a tenant that are there at a time: one is carried out, the others wait. */
+const MAX_COMMANDS = 256;
 /** How long a command waits for its turn, in milliseconds: on a slow store it is refused rather than answered late. */
 const MAX_WAIT_MS = 2000;
 
@@ -71,7 +72,7 @@ export class ControlPlane {
   readonly #inTurn = createTurns({
     most: 1,
     mostOfKey: 1,
-    mostWaiting: MAX_WAITING,
+    mostWaiting: MAX_COMMANDS - 1,
     refuse: CHANGE_REFUSALS.manyWaiting,
   });
   readonly #states: ScopeStates;
