@@ -14,13 +14,21 @@ export function joining<T>(work: () => Promise<T>): () => Promise<T> {
  * call, so it sees whatever was there before it.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  const turn = inTurn();
+  let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  return () => {
-    next ??= turn(() => {
-      next = undefined;
-      return work();
-    });
+  return function run(): Promise<void> {
+    if (running === undefined) {
+      running = work().finally(() => {
+        running = undefined;
+      });
+      return running;
+    }
+    next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return run();
+      });
     return next;
   };
 }
