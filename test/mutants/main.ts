@@ -2,7 +2,7 @@
 //
 //     npm run mutants -- --room access,control/tenancy --count 20 --seed 7
 //
-// A room is a folder, a file, or a line of a file of src/ (`access/turns.ts:24`). Nothing on disk changes: the fault is planted as
+// A room is a folder, a file, or a line of a file of src/ (`access/principal.ts:24`). Nothing on disk changes: the fault is planted as
 // the source is loaded. Programs that tests start run the build, so tests that start some take part only where they import the room
 // themselves.
 
