@@ -96,8 +96,10 @@ function judged(route: Route, answer: RawAnswer, what: string): string | undefin
   if (status === 401) assert.ok(headers.has('www-authenticate'), what);
   else assert.equal(headers.has('www-authenticate'), false, what);
   if (OAUTH.has(route.path)) {
-    const { error, error_description: description }: OAuthErrorResponse = JSON.parse(body);
-    assert.ok((description ?? '').length > 0, what);
+    // RFC 6749, section 5.2: the two fields, and of the characters that they may have.
+    const { error, error_description: description = '', ...more }: OAuthErrorResponse = JSON.parse(body);
+    assert.match(description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/, what);
+    assert.deepEqual([Object.keys(more), headers.get('pragma')], [[], 'no-cache'], what);
     return `${status} ${error}`;
   }
   const { protocol, error, ...more }: ErrorResponse = JSON.parse(body);
@@ -166,6 +168,8 @@ const REQUESTS: Readonly<Record<string, Sent>> = {
   'a request id': { body: JSON.stringify({ action: 'status' }), headers: ['X-RDCP-Request-ID: once'] },
   'the same with another body': { body: control({}), headers: ['X-RDCP-Request-ID: once'] },
   'a form without a grant': { body: 'grant_type=', type: FORM },
+  'a form in another encoding': { body: 'a=b', type: `${FORM}; charset=utf-16` },
+  'a field twice, whose name may not be shown': { body: '"\\%0a%C3%A9=1&"\\%0a%C3%A9=2', type: FORM },
   'a form with a wrong client': {
     body: 'grant_type=client_credentials&client_id=a&client_secret=b&token=x',
     type: FORM,

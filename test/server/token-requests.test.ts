@@ -140,6 +140,8 @@ test('the type of a form is read in any spelling, and what is not there is no en
   const server = await startTokenServer(t);
   const typed = { 'Content-Type': 'Application/X-WWW-Form-Urlencoded; charset="UTF-8"' };
   assert.equal((await askToken(server, { ...exchange }, typed)).status, 200);
+  const notUtf8 = { method: 'POST', headers: typed, body: Buffer.from('grant_type=\xff', 'latin1') };
+  assert.equal((await server.request(TOKEN_PATHS.token, notUtf8)).status, 400);
   for (const path of [TOKEN_PATHS.jwks, `${TOKEN_PATHS.token}/`]) {
     const { status, body } = await post<ErrorResponse>(server, path, { grant_type: 'client_credentials' });
     assert.deepEqual([status, body.error.code], [404, 'RDCP_NOT_FOUND'], path);

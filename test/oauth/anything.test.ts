@@ -1,3 +1,0 @@
-import { answersAnything } from './anything.ts';
-
-answersAnything(150);
