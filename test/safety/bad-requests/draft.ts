@@ -1,5 +1,4 @@
 import { HEADERS, PATHS } from '../../../src/wire/constants.ts';
-import type { ErrorCode } from '../../../src/wire/errors.ts';
 import { CATEGORIES } from '../../support/categories.ts';
 import fc from '../../support/fast-check.ts';
 import { KEYS } from '../../support/server.ts';
@@ -15,29 +14,9 @@ export interface Draft {
   readonly body: unknown;
   /** What is done to its bytes, last. */
   readonly damage?: (bytes: Buffer) => Buffer;
-  /** The client ends its side of the connection after it. */
-  readonly ends?: boolean;
-}
-
-/** Something that makes a right request a wrong one, whatever else is wrong with it. */
-export interface Fault {
-  readonly name: string;
-  /** How it is answered, unless another fault is met first. */
-  readonly codes: readonly ErrorCode[];
-  readonly spoil: (draft: Draft) => Draft;
 }
 
 export const MALFORMED = 'RDCP_MALFORMED_REQUEST';
-
-/** A fault for each of the values. */
-export function faults<T>(
-  name: string,
-  codes: readonly ErrorCode[],
-  values: fc.Arbitrary<T>,
-  spoil: (draft: Draft, value: T) => Draft,
-): fc.Arbitrary<Fault> {
-  return values.map((value) => ({ name, codes, spoil: (draft: Draft) => spoil(draft, value) }));
-}
 
 /** A request that would change something. */
 export const rightRequest: fc.Arbitrary<Draft> = fc

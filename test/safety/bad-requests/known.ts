@@ -3,9 +3,12 @@ import { HEADERS, PATHS } from '../../../src/wire/constants.ts';
 import type { ErrorCode } from '../../../src/wire/errors.ts';
 import { CATEGORIES } from '../../support/categories.ts';
 import { KEYS } from '../../support/server.ts';
-import { bytesOf, type Draft, MALFORMED, withHeader } from './draft.ts';
+import { bytesOf, type Draft, type Header, MALFORMED, withHeader } from './draft.ts';
 
 // Requests that come close to a right one, or that chance would hardly make. Each has one right answer.
+
+/** Which a server that takes a wrong boundary would carry out. */
+const SMUGGLED = `POST ${PATHS.control} HTTP/1.1\r\nHost: localhost\r\n${HEADERS.apiKey}: ${KEYS.operator}\r\nContent-Type: application/json\r\nContent-Length: 39\r\n\r\n{"action":"enable","categories":"HTTP"}`;
 
 const RIGHT: Draft = {
   method: 'POST',
@@ -27,6 +30,21 @@ const enable = (rest: string) => text(`{"action":"enable","categories":"HTTP",${
 const category = (name: string) => text(`{"action":"enable","categories":${name}}`);
 const deep = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
 
+/** The head without the empty line that ends it is changed, and a request that is right follows. */
+const head =
+  (change: (head: string, value: string) => string) =>
+  (value: string): Draft => ({
+    ...RIGHT,
+    damage: (whole) => {
+      const end = whole.indexOf('\r\n\r\n');
+      const changed = Buffer.from(change(whole.subarray(0, end).toString('latin1'), value), 'latin1');
+      return Buffer.concat([changed, whole.subarray(end), Buffer.from(SMUGGLED)]);
+    },
+  });
+const LENGTH = /Content-Length: \d+/;
+/** In place of everything. */
+const instead = (value: string): Draft => ({ ...RIGHT, damage: () => Buffer.from(`${value}\r\n\r\n`, 'latin1') });
+
 type Row = readonly [
   what: string,
   status: number,
@@ -38,6 +56,7 @@ type Row = readonly [
 const admin = KEYS.admin;
 const path = '/rdcp/v1';
 const ROWS: readonly Row[] = [
+  ['no credential', 401, 'RDCP_AUTH_REQUIRED', () => KEYLESS, ['']],
   [
     'API key',
     401,
@@ -55,6 +74,22 @@ const ROWS: readonly Row[] = [
     (value) => withHeader(KEYLESS, 'Authorization', value),
     ['Bearer', 'Bearer x', `Bearer ${admin}`],
   ],
+  [
+    'another scheme',
+    401,
+    'RDCP_AUTH_REQUIRED',
+    (value) => withHeader(KEYLESS, 'Authorization', value),
+    ['Basic YTpi', 'Digest x', 'Negotiate x', 'Bearer, x'],
+  ],
+  [
+    'a key in the query',
+    401,
+    'RDCP_AUTH_REQUIRED',
+    (name) => ({ ...KEYLESS, target: `${PATHS.control}?${name}=${admin}` }),
+    ['key', 'api_key', 'access_token', HEADERS.apiKey],
+  ],
+  ['two credentials', 400, MALFORMED, header('Authorization'), ['Bearer x', `Bearer ${admin}`]],
+  ['a key without the scope', 403, 'RDCP_FORBIDDEN', header(HEADERS.apiKey), [KEYS.discovery, KEYS.status]],
   [
     'named method',
     401,
@@ -85,6 +120,29 @@ const ROWS: readonly Row[] = [
       'file://',
     ],
   ],
+  ['no Host', 400, MALFORMED, () => withHeader(RIGHT, 'Host'), ['']],
+  [
+    'doubled header',
+    400,
+    MALFORMED,
+    (name) => withHeader(RIGHT, name, 'localhost', 'localhost'),
+    [...Object.values(HEADERS), 'Host', 'Content-Type', 'Date', 'Authorization'],
+  ],
+  [
+    'too many headers',
+    400,
+    MALFORMED,
+    (count) => ({
+      ...RIGHT,
+      headers: [...RIGHT.headers, ...Array.from({ length: Number(count) }, (_, index): Header => [`X-${index}`, '1'])],
+    }),
+    ['100', '150'],
+  ],
+  ['a head that is too long', 431, 'RDCP_REQUEST_TOO_LARGE', header('X-Long'), ['x'.repeat(17_000)]],
+  ['tenant', 400, MALFORMED, header(HEADERS.tenantId), ['acme', 'global', '*', '']],
+  ['isolation level', 400, MALFORMED, header(HEADERS.isolationLevel), ['global', 'organization', '']],
+  ['Date', 400, MALFORMED, header('Date'), ['soon', '', 'Wed, 01 Jan 2020 00:00:00 GMT']],
+  ['Content-Encoding', 415, 'RDCP_MEDIA_UNSUPPORTED', header('Content-Encoding'), ['gzip', 'br', 'x']],
   ['request id', 400, MALFORMED, header(HEADERS.requestId), ['x'.repeat(256)]],
   ['client id', 400, MALFORMED, header(HEADERS.clientId), ['x'.repeat(256)]],
   ['version', 400, 'RDCP_VERSION_UNSUPPORTED', header(HEADERS.protocol), ['rdcp/2.0', 'rdcp/1', 'RDCP/1.0']],
@@ -94,6 +152,7 @@ const ROWS: readonly Row[] = [
     'RDCP_MEDIA_UNSUPPORTED',
     header('Content-Type'),
     [
+      ...['utf-16', 'latin1', 'utf-7', 'x'].map((charset) => `application/json; charset=${charset}`),
       'application/json; charset=utf-8; charset=utf-16',
       'application/json, text/plain',
       'application/vnd.rdcp.v2+json',
@@ -147,9 +206,10 @@ const ROWS: readonly Row[] = [
     category,
     [
       ...['"http"', '"HTTP "', '"HTTP\\u0000"', '"__proto__"', '"*"', '"ＨＴＴＰ"', '["HTTP",null]'],
-      ...[`"${'A'.repeat(65)}"`, '{"length":1,"0":"HTTP"}', deep(20_000, '[', ']')],
+      ...[`"${'A'.repeat(65)}"`, '{"length":1,"0":"HTTP"}', deep(20_000, '[', ']'), '["HTTP","HTTP"]'],
     ],
   ],
+  ['a category that does not exist', 404, 'RDCP_CATEGORY_NOT_FOUND', category, ['"NO_SUCH"', '["HTTP","NO_SUCH"]']],
   [
     'field',
     400,
@@ -161,6 +221,12 @@ const ROWS: readonly Row[] = [
       '"constructor":{"prototype":{"polluted":true}}',
       '"options":{"__proto__":{"temporary":true}}',
       `"options":${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}`,
+      ...['"25h"', '86401', '"2d"', '1.5', '-1'].map((duration) => `"options":{"duration":${duration}}`),
+      '"options":{"temporary":false,"duration":60}',
+      ...['', 'a\\r\\nb', 'a\\u0000b', '\\u001b[2J', 'r'.repeat(501)].map(
+        (reason) => `"options":{"reason":"${reason}"}`,
+      ),
+      ...['durration', 'expiresAt', 'constructor'].map((name) => `"options":{"${name}":true}`),
     ],
   ],
   [
@@ -191,6 +257,73 @@ const ROWS: readonly Row[] = [
       },
     }),
     [' '.repeat(0x4000)],
+  ],
+  [
+    'two kinds of length',
+    400,
+    MALFORMED,
+    head((text, coding) => `${text}\r\nTransfer-Encoding: ${coding}`),
+    ['chunked', 'Chunked', ' chunked', 'chunked\t', 'identity', 'gzip, chunked'],
+  ],
+  ['two lengths', 400, MALFORMED, head((text, length) => `${text}\r\nContent-Length: ${length}`), ['0', '5', '99']],
+  [
+    'a length that is none',
+    400,
+    MALFORMED,
+    head((text, length) => text.replace(LENGTH, `Content-Length: ${length}`)),
+    ['-1', '+5', '0x10', '1e3', '5,5', '5 5', '1.0', '99999999999999999999999', 'x', ';'],
+  ],
+  [
+    'a transfer coding that is not known',
+    400,
+    MALFORMED,
+    head((text, coding) => text.replace(LENGTH, `Transfer-Encoding: ${coding}`)),
+    ['gzip', 'identity', 'xchunked', 'chunked, gzip', 'chunked;q=1', 'chunkedchunked'],
+  ],
+  [
+    'a chunk without a size',
+    400,
+    MALFORMED,
+    head((text, size) => `${text.replace(LENGTH, 'Transfer-Encoding: chunked')}\r\n\r\n${size}\r\n{"a":\r\n0`),
+    ['zz', '-1', '0x5', ' 5', '5 ;', 'fffffffffffffffff', '5\n'],
+  ],
+  [
+    'a header that is none',
+    400,
+    MALFORMED,
+    head((text, line) => `${text}\r\n${line}`),
+    [
+      ...['X-A : b', ': b', 'X A: b', 'no colon', 'X-A: b\u0000c', 'X-A: b\rc', 'X-A\u0001: b', '@: b', '(x): y'],
+      ...['\u0001', '\u0002', '\u0008'].map((character) => `X-A: ${character}`),
+    ],
+  ],
+  [
+    'a version that is none',
+    400,
+    MALFORMED,
+    head((text, version) => text.replace('HTTP/1.1', version)),
+    ['HTTP/9.9', 'HTTP/1.2', 'HTTP/1', 'HTTP/11', 'http/1.1', 'HTTP/1.1x', 'HTTQ/1.1', '1.1', ''],
+  ],
+  [
+    'no HTTP at all',
+    400,
+    MALFORMED,
+    instead,
+    [
+      '\u0016\u0003\u0001\u0002\u0000\u0001',
+      '{"action":"enable"}',
+      'enable HTTP',
+      '\u00ff\u00fe',
+      'SSH-2.0-x',
+      '\u0000',
+    ],
+  ],
+  [
+    'another request behind it',
+    403,
+    'RDCP_FORBIDDEN',
+    (origin) => ({ ...header('Origin')(origin), damage: (whole) => Buffer.concat([whole, Buffer.from(SMUGGLED)]) }),
+    ['https://evil.test'],
   ],
 ];
 

@@ -11,9 +11,6 @@ export const fieldValue = fc.string({
   maxLength: 40,
 });
 
-/** The value of a header field that is none of the right ones. */
-export const unlike = (right: RegExp) => fieldValue.filter((value) => !right.test(value.trim()));
-
 /** A credential that somebody made up. */
 export const madeUp = fc.oneof(
   fieldValue.map((noise) => `${CANARY}${noise.trim()}`),
