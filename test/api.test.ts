@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -35,16 +34,6 @@ describe('the api entry', () => {
 
   test('a handle that is logged shows its name and nothing of the gate', () => {
     assert.deepEqual(Object.keys(api.category('API_TEST')), ['name']);
-  });
-
-  test('names no module but node:async_hooks and files of the gate', () => {
-    const files = ['api.ts', ...readdirSync(join(SRC, 'gate')).map((file) => join('gate', file))];
-    for (const file of files) {
-      const source = readFileSync(join(SRC, file), 'utf8');
-      for (const [, specifier = ''] of source.matchAll(/^(?:import(?! type)|export)\b[^;]*?from '([^']+)'/gm)) {
-        assert.match(specifier, /^(?:node:async_hooks|\.\/gate\/[a-z]+\.ts|\.\/[a-z-]+\.ts)$/, `${file}: ${specifier}`);
-      }
-    }
   });
 
   test('loads no built-in module but node:async_hooks in a fresh process', () => {

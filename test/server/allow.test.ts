@@ -7,7 +7,7 @@ import type { Allow } from '../../src/wire/allow.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
-import type { ControlResponse, ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
+import type { ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
 import { makeKey } from '../auth/records.ts';
 import { send, type TestRequest } from '../support/server.ts';
@@ -130,25 +130,6 @@ test('a key that may only DB_* for 15 minutes, at every endpoint', async (t) => 
   }
   const { body: trail } = await owner<AuditResponse>(`${PATHS.audit}?outcome=denied`);
   assert.ok(trail.entries.some(({ action, error }) => action === 'authorize' && error === 'RDCP_FORBIDDEN'));
-});
-
-test('a control of a key with a largest budget gets that one, and a temporary one its longest time', async (t) => {
-  const allow: Allow = { categories: ['DB_*'], maxDuration: '5m', maxBudget: { callsPerSecond: 20, calls: 100 } };
-  const { agent, owner } = await start(t, allow);
-  const on = await agent<ControlResponse>(
-    PATHS.control,
-    post({ action: 'enable', categories: 'DB_POOL', options: { temporary: true } }),
-  );
-  assert.equal(on.status, 200, on.text);
-  const [change] = on.body.changes;
-  assert.equal(Date.parse(change?.expiresAt ?? '') - Date.parse(change?.effectiveAt ?? ''), 300_000);
-  const { body } = await owner<AuditResponse>(`${PATHS.audit}?action=enable`);
-  assert.deepEqual(body.entries[0]?.otelrdcp_budget, { callsPerSecond: 20, calls: 100 });
-  const more = await agent(
-    PATHS.control,
-    post({ action: 'enable', categories: 'DB_POOL', options: { otelrdcp_budget: { calls: 101 } } }),
-  );
-  assert.deepEqual([more.status, more.body.error.details?.field], [403, 'options.otelrdcp_budget']);
 });
 
 test('a tail that is redacted shows messages and names, and no value', async (t) => {

@@ -60,7 +60,8 @@ test('closing answers the change that is in flight, and refuses what comes meanw
   assert.equal(late.body.error.code, 'RDCP_UNAVAILABLE');
   assert.equal(late.headers.get('connection'), 'close');
   release();
-  assert.equal((await inFlight).status, 200);
+  const { status, headers } = await inFlight;
+  assert.deepEqual([status, headers.get('connection')], [200, 'close']);
   await closed;
   await assert.rejects(fetch(server.url));
 });

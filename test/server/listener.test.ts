@@ -5,8 +5,6 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connect as connectTls } from 'node:tls';
-import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import { writeCertificate } from '../support/certificate.ts';
 import { listen, listenerFor } from '../support/listening.ts';
@@ -73,14 +71,6 @@ test('a port in use is a configuration error, after which it listens at the next
   await assert.rejects(fetch(url));
 });
 
-test('HTTPS is served over TLS 1.3 and nothing older', async (t) => {
-  const { cert, ...tls } = writeCertificate();
-  const url = await listen(t, { tls });
-  assert.match(url, /^https:/);
-  assert.equal((await getOverTls(url, { ca: cert, minVersion: 'TLSv1.3' })).text, 'hello');
-  await assert.rejects(getOverTls(url, { ca: cert, maxVersion: 'TLSv1.2' }));
-});
-
 test('what is neither TLS nor HTTP ends an HTTPS connection at once', async (t) => {
   const { cert: _, ...tls } = writeCertificate();
   const url = await listen(t, { tls });
@@ -141,29 +131,6 @@ test('an upgrade is not made: the request is answered as it is', async (t) => {
   }
 });
 
-test('what Node refuses itself and upgrades are answered alike over TLS', async (t) => {
-  const { cert, ...tls } = writeCertificate();
-  const url = await listen(t, { tls });
-  const overTls = async (bytes: string) => {
-    const socket = connectTls({
-      port: Number(new URL(url).port),
-      host: '127.0.0.1',
-      servername: 'localhost',
-      ca: cert,
-    });
-    socket.on('error', () => undefined);
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    socket.once('secureConnect', () => socket.write(bytes));
-    await new Promise((resolve) => socket.once('close', resolve));
-    return Buffer.concat(chunks).toString();
-  };
-  assertEnvelope(await overTls(FOLDED), 400, 'RDCP_MALFORMED_REQUEST');
-  assertEnvelope(await overTls(TUNNEL), 405, 'RDCP_METHOD_NOT_ALLOWED');
-  const upgrade = 'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n';
-  assert.equal(parseAnswer(await overTls(upgrade))?.status, 200);
-});
-
 test('an expectation that is not known is ignored', async (t) => {
   const url = await listen(t);
   const request = 'GET / HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\nConnection: close\r\n\r\n';
@@ -176,14 +143,6 @@ const STALLING = {
   timeouts: { headersMs: 3000, requestMs: 3000, checkMs: 50 },
   places: { total: STALLED + 1, perAddress: STALLED + 1 },
 };
-
-test('a thousand stalled connections are closed by the header timeout with 408, and others are served meanwhile', async (t) => {
-  const url = await listen(t, {}, undefined, STALLING);
-  const stalled = Array.from({ length: STALLED }, () => exchange(url, 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: '));
-  assert.equal(await (await fetch(url)).text(), 'hello');
-  for (const answer of await Promise.all(stalled)) assertEnvelope(answer, 408, 'RDCP_TIMEOUT');
-  assert.equal(await (await fetch(url)).text(), 'hello');
-});
 
 inFull('a thousand stalled TLS handshakes are cut off, and others are served meanwhile', async (t) => {
   const { cert, ...tls } = writeCertificate();
@@ -212,13 +171,6 @@ inFull('neither the listener nor the connections to it keep a process alive', as
   }
 });
 
-test('a body that drips is cut off by the request timeout', async (t) => {
-  const swallow: RequestHandler = (req) => void req.resume();
-  const url = await listen(t, {}, swallow, { timeouts: { headersMs: 100, requestMs: 200, checkMs: 50 } });
-  const slow = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{';
-  assertEnvelope(await exchange(url, slow), 408, 'RDCP_TIMEOUT');
-});
-
 test('a request that was answered before its body arrived gets no second answer', async (t) => {
   const timeouts = { headersMs: 100, requestMs: 200, checkMs: 50 };
   for (const rest of ['{', 'none\r\n']) {
@@ -229,25 +181,6 @@ test('a request that was answered before its body arrived gets no second answer'
     });
     assert.deepEqual(text.match(/HTTP\/1\.1 .*/g), ['HTTP/1.1 200 OK'], framing);
   }
-});
-
-test('closing answers what is in flight, then nothing listens any more', async () => {
-  const { promise: release, resolve } = Promise.withResolvers<void>();
-  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-  const listener = listenerFor({}, async (_req, res) => {
-    arrive();
-    await release;
-    res.end('late');
-  });
-  const { url } = await listener.listen();
-  const response = fetch(url);
-  await arrived;
-  const closed = listener.close();
-  resolve();
-  assert.equal((await response).headers.get('connection'), 'close');
-  assert.equal(await (await response).text(), 'late');
-  await closed;
-  await assert.rejects(fetch(url));
 });
 
 test('one that is closed while it opens listens nowhere afterwards', async () => {

@@ -10,15 +10,12 @@ import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { Views } from '../../src/control/views.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { CONDITIONS } from '../../src/otel/report/conditions.ts';
-import { createRedisStore } from '../../src/store/redis/store.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
-import { enable, startPlane } from '../control/running-plane.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
-import { PATIENCE_MS } from '../store/follower.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { createAuthority, writePems } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
@@ -28,8 +25,6 @@ import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
-import { virtualTime } from '../support/virtual-time.ts';
-import { pemOf } from '../tickets/tickets.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 const REMOVED = generateApiKey({ env: 'test', randomBytes });
@@ -292,52 +287,3 @@ for (const [announce, expected] of [
     assert.deepEqual(service.lines, expected);
   });
 }
-
-test('two processes on one Redis say a change once each, with who made it where it was made', {
-  skip: whyNoRedis(),
-}, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  const open = () => createRedisStore({ url: redis.url, deadlineMs: PATIENCE_MS, pollMs: 20 });
-
-  await t.test('what is switched over HTTP', async (t) => {
-    const config = () => ({ security: { apiKeys }, store: open(), categories: { ANNOUNCED: {} } });
-    const [here, there] = [await start(t, config()), await start(t, config())];
-    // Commands are answered once the store was read. What is on by then is not told as a change.
-    await control(there.url, 'status');
-    await control(here.url, 'enable', { duration: '2m', reason: 'why not' });
-    await until('the change', () => there.lines.length > 0);
-    await control(there.url, 'enable', { duration: '3m' });
-    await until('the second change', () => here.lines.length > 1);
-    assert.deepEqual(here.lines, ['rdcp: ANNOUNCED on for 2m by ops: why not', 'rdcp: ANNOUNCED on for 3m']);
-    assert.deepEqual(there.lines, ['rdcp: ANNOUNCED on for 2m', 'rdcp: ANNOUNCED on for 3m by ops']);
-  });
-
-  await t.test('its end', async (t) => {
-    const time = virtualTime();
-    const lines: string[][] = [];
-    const announcing = async (said: string[]) => {
-      lines.push(said);
-      const announced = await startPlane({
-        store: open(),
-        time,
-        options: { reporter: { info: (line) => void said.push(line) } },
-      });
-      t.after(() => announced.plane.close());
-      return announced;
-    };
-    const here = await announcing([]);
-    await announcing([]);
-    await here.control(enable(2));
-    await until('the change', () => lines[1]?.length === 1);
-    await time.pass(5000);
-    await until('the end', () => lines.every(({ length }) => length === 2));
-    await here.control(enable(60));
-    await until('another change', () => lines.every(({ length }) => length > 2));
-    const over = 'DATABASE off again, the time is over';
-    assert.deepEqual(lines, [
-      ['DATABASE on for 2s by ops', over, 'DATABASE on for 1m by ops'],
-      ['DATABASE on for 2s', over, 'DATABASE on for 1m'],
-    ]);
-  });
-});

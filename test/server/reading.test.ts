@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RdcpConfig } from '../../src/options/options.ts';
-import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS, STANDARD_SCOPES } from '../../src/wire/constants.ts';
 import type {
   ControlResponse,
@@ -89,32 +88,6 @@ test('HEAD answers as GET without the body', async (t) => {
     assert.equal(head.headers.get('content-type'), get.headers.get('content-type'));
     assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
   }
-});
-
-test('the audit trail is read newest first, in pages, through its filters', async (t) => {
-  const server = await startServer(t);
-  for (const action of ['enable', 'disable', 'enable']) {
-    await server.request(PATHS.control, { ...ENABLE, body: { action, categories: 'HTTP' } });
-  }
-  const all = (await server.request<AuditResponse>(PATHS.audit, { key: 'admin' })).body;
-  assert.deepEqual(
-    all.entries.map(({ action }) => action),
-    ['enable', 'disable', 'enable'],
-  );
-  assert.equal(all.entries[0]?.identity.clientId, 'operator-client');
-  assert.equal(all.otelrdcp_next, undefined);
-  const filtered = (
-    await server.request<AuditResponse>(`${PATHS.audit}?action=disable&category=HTTP`, { key: 'admin' })
-  ).body;
-  assert.equal(filtered.entries.length, 1);
-  const first = (await server.request<AuditResponse>(`${PATHS.audit}?limit=2`, { key: 'admin' })).body;
-  assert.equal(first.entries.length, 2);
-  const cursor = encodeURIComponent(first.otelrdcp_next ?? '');
-  const rest = (await server.request<AuditResponse>(`${PATHS.audit}?limit=2&cursor=${cursor}`, { key: 'admin' })).body;
-  assert.deepEqual(
-    [...first.entries, ...rest.entries].map(({ id }) => id),
-    all.entries.map(({ id }) => id),
-  );
 });
 
 test('a query of the trail that cannot be answered is refused by its field', async (t) => {
