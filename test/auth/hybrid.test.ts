@@ -49,14 +49,6 @@ const withCertificate = (clientCertificate?: ClientCertificate, headers: Record<
   clientCertificate,
 });
 
-test('a mapped certificate authenticates alone, at any level', async () => {
-  for (const level of ['standard', 'enterprise']) {
-    const principal = await authenticator({ level }).authenticate(withCertificate(manyNames));
-    assert.deepEqual([principal?.method, principal?.userId, principal?.tenantId], ['mtls', 'robot', 'robots']);
-    assert.deepEqual(principal?.scopes, ['status', 'control']);
-  }
-});
-
 test('certificate and token: user and tenant are the token’s, scopes those that both allow', async () => {
   const both = await tokenRequest({ scope: 'control admin', tenant_id: 'acme', client_id: 'console' }, manyNames);
   for (const level of ['standard', 'enterprise']) {

@@ -330,36 +330,6 @@ test('an address that spent its quota has one unknown token asked about at a tim
   assert.equal((await verify('known', true)).userId, 'ann');
 });
 
-test('a valid token that found no place in a flood of its address is accepted when it comes again', async (t) => {
-  const answers: (() => void)[] = [];
-  const { server, verifier } = await setUp(t, async (token) => {
-    if (!token.startsWith('junk')) return active();
-    await new Promise<void>((resolve) => answers.push(resolve));
-    return { active: false };
-  });
-  const verify = async (token: string) => verifier.verify(token, sender('nat', true));
-  const junk: Promise<unknown>[] = [];
-  const flood = (count: number) => {
-    for (let index = 0; index < count; index++) junk.push(verify(`junk-${junk.length}`).catch(() => undefined));
-  };
-  flood(200);
-  await until('the issuer was asked', () => answers.length > 0);
-  for (let round = 0; round < 5; round++) {
-    await assert.rejects(verify(`valid-${round}`), invalid);
-    flood(1000);
-    assert.equal((await verify(`valid-${round}`)).userId, 'ann');
-    for (const answer of answers.splice(0)) answer();
-    await until('the next one was asked about', () => answers.length > 0);
-    flood(10);
-  }
-  assert.equal(server.asked.length, 11, 'the issuer is asked about junk one by one, however much there is');
-  const answering = setInterval(() => {
-    for (const answer of answers.splice(0)) answer();
-  }, 1);
-  await Promise.all(junk);
-  clearInterval(answering);
-});
-
 test('tokens that wait for their turn are asked about one by one once their address has spent its quota', async (t) => {
   const gate = Promise.withResolvers<void>();
   let open = 0;

@@ -64,11 +64,6 @@ test('a level whose promises it cannot keep is refused by one line that says why
   for (const [config, expected] of refused) assert.match(problem(config) ?? 'accepted', expected);
 });
 
-test('a service does not start at a level that its configuration cannot keep', () => {
-  assert.throws(() => createRdcp({ security: { level: 'standard' } }), /security\.level standard needs bearer tokens/);
-  assert.throws(() => createRdcp({ security: { level: 'enterprise', tokens } }), /clientCaFile/);
-});
-
 test('a store is closed again when the credentials cannot be used', () => {
   let closed = 0;
   const memory = createMemoryStore();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRevocations } from '../../src/access/tokens/own-tokens.ts';
-import { isTooDeep, lineageOf, newSessionId } from '../../src/access/tokens/sessions.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { TokenRecords } from '../../src/store/tokens.ts';
 import { tokensOf } from '../support/on-records.ts';
@@ -32,14 +31,6 @@ function setUp(maxAgeMs?: number) {
 
 const unavailable = failsWith('RDCP_UNAVAILABLE');
 
-test('what was revoked before the process started is known when the first token is judged', async () => {
-  const { open, revoke } = setUp();
-  await revoke('a');
-  const revocations = open();
-  assert.equal(await revocations.isRevoked('a'), true);
-  assert.equal(await revocations.isRevoked('b'), false);
-});
-
 test('what another process revokes is known half a second later, and asked for in memory', async () => {
   const { time, open, revoke, state } = setUp();
   const revocations = open();
@@ -50,15 +41,6 @@ test('what another process revokes is known half a second later, and asked for i
   assert.equal(revocations.isRevoked('a'), true);
   assert.equal(revocations.isRevoked('b'), false);
   assert.equal(state.reads, reads);
-});
-
-test('with a session end those that were made from it, and no other', async () => {
-  const { open } = setUp();
-  const revocations = open();
-  await revocations.isRevoked('a');
-  revocations.add('a.b', Number.POSITIVE_INFINITY);
-  for (const id of ['a.b', 'a.b.c', 'a.b.c.d']) assert.equal(revocations.isRevoked(id), true, id);
-  for (const id of ['a', 'a.bc', 'a.c', 'b', 'x.a.b', '']) assert.equal(revocations.isRevoked(id), false, id);
 });
 
 test('a revocation is forgotten when its last token has expired', async () => {
@@ -113,22 +95,4 @@ test('the store is asked no more once it is closed', async () => {
   await time.pass(5000);
   assert.equal(state.reads, reads);
   assert.equal(time.pending, 0);
-});
-
-test('a session id contains its ancestors and its depth', () => {
-  let byte = 0;
-  const random = (size: number) => {
-    byte += 1;
-    return Buffer.alloc(size, byte);
-  };
-  let id = newSessionId(undefined, random);
-  assert.match(id, /^[\w-]{22}$/);
-  for (let depth = 2; depth <= 4; depth += 1) {
-    assert.equal(isTooDeep(id), false);
-    id = newSessionId(id, random);
-    assert.equal(lineageOf(id).length, depth);
-    assert.match(id, /^[\w-]{22}(?:\.[\w-]{22})+$/);
-  }
-  assert.equal(isTooDeep(id), true);
-  assert.equal(lineageOf(id).at(-1), id);
 });

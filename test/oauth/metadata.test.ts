@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
-import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'openid-client';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS, SCOPES, TOKEN_PATHS } from '../../src/wire/constants.ts';
@@ -16,11 +14,6 @@ import { assembleApp, KEYS, send } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 import { getOverTls } from '../support/tls-client.ts';
 import { startAuthorizationServer } from './authorization-server.ts';
-
-const signingKeyFile = () => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return writePems({ signing: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }).signing;
-};
 
 test('the metadata says what is true of this server', async (t) => {
   const server = await startAuthorizationServer(t);
@@ -42,21 +35,6 @@ test('the metadata says what is true of this server', async (t) => {
   assert.equal((await server.request(TOKEN_PATHS.metadata, { method: 'HEAD' })).text, '');
   const { body: document } = await server.request<WellKnownDocument>(PATHS.wellKnown);
   assert.equal(document.otelrdcp_endpoints.metadata, TOKEN_PATHS.metadata);
-});
-
-test('the keys are named where there are some, and verify the tokens', async (t) => {
-  const started = await startAuthorizationServer(t, {
-    tokens: { secret: undefined, signingKeyFile: signingKeyFile() },
-  });
-  const config = await oauth.discovery(new URL(started.issuer), 'operator-client', KEYS.operator, undefined, {
-    algorithm: 'oauth2',
-    execute: [oauth.allowInsecureRequests],
-  });
-  const { jwks_uri: keys = '', issuer } = config.serverMetadata();
-  assert.equal(keys, `${started.issuer}${TOKEN_PATHS.jwks}`);
-  const { access_token: token } = await oauth.clientCredentialsGrant(config, {});
-  const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(keys)), { issuer, audience: 'rdcp' });
-  assert.equal(payload.sub, 'operator-client');
 });
 
 test('with client certificates the metadata says that tokens are bound to them', async (t) => {

@@ -7,10 +7,8 @@ import { SCOPES } from '../../src/wire/constants.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
-import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newStore } from '../support/folder.ts';
 import { startService } from '../support/service.ts';
-import { inFull } from '../support/tiers.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
 const READONLY_KEY = generateApiKey({ env: 'test', randomBytes });
@@ -21,10 +19,10 @@ const CREDENTIALS: Credentials = {
   tenants: [],
 };
 
-/** The endpoint's address, with a store. */
-async function serve(t: TestContext, store?: string): Promise<URL> {
+/** The endpoint's address, with a store that other processes may share. */
+async function serve(t: TestContext): Promise<URL> {
   const { url } = await startService(t, {
-    ...(store !== undefined && { store }),
+    store: newStore(t),
     categories: {
       CONFORMANCE_ON: { description: 'On from the start', enabled: true },
       CONFORMANCE_OFF: { description: 'Off from the start' },
@@ -59,23 +57,12 @@ function issue(claims: { readonly sub: string; readonly scope: string; readonly 
     .sign(new TextEncoder().encode(ISSUER.secret));
 }
 
-async function assertLevel1(url: URL): Promise<void> {
-  const report = await judge({ target: { url }, level: 1, credentials: CREDENTIALS, exhaust: false, only: [] }, quiet);
+test('the endpoint conforms to level 1 of the specification', async (t) => {
+  const run = { level: 1, credentials: CREDENTIALS, exhaust: false, only: [] } as const;
+  const report = await judge({ target: { url: await serve(t) }, ...run }, quiet);
   assert.deepEqual(failures(report), []);
   assert.deepEqual(report.leftOver, []);
   assert.equal(report.conformant, true);
-}
-
-test('the endpoint conforms to level 1 of the specification', async (t) => assertLevel1(await serve(t)));
-
-test('with a SQLite store it conforms to level 1', async (t) => {
-  await assertLevel1(await serve(t, newStore(t)));
-});
-
-inFull('with a Redis store it conforms to level 1', { skip: whyNoRedis() }, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  await assertLevel1(await serve(t, redis.url));
 });
 
 test('bearer tokens conform to level 2', async (t) => {

@@ -329,8 +329,7 @@ test('port scanners, plain HTTP, old versions of TLS and broken connections are 
     socket.end(sent, 'latin1').resume();
     await once(socket, 'close');
   }
-  const old = connect({ port, host: '127.0.0.1', maxVersion: 'TLSv1.2', ...as(robot) });
-  await once(old, 'error');
+  await assert.rejects(getOverTls(url, { maxVersion: 'TLSv1.2', ...as(robot) }));
   assert.deepEqual(await counted(), {});
   assert.deepEqual(await refusals(), []);
 });

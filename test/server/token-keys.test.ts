@@ -8,6 +8,7 @@ import { hashApiKey } from '../../src/access/api-key.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { WellKnownDocument } from '../../src/wire/messages.ts';
+import type { AuthorizationServerMetadata } from '../../src/wire/oauth-messages.ts';
 import { newFolder } from '../support/folder.ts';
 import { KEYS } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -135,6 +136,8 @@ test('tokens can be verified with the published keys', async (t) => {
     assert.equal(payload.sub, 'operator-client');
     const { body: document } = await server.request<WellKnownDocument>('/.well-known/rdcp');
     assert.equal(document.otelrdcp_endpoints.jwks, TOKEN_PATHS.jwks);
+    const { body: metadata } = await server.request<AuthorizationServerMetadata>(TOKEN_PATHS.metadata);
+    assert.equal(metadata.jwks_uri, `https://service.example${TOKEN_PATHS.jwks}`);
   }
 });
 

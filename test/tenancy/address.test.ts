@@ -30,31 +30,13 @@ function outcome(resolve: () => Address): Address | RdcpError {
 }
 
 describe('whose settings a request addresses', () => {
-  test('is nothing at all for a tenant’s credential where there are no tenants', () => {
-    const addressing = addressingOf(false);
-    const tenant = principal({ tenantId: 'acme' });
-    const found = outcome(() => addressing.resolve(tenant, naming(), 'read'));
-    assert.equal(isRdcpError(found) && found.details?.reason, 'tenant_mismatch');
-    assert.deepEqual(addressing.own(tenant), addressing.own(undefined));
-  });
-
   test('is global only for an administrator, where a change would reach separated tenants', () => {
     const operator = principal({ scopes: ['discovery', 'status', 'control'] });
     for (const level of ISOLATION_LEVELS) {
-      const addressing = addressingOf(LEVELS[level]);
-      assert.deepEqual(addressing.resolve(operator, naming(), 'read').scope, { key: '*' });
       for (const headers of [naming(), naming('global')]) {
-        const found = outcome(() => addressing.resolve(operator, headers, 'change'));
-        if (level === 'global') assert.ok(!isRdcpError(found));
-        else {
-          assert.ok(isRdcpError(found), level);
-          assert.equal(found.code, 'RDCP_FORBIDDEN');
-          assert.deepEqual(found.details, {
-            reason: 'insufficient_scopes',
-            requiredScopes: ['admin'],
-            providedScopes: operator.scopes,
-          });
-        }
+        const found = outcome(() => addressingOf(LEVELS[level]).resolve(operator, headers, 'change'));
+        const required = isRdcpError(found) ? found.details?.requiredScopes : undefined;
+        assert.deepEqual(required, level === 'global' ? undefined : ['admin'], level);
       }
     }
   });
@@ -89,18 +71,6 @@ describe('whose settings a request addresses', () => {
     );
   });
 
-  test('is refused in the same words for a known and for an unknown tenant', () => {
-    for (const who of [principal({ tenantId: 'acme' }), principal({ scopes: ['control'] })]) {
-      const addressing = addressingOf({ ...LEVELS.organization, tenants: { beta: { name: 'Beta' } } });
-      const [known, unknown] = ['beta', 'ghost'].map((id) =>
-        outcome(() => addressing.resolve(who, naming(id), 'read')),
-      ) as [RdcpError, RdcpError];
-      assert.equal(known.code, 'RDCP_FORBIDDEN');
-      assert.equal(known.details?.reason, 'tenant_mismatch');
-      assert.deepEqual({ ...known, message: known.message }, { ...unknown, message: unknown.message });
-    }
-  });
-
   test('is none for a credential whose tenant is named like the global one, or is no identifier', () => {
     const addressing = addressingOf(LEVELS.organization);
     for (const tenantId of ['global', '*', '', 'a/b', 'x'.repeat(256)]) {
@@ -111,25 +81,6 @@ describe('whose settings a request addresses', () => {
       }
       assert.equal(addressing.own(who).tenant, undefined);
     }
-  });
-
-  test('is refused with an isolation level that is not in force', () => {
-    for (const level of ISOLATION_LEVELS) {
-      const addressing = addressingOf(LEVELS[level]);
-      for (const stated of [...ISOLATION_LEVELS, '', 'Global', 'none']) {
-        const headers = { tenantIds: [], isolationLevel: stated };
-        const found = outcome(() => addressing.resolve(principal(), headers, 'read'));
-        assert.equal(
-          isRdcpError(found) ? found.details?.field : 'in force',
-          stated === level ? 'in force' : 'X-RDCP-Isolation-Level',
-        );
-      }
-    }
-  });
-
-  test('shows no tenant to a request without a credential', () => {
-    const address = addressingOf(LEVELS.organization).resolve(undefined, naming('acme'), 'read');
-    assert.deepEqual(address, { scope: { key: '*' } });
   });
 });
 
