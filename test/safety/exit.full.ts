@@ -10,23 +10,17 @@ describe('an application ends by itself when its work is done, although clients 
 }, () => {
   it('with a store in memory', (t) => assertEndsWithStore(t, 'memory:'));
 
-  it('with a Redis that does not answer', { skip: whyNoRedis() }, async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    await assertEndsWithStore(t, redis.url, async () => redis.freeze());
-  });
-
   it('with a SQLite file', (t) => assertEndsWithStore(t, newStore(t)));
 
-  it('with Redis', { skip: whyNoRedis() }, async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    await assertEndsWithStore(t, redis.url);
-  });
-
-  it('with a Redis that is gone', { skip: whyNoRedis() }, async (t) => {
-    const redis = await startRedis();
-    t.after(() => redis.close());
-    await assertEndsWithStore(t, redis.url, () => redis.kill());
-  });
+  for (const [what, before] of [
+    ['', async () => {}],
+    [' that does not answer', async (redis) => redis.freeze()],
+    [' that is gone', (redis) => redis.kill()],
+  ] satisfies readonly [string, (redis: Awaited<ReturnType<typeof startRedis>>) => Promise<void>][]) {
+    it(`with a Redis${what}`, { skip: whyNoRedis() }, async (t) => {
+      const redis = await startRedis();
+      t.after(() => redis.close());
+      await assertEndsWithStore(t, redis.url, () => before(redis));
+    });
+  }
 });

@@ -73,16 +73,6 @@ test('a toggle with a budget that switches a category off switches it off for go
   assert.deepEqual([off.changes[0]?.newState, off.changes[0]?.temporary], [false, false]);
 });
 
-test('a control whose bytes are used up ends as well', async (t) => {
-  const it = await service(t, 'BUDGET_BYTES');
-  await it.operator.enable(it.name, { otelrdcp_budget: { bytes: 2000 } });
-  assert.equal((await it.discovered()).temporary, true, 'a budget makes a control temporary');
-  for (let at = 0; at < 100; at++) it.category.debug('m', { text: 'x'.repeat(180) });
-  assert.ok(it.emitted() >= 8 && it.emitted() <= 10, `${it.emitted()}`);
-  await sleep(0);
-  assert.equal(it.category.enabled, false);
-});
-
 test('a control ends by its budget in every process that shares the store, with one entry', async (t) => {
   const store = newStore(t);
   const one = await service(t, 'BUDGET_FLEET', { store });
@@ -187,14 +177,8 @@ test('a level is in the answer, in discovery, status and the trail, and what is 
   const part = await control('enable', { otelrdcp_level: 'info', otelrdcp_filter: { text: 'a*' } });
   assert.equal(part.otelrdcp_activation?.level, 'info');
 
-  const refused = async (action: string, options: object) => {
-    const { error } = await control<ErrorResponse>(action, options);
-    assert.equal(error.details?.field, 'options.otelrdcp_level');
-    return error.message;
-  };
-  assert.match(await refused('enable', { otelrdcp_level: 'fatal' }), /must be one of .*"warn"\|"error"/);
-  assert.match(await refused('disable', { otelrdcp_level: 'info' }), /is not allowed for disable/);
-  assert.match(await refused('enable', { otelrdcp_level: 'warn', temporary: false }), /needs a temporary control/);
+  const { error } = await control<ErrorResponse>('enable', { otelrdcp_level: 'fatal' });
+  assert.equal(error.details?.field, 'options.otelrdcp_level');
 
   await control('reset', {});
   assert.equal((await request<StatusResponse>(PATHS.status)).otelrdcp_levels, undefined);

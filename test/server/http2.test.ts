@@ -18,6 +18,8 @@ const tls = writePems({ certFile: cert, keyFile: key });
 const ca = { ca: authority.cert };
 const OPERATOR = { 'x-rdcp-api-key': KEYS.operator };
 const POST = { ':method': 'POST', ':path': PATHS.control, ...OPERATOR, 'content-type': 'application/json' };
+const WELL_KNOWN = { ':path': PATHS.wellKnown, ':authority': 'localhost' };
+const MALFORMED = 'RDCP_MALFORMED_REQUEST';
 const ENABLE = JSON.stringify({ action: 'enable', categories: 'HTTP' });
 
 async function start(t: TestContext, listener: ListenerOptions = {}) {
@@ -53,45 +55,12 @@ test('the same listener serves HTTP/2 and HTTP/1.1, with Strict-Transport-Securi
   }
 });
 
-test('a control over HTTP/2 takes effect, with and without a declared length', async (t) => {
-  const { send, gate } = await start(t);
-  for (const [action, headers] of [
-    ['enable', {}],
-    ['disable', { 'content-length': JSON.stringify({ action: 'disable', categories: 'HTTP' }).length }],
-  ] as const) {
-    const body = JSON.stringify({ action, categories: 'HTTP' });
-    const { status, text } = await send({ ...POST, ...headers }, body);
-    assert.equal(status, 200, text);
-    assert.equal(gate.category('HTTP').enabled, action === 'enable');
-  }
-});
-
+/** What HTTP/2 has its own form of, or Node does not check for it. */
 const REFUSED: readonly (readonly [string, OutgoingHttpHeaders, string | undefined, number, string])[] = [
-  ['no credential', { ':path': PATHS.status }, undefined, 401, 'RDCP_AUTH_REQUIRED'],
   ['another host', { ':path': PATHS.wellKnown, ':authority': 'evil.test' }, undefined, 403, 'RDCP_FORBIDDEN'],
-  [
-    'a Host that is not the authority',
-    { ':path': PATHS.wellKnown, ':authority': 'localhost', host: 'other.test' },
-    undefined,
-    400,
-    'RDCP_MALFORMED_REQUEST',
-  ],
-  ['another origin', { ':path': PATHS.wellKnown, origin: 'https://evil.test' }, undefined, 403, 'RDCP_FORBIDDEN'],
-  [
-    'a request id twice',
-    { ':path': PATHS.wellKnown, 'x-rdcp-request-id': ['one', 'two'] },
-    undefined,
-    400,
-    'RDCP_MALFORMED_REQUEST',
-  ],
-  [
-    'a key twice',
-    { ':path': PATHS.status, 'x-rdcp-api-key': [KEYS.operator, KEYS.operator] },
-    undefined,
-    400,
-    'RDCP_MALFORMED_REQUEST',
-  ],
-  ['a body of nothing', POST, '', 400, 'RDCP_MALFORMED_REQUEST'],
+  ['a Host that is not the authority', { ...WELL_KNOWN, host: 'other.test' }, undefined, 400, MALFORMED],
+  ['a request id twice', { ...WELL_KNOWN, 'x-rdcp-request-id': ['one', 'two'] }, undefined, 400, MALFORMED],
+  ['a key twice', { ...WELL_KNOWN, 'x-rdcp-api-key': [KEYS.operator, KEYS.operator] }, undefined, 400, MALFORMED],
   ['a body that is too large', POST, `"${'x'.repeat(70_000)}"`, 413, 'RDCP_REQUEST_TOO_LARGE'],
   ['a tunnel', { ':method': 'CONNECT', ':authority': 'evil.test:443' }, undefined, 405, 'RDCP_METHOD_NOT_ALLOWED'],
 ];
