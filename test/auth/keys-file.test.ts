@@ -105,32 +105,17 @@ test('while the file is missing, half-written or wrong the last good keys hold, 
   assert.ok(keys.value.byHash.get(record.hash));
 });
 
+const keyWith = (fields: object) => JSON.stringify({ keys: [{ ...makeKey().record, ...fields }] });
 const wrong: [string, string, RegExp][] = [
   ['no JSON', 'keys:', /the file is not JSON/],
   ['a list', '[]', /the file must be an object/],
   ['no keys', '{}', /keys must be an array/],
   ['another field', '{"keys":[],"extra":1}', /extra is not a known field/],
   ['a plain key instead of a record', '{"keys":["rdcp_live_v1_x"]}', /keys\.0 must be an object/],
-  [
-    'an unknown field of a record',
-    JSON.stringify({ keys: [{ ...makeKey().record, key: 'x' }] }),
-    /keys\.0\.key is not a known field/,
-  ],
-  [
-    'an upper-case hash',
-    JSON.stringify({ keys: [{ ...makeKey().record, hash: `sha256:${'A'.repeat(64)}` }] }),
-    /keys\.0\.hash must be/,
-  ],
-  [
-    'an unknown scope',
-    JSON.stringify({ keys: [{ ...makeKey().record, scopes: ['root'] }] }),
-    /keys\.0\.scopes\.0 must be one of/,
-  ],
-  [
-    'an expiry that is no time',
-    JSON.stringify({ keys: [{ ...makeKey().record, expiresAt: 'soon' }] }),
-    /keys\.0\.expiresAt must be a UTC time/,
-  ],
+  ['an unknown field of a record', keyWith({ key: 'x' }), /keys\.0\.key is not a known field/],
+  ['an upper-case hash', keyWith({ hash: `sha256:${'A'.repeat(64)}` }), /keys\.0\.hash must be/],
+  ['an unknown scope', keyWith({ scopes: ['root'] }), /keys\.0\.scopes\.0 must be one of/],
+  ['an expiry that is no time', keyWith({ expiresAt: 'soon' }), /keys\.0\.expiresAt must be a UTC time/],
 ];
 for (const [what, text, message] of wrong) {
   test(`a file with ${what} is refused at the start by one line that names the place`, (t) => {

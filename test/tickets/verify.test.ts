@@ -5,7 +5,6 @@ import { MAX_TICKET_LENGTH, TICKET_TYPE } from '../../src/access/tickets/ticket.
 import fc from '../support/fast-check.ts';
 import { AUDIENCE, about, encoded, forge, hmacSigned, ISSUER, pairs, pemOf, service, signer } from './tickets.ts';
 
-const ALGORITHMS = ['EdDSA', 'ES256', 'PS256', 'RS256'] as const;
 const seconds = (now: number) => Math.floor(now / 1000);
 const head = { typ: TICKET_TYPE, alg: 'EdDSA', kid: 'k1' };
 
@@ -15,19 +14,6 @@ function claims(now: number, changes: object = {}) {
 }
 
 const sign = (header: object, payload: object) => forge(header, payload, 'EdDSA', pairs.EdDSA.privateKey);
-
-for (const alg of ALGORITHMS) {
-  test(`a ticket signed with ${alg} says which categories are on, for whom and until when`, () => {
-    const issuers = [{ issuer: ISSUER, audience: AUDIENCE, publicKey: pemOf(pairs[alg].publicKey) }];
-    const { reader, now, refused } = service({ issuers });
-    const { value, expiresAt } = issueTicket(about(now(), { tenantId: 'acme' }), now(), signer(alg));
-    const expected = { ...about(now()), issuer: ISSUER, tenantId: 'acme' };
-    assert.deepEqual(reader.read(value), expected);
-    assert.equal(reader.read(value), reader.read(value), 'the second answer is remembered');
-    assert.equal(expiresAt, expected.expiresAt);
-    assert.deepEqual(refused, []);
-  });
-}
 
 describe('a ticket is refused', () => {
   const changed: readonly (readonly [what: string, reason: string, header: object, payload: object])[] = [
@@ -55,32 +41,32 @@ describe('a ticket is refused', () => {
   for (const [what, reason, header, payload] of changed) {
     it(what, () => {
       const { reader, refused, now } = service();
-      const value = sign({ ...head, ...header }, claims(now(), payload));
-      assert.equal(reader.read(value), undefined);
+      assert.equal(reader.read(sign({ ...head, ...header }, claims(now(), payload))), undefined);
       assert.deepEqual(refused, [reason]);
     });
   }
 
-  const offset: readonly (readonly [what: string, reason: string, issued: number, ends: number])[] = [
+  const offset: readonly (readonly [
+    what: string,
+    reason: string,
+    issued: number,
+    ends: number,
+    maxDuration?: string,
+  ])[] = [
     ['at its end', 'expired', -600, 0],
     ['after its end', 'expired', -3600, -1],
     ['before its beginning', 'not_yet_valid', 61, 600],
     ['that lasts longer than an hour', 'too_lasting', 0, 3601],
+    ['that lasts longer than the owner allows', 'too_lasting', 0, 600, '5m'],
   ];
-  for (const [what, reason, issued, ends] of offset) {
+  for (const [what, reason, issued, ends, maxDuration] of offset) {
     it(what, () => {
-      const { reader, refused, now } = service();
+      const { reader, refused, now } = service({ maxDuration });
       const at = seconds(now());
       assert.equal(reader.read(sign(head, claims(now(), { iat: at + issued, exp: at + ends }))), undefined);
       assert.deepEqual(refused, [reason]);
     });
   }
-
-  it('that lasts longer than the owner allows', () => {
-    const { reader, refused, now } = service({ maxDuration: '5m' });
-    assert.equal(reader.read(sign(head, claims(now()))), undefined);
-    assert.deepEqual(refused, ['too_lasting']);
-  });
 
   it('without a signature', () => {
     const { reader, refused, now } = service();
