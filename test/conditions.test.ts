@@ -69,16 +69,6 @@ test('what is not about credentials is said, and neither counted nor audited', (
   assert.deepEqual([lines.length, failures.length, entries.length], [1, 0, 0]);
 });
 
-test('a file that several attempts leave unusable is reported for each, and its end at once', () => {
-  const { conditions, lines } = setUp();
-  const condition = conditions.watch('keys_file');
-  const problems = ['not JSON', 'ENOENT', 'EACCES', 'EISDIR', 'empty'];
-  for (const problem of problems) condition.begin(problem);
-  condition.end();
-  assert.equal(lines.length, problems.length + 1);
-  assert.equal(lines.at(-1), `info ${CONDITIONS.keys_file.over}`);
-});
-
 test('a source that comes and goes is one line a minute with how often, and the last line is true', async () => {
   const { time, conditions, lines, failures, entries } = setUp();
   const condition = conditions.watch('introspection');

@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { createRdcp } from '../src/assembly/rdcp.ts';
 import { createMemoryStore } from '../src/store/memory/store.ts';
+import { isRdcpError } from '../src/wire/errors.ts';
 import { settled } from './support/virtual-time.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
@@ -28,4 +29,9 @@ test('closing ends although the store of the application never closes', async (t
   assert.equal(closed, false);
   t.mock.timers.tick(15_000);
   await closing;
+});
+
+test('an error of another copy of the package is known as one', () => {
+  const brand = Symbol.for('opentelemetry-instrumentation-rdcp.error');
+  assert.equal(isRdcpError(Object.assign(new Error('by another copy'), { [brand]: true })), true);
 });

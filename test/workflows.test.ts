@@ -113,8 +113,6 @@ test('forms, and the entry for the registry of OpenTelemetry, are as their reade
   const entry = parse(read('.github/opentelemetry-registry.yml')) as Record<string, unknown>;
   assert.deepEqual(entry.package, { registry: 'npm', name, version });
   assert.deepEqual([entry.registryType, entry.language], ['instrumentation', 'js']);
-  for (const field of ['title', 'description', 'license', 'authors', 'urls', 'createdAt'])
-    assert.ok(entry[field], field);
   // What the registry's own schema says of names, addresses and dates.
   const authors = entry.authors as { name: string; url: string }[];
   for (const author of authors) {
@@ -122,20 +120,9 @@ test('forms, and the entry for the registry of OpenTelemetry, are as their reade
     assert.doesNotMatch(author.name, /OpenTelemetry/);
     assert.match(author.url, /^https:/);
   }
-  for (const name of Object.keys(entry.urls as object))
-    assert.ok(['repo', 'docs', 'website', 'blog'].includes(name), name);
   assert.match(entry.createdAt as string, /^\d{4}-\d\d-\d\d$/);
   assert.deepEqual([entry.isNative, entry.isFirstParty], [false, false]);
-  const fields = [
-    'title',
-    'registryType',
-    'language',
-    'tags',
-    'license',
-    'description',
-    'authors',
-    'urls',
-    'createdAt',
-  ];
-  assert.deepEqual(Object.keys(entry), [...fields, 'package', 'isNative', 'isFirstParty']);
+  const fields =
+    'title registryType language tags license description authors urls createdAt package isNative isFirstParty';
+  assert.deepEqual(Object.keys(entry), fields.split(' '));
 });

@@ -1,15 +1,40 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, rmSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, chownSync, mkdtempSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { createVerifier } from '../../src/trail/verify.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
+import { newFolder } from '../support/folder.ts';
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { startService, trailIn } from './service.ts';
-import { smallDisk, whyNoMount } from './small-disk.ts';
+
+const mount = (folder: string, options: string) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
+const unmount = (folder: string) => spawnSync('umount', ['-l', folder]);
+
+/** A file system of 4 MiB for the length of a test. */
+function smallDisk(t: TestContext, owner: { readonly uid: number; readonly gid: number }) {
+  let disk = '';
+  // Before its directory is removed.
+  t.after(() => unmount(disk));
+  disk = newFolder(t);
+  if (!mount(disk, 'size=4m,mode=700')) throw new Error(whyNoMount() || 'mount failed');
+  chownSync(disk, owner.uid, owner.gid);
+  return disk;
+}
+
+function whyNoMount(): string | false {
+  const folder = mkdtempSync(join(tmpdir(), 'rdcp-mount-'));
+  const mounted = mount(folder, 'size=1m');
+  if (mounted) unmount(folder);
+  rmdirSync(folder);
+  return mounted ? false : 'needs the right to mount a small disk';
+}
 
 const skip = process.getuid?.() === 0 ? whyNoMount() || whyNoPostgres() : 'only root can give a disk away';
 
@@ -18,7 +43,7 @@ test('a PostgreSQL whose disk is full refuses changes whole, and takes them agai
 }, async (t) => {
   const server = await startPostgres();
   t.after(() => server.close());
-  const disk = smallDisk(t, '4m', statSync(server.folder));
+  const disk = smallDisk(t, statSync(server.folder));
   server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
   server.sql('ALTER ROLE postgres SET default_tablespace = small');
   const service = await startService(t, { config: { store: server.url } });
