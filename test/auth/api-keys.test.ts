@@ -14,15 +14,16 @@ function authenticator(records: readonly ApiKeyRecord[], now: () => number = Dat
 }
 
 test('a key gives the principal of its record and nothing of the headers', async () => {
-  const { key, record } = makeKey({ userId: 'ann', tenantId: 'acme', scopes: ['status', 'control', 'status'] });
+  const limits = { allow: { categories: ['DB_*'], maxDuration: '15m' }, approval: true };
+  const fields = { userId: 'ann', tenantId: 'acme', ...limits };
+  const { key, record } = makeKey({ ...fields, scopes: ['status', 'control', 'status'] });
   const principal = await authenticator([record]).authenticate(
     request({ 'X-RDCP-API-Key': key, 'X-RDCP-Client-ID': 'root', 'X-RDCP-Tenant-ID': 'other' }),
   );
   assert.deepEqual(principal, {
     method: 'api-key',
-    userId: 'ann',
     clientId: 'ops',
-    tenantId: 'acme',
+    ...fields,
     scopes: ['status', 'control'],
     keyId: 'k1',
   });

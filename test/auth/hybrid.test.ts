@@ -123,15 +123,6 @@ test('at level enterprise an API key or a token alone is not enough', async () =
   assert.deepEqual(auth.methods, ['bearer', 'mtls']);
 });
 
-test('a certificate with an identity and an API key are two credentials', async () => {
-  const both = withCertificate(manyNames, { 'x-rdcp-api-key': key });
-  for (const level of ['standard', 'enterprise']) {
-    await assert.rejects(authenticator({ level }).authenticate(both), failsWith('RDCP_MALFORMED_REQUEST'));
-  }
-  const guarded = await authenticator().authenticate(withCertificate(noSubject, { 'x-rdcp-api-key': key }));
-  assert.equal(guarded?.method, 'api-key');
-});
-
 test('a certificate that is not valid is refused, whatever comes with it', async () => {
   const bad = { ...manyNames, authorized: false };
   const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_certificate');

@@ -86,6 +86,30 @@ test('a token may name the tenants of the configured claim, by default of the on
   );
 });
 
+test('a token has the allow of its claim, within that of its issuer; a malformed one is refused', async () => {
+  const DB = { categories: ['DB_*'], maxDuration: '15m' };
+  const limitsOf = async (changes: object, options: Partial<JwtIssuerOptions> = {}) => {
+    const { allow, approval } = await verify(await hs256(claims({ ...changes })), { ...shared, ...options });
+    return [allow, approval];
+  };
+  const unlimited = [undefined, undefined];
+  assert.deepEqual(await limitsOf({}), unlimited);
+  assert.deepEqual(await limitsOf({ otelrdcp_approval: true }), unlimited);
+  assert.deepEqual(await limitsOf({ otelrdcp_allow: DB }), [DB, false]);
+  assert.deepEqual(await limitsOf({ otelrdcp_allow: DB, otelrdcp_approval: true }), [DB, true]);
+  assert.deepEqual(await limitsOf({ may: DB, otelrdcp_allow: 'other' }, { allowClaim: 'may' }), [DB, false]);
+  assert.deepEqual(await limitsOf({}, { allow: DB, approval: true }), [DB, true]);
+  assert.deepEqual(await limitsOf({ otelrdcp_allow: { categories: ['*'], maxDuration: 60 } }, { allow: DB }), [
+    { categories: ['DB_*'], maxDuration: 60 },
+    false,
+  ]);
+  const refused = failsWith('RDCP_AUTH_FAILED', 'invalid_token');
+  for (const malformed of [null, {}, 'DB_*', ['DB_*'], { categories: [] }, { ...DB, more: 1 }]) {
+    await assert.rejects(limitsOf({ otelrdcp_allow: malformed }), refused, JSON.stringify(malformed));
+  }
+  await assert.rejects(limitsOf({ otelrdcp_allow: { categories: ['HTTP'] } }, { allow: DB }), refused);
+});
+
 for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+JWT']) {
   test(`the type ${typ} is that of an access token`, async () => {
     assert.equal((await verify(await hs256(claims(), typ === undefined ? {} : { typ }))).userId, 'ann');

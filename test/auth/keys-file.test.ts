@@ -115,6 +115,9 @@ const wrong: [string, string, RegExp][] = [
   ['an unknown field of a record', keyWith({ key: 'x' }), /keys\.0\.key is not a known field/],
   ['an upper-case hash', keyWith({ hash: `sha256:${'A'.repeat(64)}` }), /keys\.0\.hash must be/],
   ['an unknown scope', keyWith({ scopes: ['root'] }), /keys\.0\.scopes\.0 must be one of/],
+  ['an allow that is empty', keyWith({ allow: {} }), /keys\.0\.allow\.categories is required/],
+  ['an allow of nothing', keyWith({ allow: { categories: [] } }), /allow\.categories must hold at least one category/],
+  ['an allow of more', keyWith({ allow: { categories: ['*'], tenant: 'a' } }), /allow\.tenant is not a known field/],
   ['an expiry that is no time', keyWith({ expiresAt: 'soon' }), /keys\.0\.expiresAt must be a UTC time/],
 ];
 for (const [what, text, message] of wrong) {
