@@ -17,15 +17,8 @@ export interface Haproxy {
   stateOf(server: string): Promise<{ status: string; check: string; failed: number }>;
 }
 
-/**
- * The recipe in a HAProxy of its own.
- * @param every how often it checks; a check that takes longer has failed
- */
-export async function startHaproxy(
-  t: TestContext,
-  ports: readonly [number, number],
-  every = '500ms',
-): Promise<Haproxy> {
+/** The recipe in a HAProxy of its own, which checks more often. */
+export async function startHaproxy(t: TestContext, ports: readonly [number, number]): Promise<Haproxy> {
   const folder = newFolder(t);
   const port = await freePort();
   const { cert, keyFile } = writeCertificate();
@@ -36,7 +29,7 @@ export async function startHaproxy(
     ['/etc/haproxy/tls/debug.example.com.pem', pem],
     ['10.0.0.11:9465', `127.0.0.1:${ports[0]}`],
     ['10.0.0.12:9465', `127.0.0.1:${ports[1]}`],
-    ['inter 2s', `inter ${every}`],
+    ['inter 2s', 'inter 500ms'],
   ]);
   const file = join(folder, 'haproxy.cfg');
   const socket = join(folder, 'stats.sock');

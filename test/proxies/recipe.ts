@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { request } from 'node:https';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -98,25 +97,15 @@ export interface Told {
 }
 
 /** A request to a proxy that ends TLS, by the name of the document, from an address of the client's own. */
-export function askOverTls(port: number, ca: string, asked: Asked = {}): Promise<Told> {
-  return ask(httpsRequest, port, { ca, servername: 'localhost' }, asked);
-}
-
-export function askPlain(port: number, asked: Asked = {}): Promise<Told> {
-  return ask(httpRequest as typeof httpsRequest, port, {}, asked);
-}
-
-function ask(
-  request: typeof httpsRequest,
+export function askOverTls(
   port: number,
-  tls: object,
-  { method = 'GET', path = '/rdcp/v1/health', headers = {}, body = '', from = '127.0.0.2' }: Asked,
+  ca: string,
+  { method = 'GET', path = '/rdcp/v1/health', headers = {}, body = '', from = '127.0.0.2' }: Asked = {},
 ): Promise<Told> {
   const { promise, resolve, reject } = Promise.withResolvers<Told>();
   const sent = request(
     {
-      host: '127.0.0.1',
-      port,
+      ...{ host: '127.0.0.1', port, ca, servername: 'localhost' },
       path,
       method,
       localAddress: from,
@@ -126,7 +115,6 @@ function ask(
         ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': String(body.length) }),
         ...headers,
       },
-      ...tls,
     },
     async (response) => {
       let text = '';

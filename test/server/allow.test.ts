@@ -5,14 +5,14 @@ import type { ApiKeyRecord, RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { Allow } from '../../src/wire/allow.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
-import { CONSOLE_PATHS, PATHS, TOKEN_PATHS } from '../../src/wire/constants.ts';
+import { CONSOLE_PATHS, PATHS } from '../../src/wire/constants.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
 import type { ErrorResponse, SessionResponse } from '../../src/wire/messages.ts';
 import type { TailLine } from '../../src/wire/streams.ts';
 import { makeKey } from '../auth/records.ts';
 import { send, type TestRequest } from '../support/server.ts';
 import { startService } from '../support/service.ts';
-import { ACCESS_TOKEN, bearer, TOKEN_EXCHANGE, tokenSettings } from './tokens.ts';
+import { ACCESS_TOKEN, askToken, bearer, refresh, TOKEN_EXCHANGE, tokenSettings } from './tokens.ts';
 
 const NAMES = ['DB_POOL', 'DB_QUERY', 'HTTP'] as const;
 const AGENT_SCOPES = ['discovery', 'status', 'control', 'tail', 'alerts'] as const;
@@ -106,21 +106,10 @@ test('a key that may only DB_* for 15 minutes, at every endpoint', async (t) => 
   assert.deepEqual([status, body.matched, body.switched.map(({ rule }) => rule)], [200, 1, ['pool']]);
 
   // Its tokens are no way around it.
-  const exchange = await fetch(url + TOKEN_PATHS.token, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: TOKEN_EXCHANGE,
-      subject_token: keys.agent,
-      subject_token_type: ACCESS_TOKEN,
-    }),
-  });
-  const granted = (await exchange.json()) as { access_token: string; refresh_token: string };
-  const refreshed = (await (
-    await fetch(url + TOKEN_PATHS.token, {
-      method: 'POST',
-      body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: granted.refresh_token }),
-    })
-  ).json()) as { access_token: string };
+  const service: Parameters<typeof askToken>[0] = { request: (path, request) => send(url + path, request) };
+  const subject = { subject_token: keys.agent, subject_token_type: ACCESS_TOKEN };
+  const { body: granted } = await askToken(service, { grant_type: TOKEN_EXCHANGE, ...subject });
+  const { body: refreshed } = await refresh(service, granted.refresh_token);
   for (const token of [granted.access_token, refreshed.access_token]) {
     const headers = bearer(token);
     const { body } = await send<SessionResponse>(url + PATHS.session, { headers });

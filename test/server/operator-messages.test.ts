@@ -17,13 +17,11 @@ import type { HealthResponse } from '../../src/wire/messages.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { createAuthority, writePems } from '../support/certificate.ts';
 import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 import { portOf } from '../support/listening.ts';
 import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
-import { getOverTls } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 
 const KEY = generateApiKey({ env: 'test', randomBytes });
@@ -134,44 +132,6 @@ test('a fault of the endpoint is one line a minute for each kind, in a request a
     `rdcp: GET /rdcp/v1/status failed: ${problem}`,
   ]);
   assert.ok(diagnosed.some((error) => error instanceof TypeError));
-});
-
-test('a revocation list that was cut off is reported as not in force, until it is whole', async (t) => {
-  const authority = createAuthority();
-  const server = authority.issue('localhost', { usage: 'server' });
-  const [robot, revoked] = ['robot', 'revoked'].map((name) => authority.issue(name, { usage: 'client' }));
-  assert.ok(robot !== undefined && revoked !== undefined);
-  const files = writePems({
-    certFile: server.cert,
-    keyFile: server.key,
-    clientCaFile: authority.cert,
-    crlFile: authority.revocationList(),
-  });
-  const as = ({ cert, key }: { cert: string; key: string }) => ({ ca: authority.cert, cert, key });
-  const service = await start(t, {
-    server: { port: 0, tls: files },
-    security: {
-      level: 'enterprise',
-      mtls: { identities: [{ subject: 'CN=robot', userId: 'robot', scopes: ['status'] }] },
-    },
-  });
-  const health = async () =>
-    JSON.parse((await getOverTls(`${service.url}${PATHS.health}`, as(robot))).text) as HealthResponse;
-  const list = authority.revocationList([revoked.serial]);
-  writeFileSync(files.crlFile, list.slice(0, list.length / 2));
-  await until('the line', () => service.lines.length > 0);
-  const problem = 'server.tls.crlFile must hold a revocation list of every authority in server.tls.clientCaFile';
-  assert.deepEqual(service.lines, [`rdcp: ${problem}; ${CONDITIONS.crl.meanwhile}`]);
-  await until('degraded', async () => (await health()).status === 'degraded');
-  assert.equal(reasonOf(await health(), 'credentials'), problem);
-  assert.equal((await getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked))).status, 200);
-
-  writeFileSync(files.crlFile, list);
-  await until('the end', () => service.lines.length > 1);
-  assert.equal(service.lines[1], `rdcp: ${CONDITIONS.crl.over}`);
-  await until('healthy', async () => (await health()).status === 'healthy');
-  await assert.rejects(getOverTls(`${service.url}${PATHS.wellKnown}`, as(revoked)));
-  assert.deepEqual(await service.failures(), { crl: 1 });
 });
 
 test('an introspection endpoint that refuses our secret is reported with the first token', async (t) => {

@@ -200,18 +200,28 @@ test('a certificate that ends while it is in use is said, and its replacement is
   assert.deepEqual(lines.slice(1), ['certificate_dates is over']);
 });
 
-test('a revocation list that is out of date is said when it refuses a client, and its replacement is', async (t) => {
+test('a revocation list that is out of date, or was cut off, is said, and its replacement is', async (t) => {
   const paths = writePems({ ...good, crlFile: authority.revocationList([], Date.now() - HOUR_MS) });
   const { lines, options } = recording({ timeouts: { reloadMs: RELOAD_MS } });
   const url = await listen(t, { tls: paths }, undefined, options);
-  const { cert, key } = authority.issue('client', { usage: 'client' });
+  const { cert, key, serial } = authority.issue('client', { usage: 'client' });
   await assert.rejects(getOverTls(url, { ca: authority.cert, cert, key }));
   await untilSaid(lines, 1);
   assert.match(lines[0] ?? '', /^server\.tls\.crlFile is out of date/);
   writeFileSync(paths.crlFile, authority.revocationList());
   await untilSaid(lines, 2);
-  assert.deepEqual(lines.slice(1), ['crl_dates is over']);
+  assert.deepEqual(lines.splice(0).slice(1), ['crl_dates is over']);
   assert.equal((await getOverTls(url, { ca: authority.cert, cert, key })).text, 'hello');
+  const list = authority.revocationList([serial]);
+  writeFileSync(paths.crlFile, list.slice(0, list.length / 2));
+  await untilSaid(lines, 1);
+  const cutOff = 'server.tls.crlFile must hold a revocation list of every authority in server.tls.clientCaFile';
+  assert.deepEqual(lines, [cutOff], 'the one before stays in force');
+  assert.equal((await getOverTls(url, { ca: authority.cert, cert, key })).text, 'hello');
+  writeFileSync(paths.crlFile, list);
+  await untilSaid(lines, 2);
+  assert.deepEqual(lines, [cutOff, 'crl is over']);
+  await assert.rejects(getOverTls(url, { ca: authority.cert, cert, key }));
 });
 
 async function untilSaid(lines: readonly string[], count: number): Promise<void> {
