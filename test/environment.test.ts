@@ -172,16 +172,17 @@ describe('the configuration from the environment', () => {
 });
 
 describe("OpenTelemetry's variables", () => {
-  const number = "a number above 0, not %; OpenTelemetry's default applies";
-  const protocol = "one of grpc, http/json, http/protobuf, not %; OpenTelemetry's default applies";
+  const applies = "not %; OpenTelemetry's default applies";
+  const number = `a number above 0, ${applies}`;
+  const protocol = `one of grpc, http/json, http/protobuf, ${applies}`;
   const url = 'a URL with http:// or https://';
   for (const [name, good, wrong, allowed] of [
-    ['OTEL_SDK_DISABLED', ['False'], ['yes'], "one of true, false, not %; OpenTelemetry's default applies"],
+    ['OTEL_SDK_DISABLED', ['False'], ['yes'], `one of true, false, ${applies}`],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', ' http/json '], ['http/probuf', 'HTTP/JSON'], protocol],
     ['OTEL_EXPORTER_OTLP_LOGS_PROTOCOL', ['http/protobuf'], ['json'], protocol],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', ['https://u:p@c/x'], ['http//c:4318', 'c:4318', 'http://u:p@c:x'], url],
     ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http://[::1]:4318'], ['127.0.0.1:4317'], url],
-    ['OTEL_EXPORTER_OTLP_COMPRESSION', ['gzip'], ['zstd'], "one of gzip, none, not %; OpenTelemetry's default applies"],
+    ['OTEL_EXPORTER_OTLP_COMPRESSION', ['gzip'], ['zstd'], `one of gzip, none, ${applies}`],
     ['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', ['300'], ['-1', '10s'], number],
     ['OTEL_BLRP_MAX_QUEUE_SIZE', ['1', '1e3'], ['0', 'Infinity'], number],
     ['OTEL_BLRP_SCHEDULE_DELAY', ['20'], ['1s'], number],
@@ -191,20 +192,10 @@ describe("OpenTelemetry's variables", () => {
       'OTEL_TRACES_SAMPLER',
       ['always_on', 'parentbased_traceidratio'],
       ['xray', 'parentbased_', 'constructor'],
-      "one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio, not %; OpenTelemetry's default applies",
+      `one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio, ${applies}`,
     ],
-    [
-      'OTEL_TRACES_SAMPLER_ARG',
-      ['0', '.5'],
-      ['half', '1.5'],
-      "a number from 0 to 1, not %; OpenTelemetry's default applies",
-    ],
-    [
-      'OTEL_EXPORTER_PROMETHEUS_PORT',
-      ['0', '9464'],
-      ['x', '1.5', '65536'],
-      "a whole number from 0 to 65535, not %; OpenTelemetry's default applies",
-    ],
+    ['OTEL_TRACES_SAMPLER_ARG', ['0', '.5'], ['half', '1.5'], `a number from 0 to 1, ${applies}`],
+    ['OTEL_EXPORTER_PROMETHEUS_PORT', ['0'], ['x', '1.5', '65536'], `a whole number from 0 to 65535, ${applies}`],
     ['OTEL_LOGS_EXPORTER', ['otlp, console,', 'none'], ['otpl', 'otlp,file'], 'of otlp, console, none, not %'],
     ['OTEL_METRICS_EXPORTER', ['otlp,prometheus'], ['promethus'], 'of otlp, prometheus, console, none, not %'],
     [

@@ -47,7 +47,8 @@ test('what cannot be started leaves no file, timer, connection or category behin
   const broken = join(directory, 'broken.pem');
   writeFileSync(broken, 'no key');
   const port = await portOf(t, createServer());
-  const tokens = { issuer: 'i', audience: 'a' };
+  const tokens = { issuer: 'i', audience: 'a', secret: 'x' };
+  const secured = (files: object): RdcpConfig => ({ server: { port: 0, tls: { ...tls, ...files } } });
   await assertNothingLeft(
     t,
     [
@@ -55,24 +56,12 @@ test('what cannot be started leaves no file, timer, connection or category behin
       ['more categories than are allowed', { limits: { maxCategories: 1 } }, /more than limits\.maxCategories/],
       ['an address without TLS', { server: { host: '0.0.0.0' } }, /server\.host 0\.0\.0\.0 is not a loopback address/],
       ['a keys file that is not there', { security: { apiKeys: { file: join(directory, 'none') } } }, /ENOENT/],
-      [
-        'a secret that is too short',
-        { security: { apiKeys: RECORDS, tokens: { ...tokens, secret: 'x' } } },
-        /at least 32/,
-      ],
+      ['a secret that is too short', { security: { apiKeys: RECORDS, tokens } }, /at least 32/],
       ['a level that cannot be kept', { security: { level: 'enterprise' } }, /security\.level/],
-      [
-        'a certificate that is not there',
-        { server: { port: 0, tls: { ...tls, certFile: 'none' } } },
-        /certFile cannot be read/,
-      ],
-      ['a key that is none', { server: { port: 0, tls: { ...tls, keyFile: broken } } }, /keyFile holds no PEM/],
+      ['a certificate that is not there', secured({ certFile: 'none' }), /certFile cannot be read/],
+      ['a key that is none', secured({ keyFile: broken }), /keyFile holds no PEM/],
       ['a port in use', { server: { port } }, /port \d+ is in use/],
-      [
-        'a store in no directory',
-        { store: `sqlite:${join(directory, 'none', 'state.db')}` },
-        /directory does not exist/,
-      ],
+      ['a store in no directory', { store: `sqlite:${join(directory, 'none', 'x')}` }, /directory does not exist/],
       ['a file that is no store', { store: `sqlite:${broken}` }, /is not a SQLite database/],
     ],
     { store: `sqlite:${join(directory, 'state.db')}` },

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { createServer } from 'node:https';
 import { type TestContext, test } from 'node:test';
-import type { ConnectionOptions } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { createRdcp } from '../../src/assembly/rdcp.ts';
@@ -38,7 +37,6 @@ async function start(t: TestContext): Promise<string> {
 }
 
 interface Request {
-  readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
   readonly json?: object;
@@ -52,26 +50,14 @@ interface Answer<T> {
 
 /** Requests of one client, on a connection of its own. */
 async function connectAs(t: TestContext, url: string, { cert, key }: Certificate) {
-  const tls: ConnectionOptions = { ca: authority.cert, cert, key };
-  const session = await http2Session(t, url, tls);
-  return async <T = ErrorResponse>(path: string, { method, headers, form, json }: Request = {}): Promise<Answer<T>> => {
+  const session = await http2Session(t, url, { ca: authority.cert, cert, key });
+  return async <T = ErrorResponse>(path: string, { headers, form, json }: Request = {}): Promise<Answer<T>> => {
     const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString();
     const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
-    const {
-      status,
-      headers: answered,
-      text,
-    } = await http2Request(
-      session,
-      {
-        ':path': path,
-        ':method': method ?? (body === undefined ? 'GET' : 'POST'),
-        ...(body !== undefined && { 'content-type': type }),
-        ...headers,
-      },
-      body,
-    );
-    return { status, challenge: answered['www-authenticate'], body: JSON.parse(text) as T };
+    const posted = body === undefined ? {} : { ':method': 'POST', 'content-type': type };
+    const answer = await http2Request(session, { ':path': path, ...posted, ...headers }, body);
+    const { 'www-authenticate': challenge } = answer.headers;
+    return { status: answer.status, challenge, body: JSON.parse(answer.text) as T };
   };
 }
 
