@@ -7,21 +7,14 @@ import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
-import { hashApiKey } from '../src/access/api-key.ts';
 import { category } from '../src/api.ts';
 import { RdcpInstrumentation, type RdcpInstrumentationConfig } from '../src/assembly/instrumentation.ts';
 import { PATHS } from '../src/wire/constants.ts';
+import { makeKey } from './auth/records.ts';
 import { createPrometheus, samples } from './metrics/scrape.ts';
 
-const KEY = 'test-key-of-the-instrumentation-test';
-const CONFIG: RdcpInstrumentationConfig = {
-  server: { port: 0 },
-  security: {
-    apiKeys: [
-      { id: 'k', hash: hashApiKey(KEY), clientId: 'test', scopes: ['discovery', 'status', 'control', 'admin'] },
-    ],
-  },
-};
+const { key: KEY, record } = makeKey({ scopes: ['admin'] });
+const CONFIG: RdcpInstrumentationConfig = { server: { port: 0 }, security: { apiKeys: [record] } };
 
 const POINT = category('INSTRUMENTED');
 const made: RdcpInstrumentation[] = [];

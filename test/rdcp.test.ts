@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { generateApiKey, hashApiKey } from '../src/access/api-key.ts';
 import { createRdcp } from '../src/assembly/rdcp.ts';
 import { createMemoryStore } from '../src/store/memory/store.ts';
 import { isRdcpError } from '../src/wire/errors.ts';
+import { makeKey } from './auth/records.ts';
 import { settled } from './support/virtual-time.ts';
 
-const KEY = generateApiKey({ env: 'test', randomBytes: (size) => new Uint8Array(size) });
-const security = { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin' as const] }] };
+const security = { apiKeys: [makeKey().record] };
 
 test('once closed it does not listen, rather than name an address that is not served', async () => {
   const rdcp = createRdcp({ server: { port: 0 }, security });

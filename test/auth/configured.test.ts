@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { CredentialRequest } from '../../src/access/authenticator.ts';
 import { type CredentialSettings, openAuthentication } from '../../src/access/configured.ts';
 import { findDevKey } from '../../src/access/dev-key.ts';
-import { assertLevel } from '../../src/access/levels.ts';
+import { assertLevel } from '../../src/access/configured.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';

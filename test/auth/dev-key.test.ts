@@ -16,9 +16,8 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { hashApiKey, inspectApiKey } from '../../src/access/api-key.ts';
-import { ensureDevKey, findDevKey, secretKeyRecord } from '../../src/access/dev-key.ts';
+import { ensureDevKey, findDevKey } from '../../src/access/dev-key.ts';
 import { newFolder } from '../support/folder.ts';
-import { failsWith } from './records.ts';
 
 test('a development key is made once, private, and known by its hash alone', (t) => {
   const cwd = newFolder(t);
@@ -114,15 +113,4 @@ test('processes that start together agree on one key', async (t) => {
   const starts = Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script, cwd]));
   const hashes = new Set((await Promise.all(starts)).map(({ stdout }) => stdout));
   assert.deepEqual([...hashes], [hashApiKey(findDevKey(cwd)?.key ?? '')]);
-});
-
-test('a key from the environment holds every scope', () => {
-  const secret = 'a-secret-of-at-least-32-characters';
-  assert.deepEqual(secretKeyRecord(secret, 'RDCP_SERVER_API_KEY'), {
-    id: 'env',
-    hash: hashApiKey(secret),
-    clientId: 'env',
-    scopes: ['discovery', 'status', 'control', 'admin'],
-  });
-  assert.throws(() => secretKeyRecord('short', 'RDCP_SERVER_API_KEY'), failsWith('RDCP_CONFIG_INVALID'));
 });

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { SignJWT } from 'jose';
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { SCOPES } from '../../src/wire/constants.ts';
+import { makeKey } from '../auth/records.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
 import { newStore } from '../support/folder.ts';
 import { startService } from '../support/service.ts';
 
-const KEY = generateApiKey({ env: 'test', randomBytes });
-const READONLY_KEY = generateApiKey({ env: 'test', randomBytes });
+const main = makeKey({ id: 'main', clientId: 'operator', scopes: SCOPES });
+const viewer = makeKey({ id: 'readonly', clientId: 'viewer', scopes: ['discovery', 'status'] });
 const ISSUER = { issuer: 'https://id.example/', audience: 'rdcp', secret: 'a shared secret of at least 32 bytes' };
 const CREDENTIALS: Credentials = {
-  main: apiKey('key', KEY),
-  readonly: apiKey('readonly key', READONLY_KEY),
+  main: apiKey('key', main.key),
+  readonly: apiKey('readonly key', viewer.key),
   tenants: [],
 };
 
@@ -29,10 +28,7 @@ async function serve(t: TestContext): Promise<URL> {
       'X-CONFORMANCE': { description: 'A custom one' },
     },
     security: {
-      apiKeys: [
-        { id: 'main', hash: hashApiKey(KEY), clientId: 'operator', scopes: [...SCOPES] },
-        { id: 'readonly', hash: hashApiKey(READONLY_KEY), clientId: 'viewer', scopes: ['discovery', 'status'] },
-      ],
+      apiKeys: [main.record, viewer.record],
       jwt: { ...ISSUER, algorithms: ['HS256'] },
     },
     // The limits themselves have tests of their own; here they would make the run wait for minutes.

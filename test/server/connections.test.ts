@@ -8,7 +8,7 @@ import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Connections } from '../../src/endpoint/connections/connections.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import { createAuthority, writePems } from '../support/certificate.ts';
+import { writeCertificate } from '../support/certificate.ts';
 import { recordConditions } from '../support/conditions.ts';
 import { listen, portOf } from '../support/listening.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
@@ -16,10 +16,8 @@ import { KEYS, startServer } from '../support/server.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 
-const authority = createAuthority();
-const { cert, key } = authority.issue('localhost', { usage: 'server' });
-const tls = writePems({ certFile: cert, keyFile: key });
-const ca = { ca: authority.cert };
+const { cert, ...tls } = writeCertificate();
+const ca = { ca: cert };
 
 /** What the default allows one address. */
 const SHARE = 64;

@@ -7,15 +7,14 @@ import { connect as connectTls } from 'node:tls';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Http2Sessions } from '../../src/endpoint/connections/connections.ts';
 import type { ListenerOptions } from '../../src/endpoint/connections/listener.ts';
-import { createAuthority, writePems } from '../support/certificate.ts';
+import { selfSigned, writePems } from '../support/certificate.ts';
 import { listen, listenerFor, portOf } from '../support/listening.ts';
 import { getOverTls, http2Request, http2Session } from '../support/tls-client.ts';
 import { until } from '../support/until.ts';
 
-const authority = createAuthority();
-const { cert, key } = authority.issue('localhost', { usage: 'server' });
+const { cert, key } = selfSigned();
 const tls = writePems({ certFile: cert, keyFile: key });
-const ca = { ca: authority.cert };
+const ca = { ca: cert };
 
 function listening(
   t: TestContext,

@@ -7,7 +7,7 @@ import type { RdcpConfig } from '../../src/options/options.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import { type Clock, systemClock } from '../../src/wire/time/clock.ts';
-import { createAuthority, writePems } from '../support/certificate.ts';
+import { writeCertificate } from '../support/certificate.ts';
 import fc from '../support/fast-check.ts';
 import { exchange, parseAnswer, requestText } from '../support/raw-http.ts';
 import { KEYS, type KeyName, startServer, type TestRequest, withMembers } from '../support/server.ts';
@@ -335,19 +335,17 @@ test('the connection of a trusted proxy goes on: it carries the requests of othe
 });
 
 test('over HTTP/2 a refusal ends the session with GOAWAY', async (t) => {
-  const authority = createAuthority();
-  const { cert, key } = authority.issue('localhost', { usage: 'server' });
-  const tls = writePems({ certFile: cert, keyFile: key });
+  const { cert, ...tls } = writeCertificate();
   const server = await startServer(t, { config: { limits: LIMITS, server: { tls } } });
   for (const status of [401, 401, 429, 429]) {
-    const session = await http2Session(t, server.url, { ca: authority.cert });
+    const session = await http2Session(t, server.url, { ca: cert });
     const goaway = once(session, 'goaway');
     const { status: answered } = await http2Request(session, { ':path': PATHS.status });
     assert.equal(answered, status);
     if (status === 429) await goaway;
     session.close();
   }
-  const flooding = await http2Session(t, server.url, { ca: authority.cert });
+  const flooding = await http2Session(t, server.url, { ca: cert });
   const ended = once(flooding, 'close');
   const answers = Array.from({ length: 50 }, () =>
     http2Request(flooding, { ':path': PATHS.status }).catch(() => undefined),

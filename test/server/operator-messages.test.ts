@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag } from '@opentelemetry/api';
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { Views } from '../../src/control/views.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { CONDITIONS } from '../../src/otel/report/conditions.ts';
@@ -15,6 +14,7 @@ import { PATHS } from '../../src/wire/constants.ts';
 import type { ControlRequest } from '../../src/wire/control-request.ts';
 import type { HealthResponse } from '../../src/wire/messages.ts';
 import { serveIntrospection } from '../auth/introspection-server.ts';
+import { makeKey } from '../auth/records.ts';
 import { createMeasuredTelemetry, samples } from '../metrics/scrape.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newFolder } from '../support/folder.ts';
@@ -23,14 +23,10 @@ import { portOf } from '../support/listening.ts';
 import { startService } from '../support/service.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
+import { pemOf } from '../tickets/tickets.ts';
 
-const KEY = generateApiKey({ env: 'test', randomBytes });
-const REMOVED = generateApiKey({ env: 'test', randomBytes });
-
-const PUBLIC_KEY = pemOf(generateKeyPairSync('ed25519').publicKey);
-
-const record = (id: string, key: string) => ({ id, hash: hashApiKey(key), clientId: id, scopes: ['admin' as const] });
-const apiKeys = [record('ops', KEY)];
+const { key: KEY, record: ops } = makeKey({ id: 'ops', scopes: ['admin'] });
+const apiKeys = [ops];
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 /** A token that makes its issuer's keys be fetched. */
@@ -69,13 +65,13 @@ function reasonOf({ checks }: HealthResponse, name: string): string | undefined 
 test('a key that was removed from a file which is no JSON any more still works, and is reported until the file is mended', async (t) => {
   const directory = newFolder(t);
   const file = join(directory, 'keys.json');
-  const both = JSON.stringify({ keys: [record('ops', KEY), record('removed', REMOVED)] }, undefined, 1);
-  writeFileSync(file, both);
+  const removed = makeKey({ id: 'removed', clientId: 'removed', scopes: ['admin'] });
+  writeFileSync(file, JSON.stringify({ keys: [ops, removed.record] }, undefined, 1));
   const service = await start(t, { security: { apiKeys: { file } } });
   assert.equal((await service.health()).status, 'healthy');
-  const asRemoved = { 'x-rdcp-api-key': REMOVED };
+  const asRemoved = { 'x-rdcp-api-key': removed.key };
 
-  const one = JSON.stringify({ keys: [record('ops', KEY)] }, undefined, 1);
+  const one = JSON.stringify({ keys: [ops] }, undefined, 1);
   const broken = one.replace(/\}\n \]/, '},\n ]');
   writeFileSync(file, broken);
   await untilHealth(service, 'degraded');
@@ -104,7 +100,7 @@ test('a key that was removed from a file which is no JSON any more still works, 
 test('a document of controls that is refused is reported, until there is none', async (t) => {
   const file = join(newFolder(t), 'controls.jwt');
   writeFileSync(file, 'not signed');
-  const issuers = [{ issuer: 'https://ops.example', publicKey: PUBLIC_KEY }];
+  const issuers = [{ issuer: 'https://ops.example', publicKey: pemOf(generateKeyPairSync('ed25519').publicKey) }];
   const service = await start(t, { pull: { file, every: '1s' }, security: { apiKeys, tickets: { issuers } } });
   await untilHealth(service, 'degraded');
   assert.equal(reasonOf(await service.health(), 'pull'), 'pull.file is refused (malformed)');

@@ -102,15 +102,13 @@ for (const [what, changes, shows] of moves) {
 function signingKeys(t: TestContext) {
   const directory = newFolder(t);
   const signingKeyFile = join(directory, 'signing.pem');
-  const make = (kind: 'rsa' | 'ec' | 'ed25519') => {
-    const { privateKey } =
-      kind === 'rsa'
-        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-        : kind === 'ec'
-          ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-          : generateKeyPairSync('ed25519');
-    return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const kinds = {
+    rsa: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    ec: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    ed25519: () => generateKeyPairSync('ed25519'),
   };
+  const make = (kind: keyof typeof kinds) =>
+    kinds[kind]().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   return { signingKeyFile, make, write: (...pems: string[]) => writeFileSync(signingKeyFile, pems.join('\n')) };
 }
 

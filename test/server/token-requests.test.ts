@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { decodeJwt, SignJWT } from 'jose';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import type { OAuthErrorResponse } from '../../src/wire/oauth-messages.ts';
+import { makeKey } from '../auth/records.ts';
 import { KEYS, type TestAnswer } from '../support/server.ts';
 import {
   ACCESS_TOKEN,
@@ -211,14 +211,7 @@ test('a chain of exchanges ends, and no session of it outlives the one before', 
 });
 
 test('the tenant of a credential is that of its tokens, and no header changes it', async (t) => {
-  const key = 'a key of the tenant acme, made up for this test'.replaceAll(' ', '-');
-  const record = {
-    id: 'acme',
-    hash: `sha256:${hash('sha256', key)}`,
-    clientId: 'acme-ops',
-    tenantId: 'acme',
-    scopes: ['status' as const, 'control' as const],
-  };
+  const { key, record } = makeKey({ clientId: 'acme-ops', tenantId: 'acme', scopes: ['status', 'control'] });
   const server = await startTokenServer(
     t,
     { apiKeys: [record] },

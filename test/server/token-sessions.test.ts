@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { hashApiKey } from '../../src/access/api-key.ts';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
 import type { AuditResponse } from '../../src/wire/audit-messages.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
@@ -186,11 +187,7 @@ function keysFile(t: TestContext, ...names: ('operator' | 'status')[]) {
   const file = join(directory, 'keys.json');
   const write = (...kept: string[]) => {
     const keys = kept.map((id) => ({
-      id,
-      hash: `sha256:${createHash('sha256')
-        .update(KEYS[id as 'operator'])
-        .digest('hex')}`,
-      clientId: `${id}-client`,
+      ...{ id, hash: hashApiKey(KEYS[id as 'operator']), clientId: `${id}-client` },
       scopes: ['status', 'control'],
     }));
     writeFileSync(file, JSON.stringify({ keys }));

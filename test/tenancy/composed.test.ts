@@ -1,7 +1,6 @@
 // In a process of its own: it starts an SDK of OpenTelemetry.
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, context, propagation } from '@opentelemetry/api';
@@ -9,16 +8,16 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { InMemoryLogRecordExporter, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { PATHS } from '../../src/wire/constants.ts';
 import type { DiscoveryResponse } from '../../src/wire/messages.ts';
+import { makeKey } from '../auth/records.ts';
 import { scrape } from '../metrics/scrape.ts';
-import { KEYS, type KeyName } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 
-const ACME = generateApiKey({ env: 'test', randomBytes });
-const ADMIN = KEYS.admin satisfies (typeof KEYS)[KeyName];
+const acme = makeKey({ id: 'acme', clientId: 'acme', tenantId: 'acme', scopes: ['admin'] });
+const admin = makeKey({ id: 'admin', clientId: 'admin', scopes: ['admin'] });
+const [ACME, ADMIN] = [acme.key, admin.key];
 
 const logs = new InMemoryLogRecordExporter();
 const spans = new InMemorySpanExporter();
@@ -38,10 +37,7 @@ async function start(t: TestContext, config: RdcpConfig, point: string) {
   const { rdcp, url } = await startService(t, {
     emit: {},
     security: {
-      apiKeys: [
-        { id: 'acme', hash: hashApiKey(ACME), clientId: 'acme', tenantId: 'acme', scopes: ['admin'] },
-        { id: 'admin', hash: hashApiKey(ADMIN), clientId: 'admin', scopes: ['admin'] },
-      ],
+      apiKeys: [acme.record, admin.record],
     },
     ...config,
   });
