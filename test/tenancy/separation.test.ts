@@ -227,27 +227,20 @@ describe('one tenant', () => {
     );
     await post(server, ['beta']);
     const paths = Object.values(PATHS);
+    const posts: string[] = [PATHS.control, PATHS.approve, PATHS.forecast, PATHS.failures, PATHS.alerts];
     const spent = async (tenantId: string) => {
       const steps: string[][] = [];
       for (const path of paths) {
         used.length = 0;
-        const method = [PATHS.control, PATHS.approve, PATHS.forecast, PATHS.failures, PATHS.alerts].some(
-          (each) => each === path,
-        )
-          ? 'POST'
-          : 'GET';
-        const { status } = await server.request(path, {
-          method,
-          ...server.as('acme', { 'X-RDCP-Tenant-ID': tenantId }),
-          ...(method === 'POST' && { body: ENABLE }),
-        });
+        const posted = posts.includes(path) && { method: 'POST', body: ENABLE };
+        const as = server.as('acme', { 'X-RDCP-Tenant-ID': tenantId });
+        const { status } = await server.request(path, { ...as, ...posted });
         assert.equal(status, path === PATHS.wellKnown ? 200 : 403);
         steps.push([...used]);
       }
       return steps;
     };
-    const refusal = ['trail.refused'];
-    const expected = paths.map((path) => (path === PATHS.wellKnown ? [] : refusal));
+    const expected = paths.map((path) => (path === PATHS.wellKnown ? [] : ['trail.refused']));
     assert.deepEqual(await spent('beta'), expected);
     assert.deepEqual(await spent('ghost'), expected);
   });
