@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createApiKeyVerifier, fixedKeys, type KeySource } from '../../src/access/api-keys.ts';
+import {
+  createApiKeyVerifier,
+  fixedKeys,
+  type KeySource,
+  openKeysFile,
+  parseKeysFile,
+} from '../../src/access/api-keys.ts';
 import { type Authenticator, type CredentialRequest, createAuthenticator } from '../../src/access/authenticator.ts';
-import { openKeysFile, parseKeysFile } from '../../src/access/keys-file.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import type { ApiKeyRecord } from '../../src/options/options.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
