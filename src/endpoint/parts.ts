@@ -41,10 +41,8 @@ export interface EndpointParts extends Time {
   readonly authenticator: Authenticator;
   /** Present when the server issues tokens itself. */
   readonly tokens: TokenService | undefined;
-  /** The processes that share the store, if it is shared. */
   readonly fleet: Fleet | undefined;
   readonly choosing: Choosing;
-  /** Taps debug calls, in this process and the others of its fleet. */
   readonly relay: Relay;
   readonly approvals: Approvals;
   readonly streams: OpenStreams;
@@ -53,12 +51,10 @@ export interface EndpointParts extends Time {
 
   // The debug calls of the process: where they come from, what limits them, and where they go.
   readonly sourceOf: (category: string) => DiscoveredSource | undefined;
-  /** Whether the application has worked for a tenant in this process. */
   readonly hasNamed: (tenantId: string) => boolean;
   /** The tenants that the application has worked for in this process. */
   readonly namedTenants: ReadonlySet<string>;
   readonly budgets: Budgets;
-  /** Whether each category of this process is recorded, by its name. */
   readonly recorded: () => ReadonlyMap<string, boolean>;
   /** How much the recorder keeps of work that has ended. */
   readonly reach: () => Reach;

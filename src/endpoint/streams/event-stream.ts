@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { keepsRights } from '../../access/principal.ts';
+import { joining } from '../../store/one-at-a-time.ts';
 import { EVENT_STREAM_MEDIA_TYPE, HEADERS, type Scope } from '../../wire/constants.ts';
 import { isRdcpError, type RdcpError } from '../../wire/errors.ts';
 import { REFUSALS } from '../../wire/refusals.ts';
@@ -215,19 +216,17 @@ export function createCredentialWatch(identify: Identify, { clock, schedule, del
 
   return (ctx, scopes, over) => {
     const { expiresAt = Number.POSITIVE_INFINITY } = required(ctx, 'principal');
-    let checking = false;
     let cancel = () => {};
     const expire = () => {
       if (expiresAt - clock.now() < CHECK_MS) cancel = delay(Math.max(0, expiresAt - clock.now()), over);
     };
-    const stop = schedule(CHECK_MS, async () => {
+    const check = joining(async () => {
+      if (!(await isAllowed(ctx, scopes))) over();
+    });
+    const stop = schedule(CHECK_MS, () => {
       cancel();
       expire();
-      if (checking) return;
-      checking = true;
-      const allowed = await isAllowed(ctx, scopes);
-      checking = false;
-      if (!allowed) over();
+      return check();
     });
     expire();
     return () => {

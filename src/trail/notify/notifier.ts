@@ -29,8 +29,6 @@ export interface NotifierOptions {
   readonly traceUrl?: string | undefined;
 }
 
-export type Notifier = ReturnType<typeof createNotifier>;
-
 interface Receiver {
   readonly webhook: Webhook;
   readonly events: ReadonlySet<string> | undefined;
