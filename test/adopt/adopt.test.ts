@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import loglevel from 'loglevel';
 import { DEBUG } from '../../src/adopt/debug/debug.ts';
+import { findPino } from '../../src/adopt/pino/logger.ts';
+import { findWinston } from '../../src/adopt/winston/copy.ts';
 import { adopt } from '../../src/index.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 import { type CreateDebug, destination, type Log, type Pino, SOURCES, type Winston } from './loggers.ts';
@@ -47,7 +49,7 @@ test('loggers of one name in two groups are switched apart', (t) => {
 type Handed = readonly [library: 'debug' | 'pino' | 'winston', copy: string];
 const HANDED: readonly Handed[] = [
   ...(['debug-2', 'debug-3', 'debug'] as const).map((copy) => ['debug', copy] as const),
-  ...(['pino-8', 'pino-9', 'pino'] as const).map((copy) => ['pino', copy] as const),
+  ...(['pino-8', 'pino-9', 'pino-9.13', 'pino'] as const).map((copy) => ['pino', copy] as const),
   ...(['winston-3.0', 'winston'] as const).map((copy) => ['winston', copy] as const),
 ];
 
@@ -74,9 +76,18 @@ function making(library: Handed[0], exports: unknown) {
 /** What debug and streams keep of lines that were written. */
 const OF_LINES = /^(diff|prev|curr|_events|_eventsCount|_writableState|_readableState)$/;
 
+/** The objects of a library that an adoption changes. */
+function partsOf(exports: object): object[] {
+  const { Container } = exports as Partial<Winston>;
+  if (Container !== undefined) return [exports, Container.prototype, findWinston(exports)!];
+  if (!('symbols' in exports)) return [exports];
+  return [exports, findPino((exports as Pino)({ level: 'silent' }, { write() {} }))!.prototype];
+}
+
 for (const [library, copy] of HANDED) {
   test(`a logger of ${copy} is handed over alone, then the whole library, and each is as it was when that is undone`, (t) => {
-    const { exports } = loadCopy(copy);
+    const { exports } = loadCopy<object>(copy);
+    const bare = propertiesOf(...partsOf(exports));
     const { adopter, names, turn, leave, rejoin } = adoptionBench(t, [SOURCES[library]], { options: {} });
     const made = making(library, exports);
     const [first, other] = [made(), made()];
@@ -95,12 +106,12 @@ for (const [library, copy] of HANDED) {
     assert.deepEqual(say(), [true, false]);
     undo();
     assert.deepEqual([say(), properties()], [[false, false], before]);
-    const undoAll = adopter.adopt(exports as object, {});
+    const undoAll = adopter.adopt(exports, {});
     const late = made();
     turn('APP', true);
     assert.equal(late.say(), true);
     undoAll();
-    assert.equal(late.say(), false);
+    assert.deepEqual([late.say(), propertiesOf(...partsOf(exports))], [false, bare]);
   });
 }
 
@@ -136,43 +147,28 @@ test('a logger with getLevel and setLevel writes debug lines while its category 
   assert.deepEqual(lines.slice(4), ['warn undone']);
 });
 
-test('a logger that is at debug by itself is raised further or held back by a level, and is as it was afterwards', (t) => {
-  const { adopter, turn, reset } = bench(t);
-  const words = ['silly', 'trace', 'debug', 'info', 'warn', 'error'];
-  const lines: string[] = [];
-  const logger: Record<string, unknown> = { level: 'debug' };
-  for (const word of words) {
-    logger[word] = () => words.indexOf(word) >= words.indexOf(String(logger.level)) && lines.push(word);
-  }
-  adopter.adopt(logger, { category: 'SQL' });
-  const say = () => {
-    for (const word of words) (logger[word] as () => void)();
-    return lines.splice(0);
-  };
-  for (const [at, level] of (['silly', 'trace', 'debug', 'info', 'warn', 'error'] as const).entries()) {
-    turn('SQL', true, level);
-    assert.deepEqual(say(), words.slice(at), level);
-  }
-  reset('SQL');
-  assert.deepEqual([say(), logger.level], [words.slice(2), 'debug']);
-});
-
-test('a level that the application sets meanwhile stays, and one that it had already is its own', (t) => {
+test('a level and a method that the application sets meanwhile stay, and a level that it had already is its own', (t) => {
   const { adopter, turn } = bench(t);
-  const [verbose, changed] = ['debug', 'info'].map((level) => ({ level, debug: () => level }));
-  const { debug } = verbose!;
-  const { debug: whole } = changed!;
-  adopter.adopt(verbose!, { category: 'VERBOSE' });
-  adopter.adopt(changed!, { category: 'CHANGED', level: 'trace' });
-  turn('VERBOSE', true);
-  turn('CHANGED', true);
-  assert.equal(verbose!.debug, debug);
-  assert.equal(changed!.level, 'trace');
-  assert.notEqual(changed!.debug, whole);
-  changed!.level = 'error';
-  turn('CHANGED', false);
-  turn('VERBOSE', false);
-  assert.deepEqual([verbose!.level, changed!.level, changed!.debug], ['debug', 'error', whole]);
+  type Made = ReturnType<typeof make>;
+  const make = (level: string) => ({ level, verbose: 'no method', debug: () => level, trace: () => level });
+  const [verbose, changed, replaced, odd] = ['debug', 'info', 'info', 'info'].map(make) as [Made, Made, Made, Made];
+  const { debug } = verbose;
+  const { debug: whole } = changed;
+  adopter.adopt(verbose, { category: 'VERBOSE' });
+  adopter.adopt(changed, { category: 'CHANGED', level: 'trace' });
+  const undo = adopter.adopt(replaced, { category: 'REPLACED', level: 'trace' });
+  adopter.adopt(odd, { category: 'ODD', level: 'a word of its own' });
+  for (const name of ['VERBOSE', 'CHANGED', 'REPLACED', 'ODD']) turn(name, true);
+  assert.equal(verbose.debug, debug);
+  assert.deepEqual([changed.level, odd.level], ['trace', 'a word of its own']);
+  assert.notEqual(changed.debug, whole);
+  changed.level = 'error';
+  const mine = () => 'mine';
+  replaced.trace = mine;
+  for (const name of ['VERBOSE', 'CHANGED', 'ODD']) turn(name, false);
+  undo();
+  assert.deepEqual([verbose.level, changed.level, changed.debug, odd.level], ['debug', 'error', whole, 'info']);
+  assert.deepEqual([replaced.trace, replaced.level, replaced.verbose], [mine, 'info', 'no method']);
 });
 
 test('a logger whose setter throws is left alone, with one warning', (t) => {

@@ -4,22 +4,8 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import type { Debugger } from 'debug';
-import { CATEGORY_NAME } from '../../src/gate/categories.ts';
 import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
 import { adopted, type CreateDebug, destination, type Libraries, type Pino, SOURCES, type Winston } from './loggers.ts';
-
-/** Names that no person would give. */
-const ODD_NAMES = [
-  'x'.repeat(300),
-  '\u001B[31mred\u001B[0m\n',
-  '\uD800lone',
-  '__proto__',
-  'constructor',
-  ' ',
-  '\u202Eevil',
-  '🐈',
-  'a\u0000b',
-];
 
 function setUp<Name extends keyof Libraries>(t: TestContext, name: Name) {
   const lines: Record<string, unknown>[] = [];
@@ -44,18 +30,6 @@ describe('pino', () => {
       logger.info('i');
     }
     assert.deepEqual([written(), warnings], [['i', 'i'], []]);
-  });
-
-  it('names that no person would give', (t) => {
-    const { exports: pino, out, written, turn, names, warnings } = setUp(t, 'pino');
-    const loggers = ODD_NAMES.map((name) => pino({ name }, out));
-    assert.equal(new Set(names()).size, ODD_NAMES.length);
-    for (const name of names()) {
-      assert.match(name, CATEGORY_NAME);
-      turn(name, true);
-    }
-    for (const logger of loggers) logger.debug('d');
-    assert.deepEqual([written().length, warnings], [ODD_NAMES.length, []]);
   });
 
   it('bindings, mixins and functions for names that throw', (t) => {
@@ -325,15 +299,6 @@ describe('debug', () => {
         .filter(([key]) => key === 'log').length,
       1,
     );
-  });
-
-  it('100,000 instances are one category', (t) => {
-    const { exports: createDebug, names, turn, messages } = setUp(t, 'debug');
-    let last = createDebug('many');
-    for (let made = 0; made < 100_000; made++) last = createDebug('many');
-    turn('MANY', true);
-    last('d');
-    assert.deepEqual([names(), messages()], [['MANY'], ['d']]);
   });
 });
 

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Catalogue, type CatalogueOptions } from '../../src/adopt/catalogue.ts';
 import type { AdoptedCategory } from '../../src/adopt/category.ts';
-import { adoptLeveled, leveled } from '../../src/adopt/leveled.ts';
 import { PINO } from '../../src/adopt/pino/pino.ts';
 import { satisfies } from '../../src/adopt/versions.ts';
 import { ArgumentRedaction } from '../../src/calls/emit/arguments.ts';
 import { GateCore } from '../../src/gate/core.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import { RecordingController } from '../gate/controllers.ts';
+import { newFolder } from '../support/folder.ts';
 import { adoptionBench, loadCopy } from './bench.ts';
 
 function bench(options: Partial<CatalogueOptions> = {}, limit = options.maxCategories ?? 4096) {
@@ -39,8 +38,7 @@ function bench(options: Partial<CatalogueOptions> = {}, limit = options.maxCateg
 describe('loggers and their categories', () => {
   it('a logger is of the library that makes it, until the application makes or calls it as well', async (t) => {
     const { catalogue } = bench();
-    const folder = mkdtempSync(join(tmpdir(), 'rdcp-callers-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     /** Runs a function in the code of a package. */
     const load = async (name: string): Promise<<T>(work: () => T) => T> => {
       const path = join(folder, 'node_modules', name, 'lib/index.mjs');
@@ -252,52 +250,6 @@ describe('loggers and their categories', () => {
     assert.deepEqual([byThemselves(), cart!.wanted, orders!.wanted], [1, false, true]);
     orders!.setDefault(false);
     assert.equal(byThemselves(), undefined);
-  });
-});
-
-describe('any logger with a level', () => {
-  function logger() {
-    const lines: string[] = [];
-    const say =
-      (method: string) =>
-      (...args: unknown[]) =>
-        void lines.push(`${method} ${args.length}`);
-    const made: Record<string, unknown> = { name: 'any', level: 'info', verbose: 'no method' };
-    for (const method of ['debug', 'trace']) made[method] = say(method);
-    return { made, lines };
-  }
-  const failed = () => assert.fail('failed');
-
-  it('of no known word lets every quiet line be decided', () => {
-    const { catalogue, turn } = bench();
-    const { made, lines } = logger();
-    const category = catalogue.category('custom', 'any')!;
-    const stop = adoptLeveled(made, leveled(made)!, 'finest', category, failed);
-    turn('ANY', true);
-    assert.equal(made.level, 'finest');
-    (made.debug as (value: unknown) => void)({ no: 'text' });
-    (made.trace as (value: unknown) => void)('text');
-    turn('ANY', false);
-    assert.deepEqual([lines, made.level, made.verbose], [['debug 1', 'trace 1'], 'info', 'no method']);
-    stop();
-  });
-
-  it('a method and a level that the application has replaced meanwhile stay', () => {
-    const { catalogue, turn } = bench();
-    const { made, lines } = logger();
-    const prototype = { debug: made.debug };
-    delete made.debug;
-    Object.setPrototypeOf(made, prototype);
-    const before = made.trace;
-    const stop = adoptLeveled(made, leveled(made)!, 'trace', catalogue.category('custom', 'any')!, failed);
-    turn('ANY', true);
-    assert.equal(Object.keys(made).includes('debug'), false, 'no enumerable property more');
-    const mine = () => lines.push('mine');
-    assert.notEqual(made.trace, before);
-    made.trace = mine;
-    made.level = 'warn';
-    stop();
-    assert.deepEqual([made.trace, made.level, Object.hasOwn(made, 'debug')], [mine, 'warn', false]);
   });
 });
 

@@ -183,31 +183,6 @@ for (const version of Object.keys(COPIES)) {
       assert.deepEqual(messages(), ['on']);
     });
 
-    it('is exactly as it was afterwards, with its instances', (t) => {
-      const before = (debug: Debug) => propertiesOf(debug);
-      const { debug, leave, turn, messages, native, prepared } = setUp(t, version, { DEBUG: 'native', before });
-      const [plain, on] = [debug('plain'), debug('native')];
-      const properties = propertiesOf(plain);
-      for (const log of [plain, on]) log('one');
-      turn('PLAIN', true);
-      turn('NATIVE', false);
-      for (const log of [plain, on]) log('two');
-      assert.deepEqual([messages(), native.splice(0).length], [['two'], 1]);
-      leave();
-      for (const log of [plain, on]) log('three');
-      assert.equal(native.length, 1);
-      assert.match(native[0]!, /native.*three/s);
-      assert.deepEqual([plain.enabled, on.enabled], [false, true]);
-      assert.deepEqual(propertiesOf(debug), prepared);
-      const used = new Set<PropertyKey>(['diff', 'prev', 'curr', 'inspectOpts']);
-      const kept = ([all]: typeof properties) => all!.filter(([name]) => !used.has(name));
-      assert.deepEqual(kept(propertiesOf(plain)), kept(properties));
-      turn('PLAIN', false);
-      turn('PLAIN', true);
-      plain('four');
-      assert.deepEqual([messages(), native.length], [[], 1]);
-    });
-
     it('goes on writing for an application that has wrapped our functions, and stops being ours', (t) => {
       const { debug, leave, turn, messages, native } = setUp(t, version, { DEBUG: 'a' });
       const { formatArgs } = debug as { formatArgs: (...args: unknown[]) => unknown };

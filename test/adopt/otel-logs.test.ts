@@ -13,7 +13,6 @@ import {
 import { gateLogs, loggerConfigurator } from '../../src/adopt/otel/logs.ts';
 import { processAdoption } from '../../src/adopt/process.ts';
 import { debugLane } from '../../src/calls/emit/debug-lane.ts';
-import { DROP } from '../../src/gate/drops.ts';
 import { gate } from '../../src/gate/gate.ts';
 import { LEVEL } from '../../src/gate/levels.ts';
 import type { Attachment, Described } from '../../src/gate/types.ts';
@@ -21,13 +20,12 @@ import type { AdoptOptions } from '../../src/options/adopt.ts';
 import { INSTRUMENTATION_NAME } from '../../src/wire/version.ts';
 import { RecordingController } from '../gate/controllers.ts';
 
-const [TRACE, DEBUG, INFO, WARN, ERROR] = [1, 5, 9, 13, 17];
+const [DEBUG, INFO, WARN, ERROR] = [5, 9, 13, 17];
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager());
 const adoption = processAdoption(gate);
-/** What the taps got, and why calls are dropped. */
+/** What the taps got. */
 const described: Described[] = [];
-let dropping: 4 | undefined;
 let attachment: Attachment;
 let leave: () => void;
 
@@ -44,17 +42,15 @@ function set(name: string, on: boolean, tenant?: string, level?: keyof typeof LE
   else attachment.setTenant(tenant, index, on, rank);
 }
 
-const of = (severityNumber: number | undefined) => (severityNumber === undefined ? {} : { severityNumber });
 const callsOf = (name: string) => gate.callsTotal(gate.categories().findIndex((category) => category.name === name));
 
 beforeEach(() => {
   described.length = 0;
-  dropping = undefined;
   attachment = gate.attach(
     new RecordingController(4096, {
       pass: (_category, { describe, given = [] }) => {
         described.push(describe(given)!);
-        return dropping;
+        return undefined;
       },
     }),
   );
@@ -68,7 +64,7 @@ after(() => context.disable());
 
 type Configurator = ReturnType<typeof loggerConfigurator>;
 
-function sdk({ processors = 1, configurator }: { processors?: number; configurator?: Configurator | false } = {}) {
+function sdk({ processors = 1, configurator }: { processors?: number; configurator?: Configurator } = {}) {
   const exporters = Array.from({ length: processors }, () => new InMemoryLogRecordExporter());
   const provider = new LoggerProvider({
     processors: exporters.map((exporter) => gateLogs(new SimpleLogRecordProcessor({ exporter }))),
@@ -77,33 +73,6 @@ function sdk({ processors = 1, configurator }: { processors?: number; configurat
   const exported = () =>
     exporters.map((each) => each.getFinishedLogRecords().map(({ severityNumber }) => severityNumber));
   return { provider, exporters, exported };
-}
-
-for (const configured of [false, true]) {
-  describe(`gated log records${configured ? ' with the logger configurator' : ''}`, () => {
-    it('pass below INFO while the category of their scope is on, and those without a severity always', () => {
-      const { provider, exported } = sdk({ configurator: configured && loggerConfigurator() });
-      const logger = provider.getLogger('orders-service');
-      const emitAll = () => {
-        for (const severity of [TRACE, DEBUG, INFO, ERROR, undefined]) logger.emit(of(severity));
-      };
-      emitAll();
-      assert.deepEqual(exported(), [[INFO, ERROR, undefined]]);
-      set('OTEL_ORDERS_SERVICE', true);
-      emitAll();
-      assert.deepEqual(exported()[0]?.slice(3), [TRACE, DEBUG, INFO, ERROR, undefined]);
-      set('OTEL_ORDERS_SERVICE', false);
-      emitAll();
-      assert.deepEqual(exported()[0]?.slice(8), [INFO, ERROR, undefined]);
-      set('OTEL_ORDERS_SERVICE', true, undefined, 'error');
-      emitAll();
-      assert.deepEqual(exported()[0]?.slice(11), [ERROR, undefined]);
-      assert.deepEqual(
-        [INFO, undefined].map((severity) => logger.enabled(of(severity))),
-        [false, true],
-      );
-    });
-  });
 }
 
 describe('a gate of log records', () => {
@@ -143,17 +112,6 @@ describe('a gate of log records', () => {
     ]);
   });
 
-  it('drops what is over the budget', () => {
-    const { provider, exported } = sdk({ processors: 2 });
-    const logger = provider.getLogger('limited');
-    logger.enabled({ severityNumber: DEBUG });
-    set('OTEL_LIMITED', true);
-    dropping = DROP.budget;
-    logger.emit({ severityNumber: DEBUG, body: 'over' });
-    logger.emit({ severityNumber: INFO, body: 'info' });
-    assert.deepEqual(exported(), [[INFO], [INFO]]);
-  });
-
   it('describes a record to the taps, with its scope', () => {
     const { provider } = sdk();
     const logger = provider.getLogger('described');
@@ -167,10 +125,11 @@ describe('a gate of log records', () => {
     ]);
   });
 
-  it('lets the records of this package pass', () => {
+  it('lets the records of this package pass, and those without a severity', () => {
     const { provider, exported } = sdk();
     provider.getLogger(INSTRUMENTATION_NAME).emit({ severityNumber: DEBUG });
-    assert.deepEqual(exported(), [[DEBUG]]);
+    provider.getLogger('other').emit({});
+    assert.deepEqual(exported(), [[DEBUG, undefined]]);
   });
 
   it('leaves the records of loggers that are adopted themselves to their own categories', () => {
@@ -225,7 +184,7 @@ describe('a logger configurator', () => {
     const logger = provider.getLogger('quiet');
     const emitted = () => {
       exporters[0]?.reset();
-      for (const severity of [DEBUG, INFO, WARN]) logger.emit(of(severity));
+      for (const severityNumber of [DEBUG, INFO, WARN]) logger.emit({ severityNumber });
       return exported()[0];
     };
     assert.deepEqual(emitted(), [WARN]);
@@ -246,8 +205,8 @@ describe('a logger configurator', () => {
     const emitted = (traceFlags = TraceFlags.NONE, scope = 'traced') => {
       exporters[0]?.reset();
       const span = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags };
-      for (const severity of [DEBUG, INFO])
-        provider.getLogger(scope).emit({ ...of(severity), context: trace.setSpanContext(ROOT_CONTEXT, span) });
+      for (const severityNumber of [DEBUG, INFO])
+        provider.getLogger(scope).emit({ severityNumber, context: trace.setSpanContext(ROOT_CONTEXT, span) });
       return exported()[0];
     };
     assert.deepEqual([emitted(), emitted(TraceFlags.SAMPLED)], [[], [INFO]]);

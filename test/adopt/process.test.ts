@@ -89,16 +89,6 @@ test('nothing is watched or patched for a remote control that adopts nothing', (
   assert.deepEqual(log, []);
 });
 
-test('a source that fails leaves the library alone, with one warning', () => {
-  const { log, warnings, join, load } = bench({ broken: true });
-  const leave = join({ debug: true });
-  load('one');
-  load('two');
-  leave();
-  assert.deepEqual([log, warnings.length], [['watch', 'unwatch'], 1]);
-  assert.match(warnings[0]!, /^adopt: debug .*unknown shape/);
-});
-
 test('a version that is not supported is named once, with those that are, where its source is wanted', () => {
   const { warnings, join, unsupported } = bench();
   const leave = join({ channels: true, debug: false });
@@ -126,25 +116,6 @@ test('a failure names its category, once for each', () => {
   ]);
 });
 
-test('a logger is one category, of which discovery shows the source, and a group has those of all', () => {
-  const { adopter, gate, join, load, category } = bench();
-  join({ debug: true, map: [{ match: 'db:*', group: 'DATABASE' }] });
-  load('one');
-  assert.equal(category('koa-router'), category('koa-router'));
-  category('db:sql');
-  category('db:pool');
-  gate.category('OWN');
-  const source = { kind: 'debug', version: '1.0.0' };
-  assert.deepEqual(
-    gate.categories().map(({ name }) => [name, adopter.sourceOf(name)]),
-    [
-      ['KOA_ROUTER', { ...source, name: 'koa-router', count: 1 }],
-      ['DATABASE', { ...source, name: 'db:pool', count: 2 }],
-      ['OWN', undefined],
-    ],
-  );
-});
-
 test('the logger with the better claim gets the name, and the other one goes on under its own', () => {
   const { gate, adopter, join, load, category } = bench();
   join({ debug: true });
@@ -165,17 +136,6 @@ test('the logger with the better claim gets the name, and the other one goes on 
     gate.categories().map(({ description }) => description),
     ['debug lines of koa-router (debug 1.0.0)', 'debug lines of koa.router (debug 1.0.0)'],
   );
-});
-
-test('a logger and an own category of the same name are one switch', () => {
-  const { gate, join, load, category } = bench();
-  const own = gate.category('DATABASE', { description: 'statements' });
-  join({ debug: true });
-  load('one');
-  const adopted = category('database')!;
-  attachOn(gate, new RecordingController());
-  assert.deepEqual([own.enabled, adopted.enabled], [true, true]);
-  assert.equal(gate.categories().length, 1);
 });
 
 test('an adopted category says what it is of, until code of the service describes it', () => {

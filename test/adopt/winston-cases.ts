@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Container, Logger, transport as Transport } from 'winston';
-import { findWinston } from '../../src/adopt/winston/copy.ts';
-import { propertiesOf } from './bench.ts';
 import { adopted } from './loggers.ts';
 
 interface Info {
@@ -185,26 +183,5 @@ export function winstonCases(copy: string): void {
       );
     });
     assert.equal(all.written(), '');
-  });
-
-  it('everything is as it was when the adoption ends', (t) => {
-    const { winston, memory, turn, leave, rejoin } = setUp(t, copy);
-    leave();
-    const all = memory();
-    const logger = winston.createLogger({ transports: [all] });
-    const targets = [findWinston(winston)!, winston.Container.prototype, winston, logger, all] as const;
-    const properties = () =>
-      propertiesOf(...targets).map((each) =>
-        each.filter(([key]) => !/^_(events|eventsCount|writableState|readableState)$/.test(String(key))),
-      );
-    speak(logger);
-    const before = properties();
-    rejoin();
-    speak(logger);
-    turn('APP', true);
-    speak(logger);
-    assert.equal(all.written(), [INFO, INFO, ALL].join(', '));
-    leave();
-    assert.deepEqual(properties(), before);
   });
 }

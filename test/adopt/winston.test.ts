@@ -147,13 +147,4 @@ describe('winston 3', () => {
     logger.log(line);
     assert.equal(all.written(), 'debug again');
   });
-
-  it('the callback of a write is called, whatever becomes of the line', async (t) => {
-    const { winston, memory, turn } = setUp(t, 'winston');
-    const logger = winston.createLogger({ level: 'debug', transports: [memory()] });
-    turn('APP', false);
-    await new Promise<void>((resolve) => {
-      (logger as unknown as NodeJS.WritableStream).write({ level: 'debug', message: 'x' } as never, () => resolve());
-    });
-  });
 });
