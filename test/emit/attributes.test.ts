@@ -231,7 +231,7 @@ describe('something that was passed in place of attributes', () => {
 
 describe('what is too large', () => {
   it('is cut to 8 KiB a value, and says so in the value and in the record', () => {
-    const deep = Array.from({ length: 50 }).reduce<object>((inner) => ({ inner }), {});
+    const levels = Array.from({ length: 50 });
     const large = {
       text: '"\u0000é€😀'.repeat(1e5),
       list: new Array(1e6).fill('x'),
@@ -240,14 +240,15 @@ describe('what is too large', () => {
       bytes: Buffer.alloc(1e7),
       numbers: new Float64Array(1e6),
       wide: Object.fromEntries(Array.from({ length: 1e4 }, (_, key) => [`key${key}`, key])),
-      deep,
+      deep: levels.reduce<object>((inner) => ({ inner }), {}),
+      lists: levels.reduce<unknown[]>((inner) => [inner, 2], []),
       ['n'.repeat(1e6)]: 1,
     };
     for (const [name, value] of Object.entries(large)) {
       const record = built({ [name]: value, ok: 1 });
       const [kept = ''] = Object.keys(record);
       assert.ok(bytes(record[kept]) <= 8 * KIB, `${kept.slice(0, 20)}: ${bytes(record[kept])}`);
-      assert.match(JSON.stringify(record), /cut from \d+ (?:characters|bytes)|\d+ more"|\[Object\]/);
+      assert.match(JSON.stringify(record), /cut from \d+ (?:characters|bytes)|\d+ more"|\[Object\]|\[Array of 2\]/);
       assert.equal((record['rdcp.attributes.truncated'] as string[]).length, 1, kept.slice(0, 20));
       assert.equal(record.ok, 1);
     }
@@ -271,11 +272,6 @@ describe('what is too large', () => {
     const heavy = built(count(120, '\u0001'.repeat(1e5)));
     assert.ok(bytes(heavy) <= 56 * KIB, String(bytes(heavy)));
     assert.equal((heavy['rdcp.attributes.truncated'] as string[]).at(-1), '…');
-  });
-
-  it('keeps no large text in memory for the sake of its beginning', () => {
-    const first = built({ text: 'z'.repeat(1e6) }).text as string;
-    assert.ok(first.length < 9000);
   });
 });
 
@@ -379,21 +375,6 @@ describe('what gives itself no name', () => {
       [new (class {})(), {}],
     ];
     for (const [value, expected] of cases) assert.deepEqual(built({ value }), { value: expected });
-  });
-
-  it('or lies deeper than a record goes, as well', () => {
-    const nest = (value: unknown) => {
-      let outer = value;
-      for (let depth = 0; depth < 20; depth++) outer = { outer };
-      return JSON.stringify(built({ outer }));
-    };
-    assert.match(nest('x'), /"\[Object\]"/);
-    const list = (value: unknown) => {
-      let outer = value;
-      for (let depth = 0; depth < 20; depth++) outer = [outer, 2];
-      return JSON.stringify(built({ outer }));
-    };
-    assert.match(list('x'), /"\[Array of 2\]"/);
   });
 
   it('is an error by its class, its message or the word itself', () => {

@@ -78,13 +78,6 @@ test('what is dropped is dropped before its attributes are built', () => {
   assert.equal(built, 1);
 });
 
-test('one category cannot use up the calls of another', () => {
-  const it = bench({});
-  it.calls(100_000, 'flood', 0);
-  it.calls(10, 'quiet', 1);
-  assert.equal(it.debugs().filter(({ category }) => category === 'B').length, 10);
-});
-
 test('all categories together stay under the budget of the process', async () => {
   const names = ['A', 'B', 'C', 'D', 'E'];
   const it = bench({}, names);
@@ -243,22 +236,6 @@ test("the budget of a tenant's control counts that tenant's calls alone", () => 
   assert.deepEqual(it.sink.budgets.stateOf(descriptor!, 'acme')?.callsLeft, 0);
 });
 
-test('a budget says what is left of it', () => {
-  const it = bench({ callsPerSecond: 10 });
-  const [descriptor, other] = it.descriptors;
-  it.calls(5);
-  assert.deepEqual(it.sink.budgets.stateOf(descriptor!), {
-    callsPerSecond: 10,
-    burst: 20,
-    callsLeftNow: 15,
-  });
-  it.sink.budgets.setControl(other!, undefined, { calls: 50 });
-  it.calls(5, 'm', 1);
-  assert.equal(it.sink.budgets.stateOf(other!)?.callsLeft, 45);
-  it.sink.budgets.setControl(other!, undefined, false);
-  assert.equal(it.sink.budgets.stateOf(other!), undefined);
-});
-
 test('an output that throws, rejects, or calls the category itself keeps the books right', async () => {
   let at = 0;
   let it: ReturnType<typeof bench>;
@@ -344,9 +321,4 @@ test("lines that a logger writes draw on their tenant's budget where it has one,
   assert.equal(gate.runWithTenant('other', passing), 3);
   assert.equal(passing(), 0, 'other has used it up');
   assert.deepEqual([gate.callsTotal(0), gate.droppedTotal(0, 'budget')], [20, 4 + 2 + 5]);
-});
-
-test('a category that is not registered has no calls and no drops', () => {
-  const { gate } = bench({});
-  assert.deepEqual([gate.callsTotal(1e6), gate.droppedTotal(1e6), gate.droppedTotal(1e6, 'budget')], [0, 0, 0]);
 });

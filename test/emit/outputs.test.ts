@@ -160,7 +160,8 @@ describe('debug calls', () => {
     assert.deepEqual([both.to, both.lines, both.lost], ['stderr', [LINE], false]);
   });
 
-  it('carry the ids of the active span, as JSON and as a record', () => {
+  it('carry the ids of the active span, as JSON and as records', () => {
+    const exporter = registerKept();
     const lines: string[] = [];
     const records: DebugRecord[] = [];
     const common = {
@@ -173,7 +174,9 @@ describe('debug calls', () => {
     context.with(trace.setSpan(context.active(), span), () => {
       sinkOf({ ...common, to: 'json' }).emit(PAYMENTS, 'charging\n', { note: '\u2028' });
       sinkOf({ ...common, to: (record) => void records.push(record) }).emit(PAYMENTS, 'charging', undefined);
+      sinkOf({ ...common, to: 'otel' }).emit(PAYMENTS, 'charging', undefined);
     });
+    assert.partialDeepStrictEqual(exporter.getFinishedLogRecords()[0]?.spanContext, { traceId, spanId });
     assert.doesNotMatch(lines[0] ?? '', /[\n\u2028]/);
     const { trace_id, span_id, message, attributes } = JSON.parse(lines[0] ?? '');
     assert.deepEqual([trace_id, span_id, message, attributes], [traceId, spanId, 'charging\n', { note: '\u2028' }]);

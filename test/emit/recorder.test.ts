@@ -249,21 +249,6 @@ describe('nested work', () => {
 });
 
 describe('what is kept is bounded', () => {
-  it('to the newest calls of each piece of work, and says how many were cut', (t) => {
-    const { activate, job, records, counts } = recording(t, { limits: { callsPerWork: 3 } });
-    activate();
-    job(true, 5);
-    assert.deepEqual(
-      records.map(({ message, attributes }) => [message, attributes['rdcp.recorder.cut']]),
-      [
-        ['call 3', 2],
-        ['call 4', undefined],
-        ['call 5', undefined],
-      ],
-    );
-    assert.deepEqual(counts(), { written: 3, forgotten: 0, cut: 2 });
-  });
-
   for (const isNested of [false, true])
     it(`in bytes of all work: the oldest calls of the longest work go first${isNested ? ', also those of work in it' : ''}`, async (t) => {
       const { activate, gate, database, messages } = recording(t, { limits: { bytes: 65_536, bytesPerWork: 65_536 } });

@@ -4,18 +4,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, beforeEach, describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { context, logs, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { logs } from '@opentelemetry/api';
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
-import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Attributes, CategoryDescriptor, Sink } from '../../src/gate/types.ts';
 import { sinkOf } from '../support/sink.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
-
-context.setGlobalContextManager(new AsyncLocalStorageContextManager());
-const tracer = new TracerProvider({ spanProcessors: [] }).getTracer('application');
 
 function failureOf(outcome: ReturnType<Sink['emit']>): string {
   return typeof outcome === 'object' ? String(outcome.error) : '';
@@ -56,16 +51,6 @@ describe('a debug call', () => {
     assert.deepEqual(record?.attributes, { order: 42, currency: 'EUR', 'rdcp.category.name': 'PAYMENTS' });
     assert.equal(record?.instrumentationScope.name, 'opentelemetry-instrumentation-rdcp');
     assert.deepEqual(lines, []);
-  });
-
-  it('carries the ids of the active span', () => {
-    const exporter = registerLogs();
-    const { sink } = bench();
-    const span = tracer.startSpan('request');
-    context.with(trace.setSpan(context.active(), span), () => sink.emit(PAYMENTS, 'charging', undefined));
-    const [record] = exporter.getFinishedLogRecords();
-    assert.equal(record?.spanContext?.traceId, span.spanContext().traceId);
-    assert.equal(record?.spanContext?.spanId, span.spanContext().spanId);
   });
 
   it('stays one line, without a control character, whatever it holds', () => {
