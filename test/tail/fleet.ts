@@ -149,22 +149,6 @@ export function clientFor(member: Member, options: { readonly tenantId?: string;
   return createRdcpClient({ baseUrl: member.url, apiKey: KEY, ...options });
 }
 
-/** A process that is killed leaves no other tapped. */
-export async function checkKill(t: TestContext, store: string): Promise<void> {
-  const [serving, ...others] = await startFleet(t, store, 3);
-  const tail = serving!.client.tail('DATABASE');
-  const from = new Set<string>();
-  const broken = (async () => {
-    for await (const { event, data } of tail) {
-      if (event === 'line') from.add(data.instance);
-      if (from.size === 3) serving!.child.kill('SIGKILL');
-    }
-  })();
-  await assert.rejects(broken, { code: 'RDCP_UNAVAILABLE' });
-  const ms = await off(others, 5000);
-  t.diagnostic(`off in every other process ${Math.round(ms)} ms after kill -9`);
-}
-
 /** Waits until no process is tapped any more. */
 export async function off(fleet: readonly Member[], milliseconds: number): Promise<number> {
   const began = performance.now();

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { context, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { TracerProvider } from '@opentelemetry/sdk-trace';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { Match } from '../../src/wire/target.ts';
 import { KEYS, startServer } from '../support/server.ts';
@@ -10,6 +13,9 @@ import { KEYS, startServer } from '../support/server.ts';
 const CONNECTIONS = 8;
 const REQUESTS = 400;
 const MOST_LINES_A_SECOND = 10_000;
+
+context.setGlobalContextManager(new AsyncLocalStorageContextManager());
+const tracer = new TracerProvider().getTracer('test');
 
 /** A request to `/orders/:id` or `/basket/:id`, by its number. */
 interface Asked {
@@ -24,7 +30,7 @@ function asked(index: number): Asked {
   return { path, customer: String(70 + (index % 9)), user: String(40 + (index % 7)) };
 }
 
-/** What a service does for each request. */
+/** What a service does for each request, once it has read its JSON body as its framework does. */
 export type Handle = (id: string, headers: IncomingHttpHeaders) => Promise<string>;
 /** Starts a service with both routes; returns its base URL. */
 export type Start = (t: TestContext, handle: Handle) => Promise<string>;
@@ -37,7 +43,8 @@ interface Line {
 }
 
 /**
- * A service with a remote control. Each request writes the line `begun`, then sets `user.id`, then writes `authenticated`.
+ * A service with a remote control. Each request writes the line `begun`, then sets `user.id`, then writes `authenticated`, all in
+ * a span that has `enduser.id`, with baggage that has `team`.
  * @returns a function that reads the lines that a tail has of so many requests, all at the same time
  */
 async function matchedService(t: TestContext, start: Start) {
@@ -45,12 +52,18 @@ async function matchedService(t: TestContext, start: Start) {
   const client = createRdcpClient({ baseUrl, apiKey: KEYS.admin });
   const category = gate.category('HTTP');
   const url = await start(t, async (id, headers) => {
-    const about = { id, customer: headers['x-customer'], user: headers['x-user'] };
-    category.debug('begun', about);
-    await turn();
-    gate.work.set({ 'user.id': about.user as string });
-    category.debug('authenticated', about);
-    await turn();
+    const about = { id, customer: headers['x-customer'], user: headers['x-user'] as string };
+    const baggage = propagation.createBaggage({ team: { value: String(about.customer) } });
+    const attributes = { 'enduser.id': about.user };
+    await context.with(propagation.setBaggage(ROOT_CONTEXT, baggage), () =>
+      tracer.startActiveSpan('request', { attributes }, async () => {
+        category.debug('begun', about);
+        await turn();
+        gate.work.set({ 'user.id': about.user });
+        category.debug('authenticated', about);
+        await turn();
+      }),
+    );
     return id;
   });
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -77,10 +90,14 @@ async function matchedService(t: TestContext, start: Start) {
 
 function ask(agent: Agent, url: string, { path, customer, user }: Asked): Promise<void> {
   return new Promise((resolve, reject) => {
-    const headers = { 'x-customer': customer, 'x-user': user };
-    get(`${url}${path}`, { agent, headers }, (response) => {
+    const headers = { 'x-customer': customer, 'x-user': user, 'content-type': 'application/json' };
+    const sent = request(`${url}${path}`, { agent, method: 'POST', headers }, (response) => {
       response.resume().on('end', resolve).on('error', reject);
-    }).on('error', reject);
+    });
+    sent.on('error', reject);
+    // The body arrives after the head.
+    sent.flushHeaders();
+    setImmediate(() => sent.end('{}'));
   });
 }
 
@@ -105,23 +122,28 @@ const SELECTED: Readonly<Record<string, Selected>> = {
     steps: ['authenticated'],
   },
 };
-const ROUTE: Selected = {
-  match: { 'http.route': '/orders/:id' },
-  is: ({ path }) => path.startsWith('/orders/'),
-  steps: BOTH,
-};
+const ALSO = {
+  'one route': {
+    match: { 'http.route': '/orders/:id' },
+    is: ({ path }) => path.startsWith('/orders/'),
+    steps: BOTH,
+  },
+  'what baggage says': { match: { team: '77' }, is: ({ customer }) => customer === '77', steps: BOTH },
+  'what its span says': { match: { 'enduser.id': '42' }, is: ({ user }) => user === '42', steps: BOTH },
+} satisfies Readonly<Record<string, Selected>>;
 
 /** Tests that a tail of some requests has exactly their lines, of many at the same time over connections that are reused. */
-export function selects(name: string, start: Start, { tellsRoute }: { readonly tellsRoute: boolean }): void {
+export function selects(name: string, start: Start, ...also: readonly (keyof typeof ALSO)[]): void {
   describe(name, () => {
-    for (const [what, { match, is, steps }] of Object.entries({
+    const selected: Readonly<Record<string, Selected>> = {
       ...SELECTED,
-      ...(tellsRoute && { 'one route': ROUTE }),
-    })) {
+      ...Object.fromEntries(also.map((each) => [each, ALSO[each]])),
+    };
+    for (const [what, { match, is, steps }] of Object.entries(selected)) {
       it(`has exactly the lines of ${what}`, async (t) => {
         const requests = Array.from({ length: REQUESTS }, (_, index) => asked(index));
         const lines = await (await matchedService(t, start))(match, requests);
-        const expected = requests.filter(is).flatMap((request) => steps.map((step) => ({ step, ...about(request) })));
+        const expected = requests.filter(is).flatMap((one) => steps.map((step) => ({ step, ...about(one) })));
         assert.ok(expected.length > 0);
         assert.deepEqual(sorted(lines), sorted(expected));
       });
