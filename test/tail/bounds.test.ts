@@ -9,6 +9,7 @@ import { makeKey } from '../auth/records.ts';
 import { clientOf, startServer } from '../support/server.ts';
 import { startService } from '../support/service.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
+import { until } from '../support/until.ts';
 
 const A_DURATION = 'must be a positive whole number of seconds, or <n>s, <n>m, <n>h or <n>d';
 const LONGEST = 'A'.repeat(64);
@@ -178,6 +179,22 @@ test('a forecast is answered also where the longest time for a request is config
   const body = { categories: 'HTTP', duration: 1 };
   const { status } = await server.request(PATHS.forecast, { key: 'control', method: 'POST', body });
   assert.equal(status, 200);
+});
+
+test('two forecasts at a time of one identity, and no more', async (t) => {
+  const client = clientOf(await startServer(t));
+  const leaving = new AbortController();
+  const refused: string[] = [];
+  for (let asked = 0; asked < 60; asked++) {
+    client
+      .forecast('HTTP', { duration: 60, signal: leaving.signal })
+      .catch(({ code }) => leaving.signal.aborted || refused.push(code));
+  }
+  await until('58 are refused', () => refused.length >= 58);
+  leaving.abort(new Error('left'));
+  assert.deepEqual(refused, Array(58).fill('RDCP_RATE_LIMITED'));
+  const asks = () => client.forecast('HTTP', { duration: 1 }).then(Boolean, () => false);
+  await until('the places are free again', asks);
 });
 
 test('a forecast says what a category that is off would emit, and emits nothing', async (t) => {

@@ -1,44 +1,30 @@
 // Measures, so nothing runs beside it: how long a change blocks the event loop beside streams that nobody reads.
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.ts';
 import { PATHS } from '../../src/wire/constants.ts';
-import { KEYS, startServer } from '../support/server.ts';
+import { makeKey } from '../auth/records.ts';
+import { RECORDS, startServer } from '../support/server.ts';
+import { openUnread } from './unread.ts';
 
 test('a toggle of 1,000 categories beside 32 unread streams does not block the event loop', async (t) => {
   const names = Array.from({ length: 1000 }, (_, index) => `C${index}`);
-  const keys = Array.from({ length: 8 }, () => generateApiKey({ env: 'test', randomBytes }));
+  const readers = Array.from({ length: 8 }, (_, at) =>
+    makeKey({ id: `reader-${at}`, clientId: `reader-${at}`, scopes: ['discovery'] }),
+  );
   const server = await startServer(t, {
     config: {
       categories: Object.fromEntries(names.map((name) => [name, { description: 'd'.repeat(200) }])),
       security: {
-        apiKeys: [
-          { id: 'admin', hash: hashApiKey(KEYS.admin), clientId: 'admin', scopes: ['admin'] },
-          ...keys.map((key, index) => ({
-            id: `reader-${index}`,
-            hash: hashApiKey(key),
-            clientId: `reader-${index}`,
-            scopes: ['discovery' as const],
-          })),
-        ],
+        apiKeys: [...RECORDS, ...readers.map(({ record }) => record)],
       },
     },
   });
-  for (const key of keys) {
+  for (const { key } of readers) {
     for (let stream = 0; stream < 4; stream++) {
-      const request = httpRequest(`${server.url}${PATHS.events}`, { headers: { 'X-RDCP-API-Key': key } });
-      t.after(() => request.destroy());
-      request.on('error', () => {});
-      request.end();
-      const [response] = (await once(request, 'response')) as [IncomingMessage];
-      assert.equal(response.statusCode, 200);
-      response.pause();
+      assert.equal((await openUnread(t, server.url + PATHS.events, key)).statusCode, 200);
     }
   }
   const slowest: number[] = [];

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { EndpointParts } from '../../src/endpoint/parts.ts';
 import { Watchers } from '../../src/endpoint/streams/watchers.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import type { AuditEntry } from '../../src/wire/audit-messages.ts';
-import { PATHS } from '../../src/wire/constants.ts';
+import { HEADERS, PATHS } from '../../src/wire/constants.ts';
 import type { ErrorResponse } from '../../src/wire/messages.ts';
 import type { StateEvent } from '../../src/wire/streams.ts';
-import { clientOf, startServer } from '../support/server.ts';
+import { clientOf, KEYS, startServer } from '../support/server.ts';
 import { LEVELS, startTenantServer } from '../support/tenants.ts';
+import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 
@@ -136,4 +137,39 @@ test('an audit entry from before a watcher came is not new to it, although the t
   reads.pop()?.([entry]);
   await setImmediate();
   assert.deepEqual(seen, []);
+});
+
+inFull('a watcher that reads nothing gets a snapshot of what it missed, and holds up no other', async (t) => {
+  const server = await startServer(t, {
+    config: {
+      categories: Object.fromEntries(
+        Array.from({ length: 2000 }, (_, index) => [`C${index}`, { description: 'd'.repeat(900) }]),
+      ),
+    },
+  });
+  const response = await fetch(`${server.url}${PATHS.events}`, { headers: { [HEADERS.apiKey]: KEYS.operator } });
+  const client = clientOf(server, 'operator');
+  for (const action of ['enable', 'disable', 'enable'] as const) {
+    await client[action](Array.from({ length: 400 }, (_, index) => `C${index}`));
+    // Longer than an interval in which changes are noticed.
+    await sleep(150);
+  }
+  assert.equal((await first(client.events())).event, 'snapshot');
+  // What the reader finds at last is the state of the end, however much was left out.
+  let text = '';
+  const decoder = new TextDecoder();
+  const deadline = performance.now() + 60_000;
+  for await (const chunk of response.body ?? assert.fail()) {
+    text += decoder.decode(chunk, { stream: true });
+    if (
+      text.split('event: snapshot').length > 2 &&
+      /event: rates/.test(text.slice(text.lastIndexOf('event: snapshot')))
+    )
+      break;
+    assert.ok(performance.now() < deadline, 'a second snapshot comes');
+  }
+  const last =
+    /event: snapshot\nid: \d+\ndata: (.*)\n\n/.exec(text.slice(text.lastIndexOf('event: snapshot')))?.[1] ?? '';
+  const { categories } = JSON.parse(last) as { categories: { name: string; enabled: boolean }[] };
+  assert.equal(categories.filter(({ enabled }) => enabled).length, 400);
 });
