@@ -15,7 +15,8 @@ describe('emitting a debug call', () => {
       { category: 'A', message: 'object', attributes: { a: 1 } },
       { category: 'A', message: 'function', attributes: { b: 2 } },
     ]);
-    assert.equal(gate.callsTotal(0), 3);
+    assert.equal(category.enabled, true);
+    assert.equal(gate.callsTotal(0), 3, 'asking whether it is on is not a call');
     assert.equal(gate.droppedTotal(0), 0);
   });
 
@@ -33,12 +34,6 @@ describe('emitting a debug call', () => {
     assert.deepEqual(controller.emitted, []);
     assert.equal(gate.callsTotal(0), 0);
     assert.equal(gate.droppedTotal(0), 0);
-  });
-
-  test('asking whether it is on is not a call', () => {
-    const { gate, category } = emitting();
-    assert.equal(category.enabled, true);
-    assert.equal(gate.callsTotal(0), 0);
   });
 
   test('what went wrong with the attributes is reported once, and the call counts as emitted', () => {
@@ -237,7 +232,8 @@ describe('a traced function', () => {
     }
   });
 
-  test('runs exactly once when the sink fails before it, after it, forgets it, or calls it twice', () => {
+  test('runs exactly once when the sink fails before it, after it, forgets it, or calls it twice or later', () => {
+    let later = () => {};
     const cases: readonly [string, <T>(fn: () => T) => T, counted: [number, number], reported: number][] = [
       ['before', () => broken(), [1, 1], 1],
       ['forgets', () => undefined as never, [1, 1], 0],
@@ -259,6 +255,15 @@ describe('a traced function', () => {
         [1, 0],
         0,
       ],
+      [
+        'later',
+        (fn) => {
+          later = fn;
+          return broken();
+        },
+        [1, 1],
+        1,
+      ],
     ];
     for (const [when, sink, counted, reported] of cases) {
       const { category, controller, counts } = emitting({ span: (_category, _name, fn) => sink(fn) });
@@ -268,28 +273,13 @@ describe('a traced function', () => {
         1,
         when,
       );
+      later();
       assert.equal(runs, 1, when);
       assert.deepEqual(counts(), counted, when);
       assert.equal(controller.failures.length, reported, when);
       category.debug('the gate is not stuck');
       assert.equal(controller.emitted.length, 1, when);
     }
-  });
-
-  test('a sink that comes back to the function later does not run it again', () => {
-    let later: (() => unknown) | undefined;
-    const { category, controller } = emitting({
-      span: (_category, _name, fn) => {
-        later = fn;
-        return broken();
-      },
-    });
-    let runs = 0;
-    category.span('s', () => ++runs);
-    later?.();
-    assert.equal(runs, 1);
-    category.debug('the gate is not stuck');
-    assert.equal(controller.emitted.length, 1);
   });
 });
 
