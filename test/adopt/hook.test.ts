@@ -190,19 +190,10 @@ test('after the end nothing is handed over, and files that were loaded run as be
 });
 
 test('what fails in a listener does not reach the application', (t) => {
-  const { install, load } = project(t);
+  const { install, watch, seen, failures, load } = project(t);
   install('noisy');
-  const failures: unknown[] = [];
-  t.after(
-    watchModules([NOISY], {
-      loaded: () => {
-        throw new Error('broken listener');
-      },
-      unsupported: () => {},
-      onlyRequired: assert.fail,
-      failed: (error) => failures.push(error),
-    }),
-  );
+  Object.assign(seen, { push: () => assert.fail('broken listener') });
+  watch();
   assert.deepEqual(load('noisy'), { loaded: true });
   assert.equal(failures.length, 1);
 });
@@ -283,16 +274,10 @@ test('a loader that compiles required files by itself, as tsx does, is watched, 
   );
   stop();
   assert.equal(prototype._compile, compile);
-});
-
-test('while Node.js loads files by itself, nothing of it is patched', (t) => {
-  const { install, watch, load } = project(t);
-  const { prototype } = nodeModule as unknown as Internals;
-  const compile = prototype._compile;
-  install('noisy');
+  extensions['.js'] = ofNode;
   watch();
-  load('noisy');
-  assert.equal(prototype._compile, compile);
+  load(install('later'));
+  assert.equal(prototype._compile, compile, 'while Node.js loads files by itself');
 });
 
 test('a runtime that names a release with hooks, but has none, is not told that this release finds everything', () => {

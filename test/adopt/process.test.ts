@@ -83,12 +83,6 @@ test('a library is patched once, however many want it, and put back when the las
   assert.deepEqual(log, ['patch one 1.0.0', 'patch two 1.0.0', 'watch']);
 });
 
-test('nothing is watched or patched for a remote control that adopts nothing', () => {
-  const { log, join } = bench();
-  join({})();
-  assert.deepEqual(log, []);
-});
-
 test('a version that is not supported is named once, with those that are, where its source is wanted', () => {
   const { warnings, join, unsupported } = bench();
   const leave = join({ channels: true, debug: false });

@@ -1,8 +1,10 @@
 // In a process of its own: it patches loggers.
 
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { describe, it, type TestContext } from 'node:test';
 import util from 'node:util';
+import { createRdcp } from '../../src/assembly/rdcp.ts';
 import type { AdoptionBench } from './bench.ts';
 import { adopted, LOGGERS, type LoggerName } from './loggers.ts';
 import { setUp as setUpPino } from './pino-cases.ts';
@@ -174,5 +176,17 @@ describe('what a function of the application adds to a recorded line is of the m
       for (const line of lines) assert.match(util.inspect(line), /then/);
       bench.recordAll(false);
     });
+  }
+});
+
+it('recorder.guards of the service decides whether a namespace of debug that is only recorded is on', async () => {
+  for (const guards of [true, false]) {
+    const recorder = { categories: ['*'], guards };
+    const options = { server: false, announce: false, adopt: { debug: true }, security: { apiKeys: [] } } as const;
+    const rdcp = createRdcp({ ...options, recorder });
+    const log = createRequire(import.meta.url)('debug')(`guarded-${guards}`);
+    assert.equal(Boolean(log.enabled), guards);
+    await rdcp.close();
+    assert.equal(Boolean(log.enabled), false);
   }
 });

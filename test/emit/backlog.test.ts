@@ -1,22 +1,23 @@
 // In a process of its own: it installs global providers of OpenTelemetry.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { test } from 'node:test';
 import { logs } from '@opentelemetry/api';
-import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { GateCore } from '../../src/gate/core.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createConditions } from '../../src/otel/report/conditions.ts';
+import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { attachOn, RecordingController } from '../gate/controllers.ts';
+import { newFolder } from '../support/folder.ts';
 import { sinkOf } from '../support/sink.ts';
 import { inFull } from '../support/tiers.ts';
+import { until } from '../support/until.ts';
 import { virtualTime } from '../support/virtual-time.ts';
+import { keepRecords } from './kept-records.ts';
 
 const MIB = 1024 * 1024;
 
@@ -169,8 +170,7 @@ test('a function whose promises stay pending is asked no further, until they set
 });
 
 test('a call whose record goes out is counted as dropped where its line is', (t) => {
-  const exporter = new InMemoryLogRecordExporter();
-  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
+  const exporter = keepRecords();
   t.after(() => logs.disable());
   const { category, counts } = bench({ to: 'both', writeLine: () => false });
   category.debug('not read');
@@ -184,24 +184,6 @@ interface Counted {
   readonly waiting: number;
 }
 
-async function floodingApp(t: TestContext, to: string) {
-  const cwd = mkdtempSync(join(tmpdir(), 'rdcp-flood-'));
-  const app = fork(join(import.meta.dirname, 'flooding-app.ts'), [to], {
-    cwd,
-    // Not the options of this process, whose paths are relative to another folder.
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  t.after(() => app.kill('SIGKILL'));
-  const { url } = await nextMessage(app);
-  const key = readFileSync(join(cwd, '.rdcp', 'dev-key'), 'utf8').trim();
-  const health = async () => {
-    const response = await fetch(`${url}/rdcp/v1/health`, { headers: { 'X-RDCP-API-Key': key } });
-    return (await response.json()) as { status: string; checks: { name: string; otelrdcp_reason?: string }[] };
-  };
-  return { app, health };
-}
-
 async function nextMessage(app: ChildProcess): Promise<Counted> {
   const [message] = await once(app, 'message');
   return message;
@@ -209,13 +191,19 @@ async function nextMessage(app: ChildProcess): Promise<Counted> {
 
 for (const to of ['stderr', 'json'] as const) {
   inFull(`a flood on ${to} that is read slowly keeps 1 MiB, and what is not written is counted exactly`, async (t) => {
-    const { app, health } = await floodingApp(t, to);
+    const cwd = newFolder(t);
+    // Not the options of this process, whose paths are relative to another folder.
+    const options = { cwd, execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] as StdioOptions };
+    const app = fork(join(import.meta.dirname, 'flooding-app.ts'), [to], options);
+    t.after(() => app.kill('SIGKILL'));
+    const { url: baseUrl } = await nextMessage(app);
+    const apiKey = readFileSync(join(cwd, '.rdcp', 'dev-key'), 'utf8').trim();
     app.send(30_000);
     const counted = await nextMessage(app);
     assert.equal(counted.calls, 30_000);
     assert.ok(counted.waiting <= MIB, `${counted.waiting} bytes wait`);
     assert.ok(counted.dropped > 10_000, `${counted.dropped} were dropped`);
-    const { status, checks } = await health();
+    const { status, checks } = await createRdcpClient({ baseUrl, apiKey }).health();
     assert.equal(status, 'degraded');
     assert.match(checks.find(({ name }) => name === 'emit')?.otelrdcp_reason ?? '', /stderr is not read/);
     let text = '';
@@ -224,7 +212,7 @@ for (const to of ['stderr', 'json'] as const) {
     });
     const lines = () => text.split('\n').filter((line) => line.includes('a line that nobody reads'));
     const expected = counted.calls - counted.dropped;
-    while (lines().length < expected) await setTimeout(20);
+    await until('what was not dropped', () => lines().length >= expected);
     assert.equal(lines().length, expected);
     assert.match(text, /^rdcp: stderr is not read: /m, "this package's own messages have room left");
     app.send(10);

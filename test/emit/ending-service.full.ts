@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
@@ -17,14 +15,14 @@ const CONFIG: RdcpConfig = {
   security: { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] },
 };
 
-interface Ending {
-  readonly name: string;
-  readonly way: string;
-  readonly signal?: NodeJS.Signals;
-  /** Of the error, in the lines. */
-  readonly type?: string;
-  readonly exit: number;
-}
+/** Ways to end, with the type of the error in the lines, and the exit code. */
+const ENDINGS: readonly (readonly [name: string, way: string, type: string, exit: number, signal?: NodeJS.Signals])[] =
+  [
+    ['an uncaught exception', 'throws', ', TypeError', 1],
+    ['an unhandled rejection', 'rejects', ', RangeError', 1],
+    ['process.exit in its handler', 'exits', '', 0],
+    ['a signal whose listener exits', 'waits', '', 0, 'SIGINT'],
+  ];
 
 /** Records a request in which the service ends. Returns the lines on stderr, with what they say of the work, and how it ended. */
 async function end(
@@ -33,52 +31,38 @@ async function end(
   { signal, exports = false }: { signal?: NodeJS.Signals | undefined; exports?: boolean } = {},
 ) {
   assertBuilt();
-  const child = fork(join(import.meta.dirname, 'ending-service.ts'), [JSON.stringify(CONFIG), String(exports)], {
-    execArgv: ['--no-warnings'],
-    env: { ...process.env, OTEL_LOGS_EXPORTER: 'otlp' },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  const { child, output, ended } = run(t, join(import.meta.dirname, 'ending-service.ts'), {
+    args: [JSON.stringify(CONFIG), String(exports)],
+    env: { OTEL_LOGS_EXPORTER: 'otlp' },
   });
-  t.after(() => child.kill('SIGKILL'));
-  const output = text(child.stderr!);
   const [{ url, port }] = (await once(child, 'message')) as [{ url: string; port: number }];
   await createRdcpClient({ baseUrl: url, apiKey: KEY }).enable('ORDERS', {
     duration: '1m',
     otelrdcp_when: { failed: true },
   });
-  const ended = once(child, 'exit');
   const answer = fetch(`http://127.0.0.1:${port}/${way}`).catch(() => 'broken');
   if (signal !== undefined) {
     await once(child, 'message');
     child.kill(signal);
   }
-  const [exit] = (await Promise.all([ended, answer])) as [[number | null, NodeJS.Signals | null], unknown];
-  const lines = [...(await output).matchAll(/^\S+ DEBUG ORDERS (?<message>[a-z ]+) (?<attributes>\{.*?\})/gm)].map(
+  const [exit] = await Promise.all([ended, answer]);
+  const lines = [...output.stderr.matchAll(/^\S+ DEBUG ORDERS (?<message>[a-z ]+) (?<attributes>\{.*?\})/gm)].map(
     ({ groups }) => `${groups!.message}: ${JSON.parse(groups!.attributes!)['rdcp.work.outcome']}`,
   );
-  return { lines, exit: exit[0] ?? exit[1] };
+  return { lines, exit };
 }
 
 describe('a process that ends in the middle of a recorded request', () => {
   for (const exports of [false, true]) {
     const where = exports ? ', although an exporter would be too late' : '';
-    const endings: readonly Ending[] = [
-      { name: 'an uncaught exception', way: 'throws', type: ', TypeError', exit: 1 },
-      { name: 'an unhandled rejection', way: 'rejects', type: ', RangeError', exit: 1 },
-      { name: 'process.exit in its handler', way: 'exits', exit: 0 },
-      { name: 'a signal whose listener exits', way: 'waits', signal: 'SIGINT', exit: 0 },
-    ];
-    for (const { name, way, signal, type = '', exit } of endings) {
+    for (const [name, way, type, exit, signal] of ENDINGS) {
       it(`by ${name} writes its lines before${where}`, async (t) => {
         const ended = await end(t, way, { signal, exports });
-        const outcome = new RegExp(`^GET /${way} interrupted by the end of the process after \\d+ ms${type}$`);
+        const outcome = new RegExp(`^begun: GET /${way} interrupted by the end of the process after \\d+ ms${type}$`);
+        const [first = '', ...others] = ended.lines;
         assert.equal(ended.exit, exit);
-        assert.deepEqual(
-          ended.lines.map((line) => line.split(': ')[0]),
-          ['begun', 'in the middle'],
-        );
-        const [first = '', ...others] = ended.lines.map((line) => line.split(': ')[1]!);
         assert.match(first, outcome);
-        assert.deepEqual(others, ['undefined']);
+        assert.deepEqual(others, ['in the middle: undefined']);
       });
     }
   }

@@ -1,22 +1,21 @@
 // Keeps every processor busy, so nothing runs beside it.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { hashApiKey } from '../../src/access/api-key.ts';
 import type { RdcpConfig } from '../../src/options/options.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
 import { installInto, LINES, MANIFEST, packInto } from '../package/consumer.ts';
 import { openReceiver } from '../register/otlp-receiver.ts';
+import { run } from '../safety/program.ts';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { built, ROOT } from '../support/built.ts';
+import { built } from '../support/built.ts';
+import { newFolder } from '../support/folder.ts';
 import { freePort } from '../support/free-port.ts';
-import { PROGRAM_ENV } from '../support/program-env.ts';
 import { until } from '../support/until.ts';
 
 const KEY = 'failing-requests-under-test-0123456789abcdef';
@@ -37,15 +36,7 @@ interface Written {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-interface Service {
-  readonly port: number;
-  readonly stderr: () => string;
-  readonly url: string;
-  readonly client: ReturnType<typeof createRdcpClient>;
-}
-
-const root = mkdtempSync(join(tmpdir(), 'rdcp-failing-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+const root = newFolder();
 
 const CONFIG: RdcpConfig = {
   announce: false,
@@ -54,45 +45,36 @@ const CONFIG: RdcpConfig = {
   security: { apiKeys: [{ id: 'ops', hash: hashApiKey(KEY), clientId: 'ops', scopes: ['admin'] }] },
 };
 
-/** @param preload what starts the remote control, in a folder where it finds its packages */
-async function start(
-  t: TestContext,
-  logger: Logger,
-  {
-    folder,
-    preload,
-    config,
-    env = {},
-  }: { folder: string; preload: string; config: RdcpConfig; env?: NodeJS.ProcessEnv },
-): Promise<Service> {
-  const rdcpPort = await freePort();
-  writeFileSync(join(folder, 'rdcp.json'), JSON.stringify(config));
-  const installed = folder === root ? undefined : join(folder, 'failing-service.ts');
-  const file = join(import.meta.dirname, 'failing-service.ts');
-  if (installed !== undefined) copyFileSync(file, installed);
-  const child = spawn(process.execPath, ['--no-warnings', '--import', preload, installed ?? file], {
-    cwd: folder,
+interface Started {
+  /** Where it finds its packages. @default this project */
+  readonly folder?: string;
+  readonly config?: RdcpConfig;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+async function start(t: TestContext, logger: Logger, { folder, config = CONFIG, env }: Started = {}) {
+  const cwd = folder ?? root;
+  const port = await freePort();
+  writeFileSync(join(cwd, 'rdcp.json'), JSON.stringify(config));
+  const source = join(import.meta.dirname, 'failing-service.ts');
+  const file = folder === undefined ? source : join(folder, 'failing-service.ts');
+  if (folder !== undefined) copyFileSync(source, file);
+  const { child, output } = run(t, file, {
+    cwd,
+    imports: [folder === undefined ? built('register.js') : 'opentelemetry-instrumentation-rdcp/register'],
     env: {
-      ...PROGRAM_ENV,
-      LOGGER: logger,
-      RDCP_CONFIG: 'rdcp.json',
-      RDCP_PORT: String(rdcpPort),
-      OTEL_EXPORTER_PROMETHEUS_PORT: String(await freePort()),
-      ...env,
+      ...{ LOGGER: logger, RDCP_CONFIG: 'rdcp.json', RDCP_PORT: String(port), OTEL_TRACES_EXPORTER: 'none' },
+      ...{ OTEL_METRICS_EXPORTER: 'none', ...env },
     },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  let stderr = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  t.after(() => child.kill('SIGKILL'));
-  const [port] = (await once(child, 'message')) as [number];
-  const url = `http://127.0.0.1:${rdcpPort}`;
+  const [servedOn] = (await once(child, 'message')) as [number];
+  const url = `http://127.0.0.1:${port}`;
   const client = createRdcpClient({ baseUrl: url, apiKey: KEY });
   await until('the endpoint listens', () => client.status().then(Boolean, () => false));
-  return { port, url, client, stderr: () => stderr };
+  return { port: servedOn, url, client, output };
 }
+
+type Service = Awaited<ReturnType<typeof start>>;
 
 /** Sends the requests, and returns the trace of each, by its number. */
 async function load(ports: readonly number[]): Promise<ReadonlyMap<number, string>> {
@@ -167,19 +149,6 @@ async function recordUnderLoad(t: TestContext, service: Service) {
   return traces;
 }
 
-/** The remote control without an SDK, before the application loads its loggers. */
-function withoutSdk(): string {
-  const file = join(root, 'control.mjs');
-  writeFileSync(
-    file,
-    `import { readFileSync } from 'node:fs';
-     import { createRdcp } from '${built('index.js')}';
-     const config = JSON.parse(readFileSync('rdcp.json', 'utf8'));
-     await createRdcp({ ...config, server: { port: Number(process.env.RDCP_PORT) } }).listen();`,
-  );
-  return file;
-}
-
 const jsonLines = (text: string): Written[] =>
   text
     .split('\n')
@@ -190,31 +159,16 @@ const jsonLines = (text: string): Written[] =>
     });
 
 describe(`of ${REQUESTS} requests under load exactly the lines of those come out that failed`, () => {
-  for (const logger of LOGGERS) {
-    it(`without an SDK, by ${logger}`, async (t) => {
-      const config: RdcpConfig = { ...CONFIG, emit: { to: 'json' }, adopt: true };
-      const service = await start(t, logger, { folder: root, preload: withoutSdk(), config });
-      await recordUnderLoad(t, service);
-      await until('the last line', () => jsonLines(service.stderr()).length >= EXPECTED);
-      check(jsonLines(service.stderr()), logger);
-    });
-  }
-
   for (const line of ['3.x', '2.x'] as const) {
-    let folder = root;
     it(`with OpenTelemetry ${line}`, async (t) => {
-      if (line === '2.x') {
-        const { pino, debug } = MANIFEST.devDependencies;
-        folder = join(root, line);
-        await installInto(folder, await packInto(root), { ...LINES[line], pino: pino!, debug: debug! });
-      }
-      const preload = line === '2.x' ? 'opentelemetry-instrumentation-rdcp/register' : built('register.js');
+      const { pino, debug } = MANIFEST.devDependencies;
+      const folder = line === '2.x' ? join(root, line) : undefined;
+      if (folder) await installInto(folder, await packInto(root), { ...LINES[line], pino: pino!, debug: debug! });
       for (const logger of LOGGERS) {
         await t.test(`by ${logger}`, async (t) => {
           const receiver = await openReceiver(t);
-          const env = { ...receiver.env, OTEL_BLRP_SCHEDULE_DELAY: '200', OTEL_TRACES_EXPORTER: 'none' };
-          const service = await start(t, logger, { folder, preload, config: CONFIG, env });
-          const traces = await recordUnderLoad(t, service);
+          const env = { ...receiver.env, OTEL_BLRP_SCHEDULE_DELAY: '200' };
+          const traces = await recordUnderLoad(t, await start(t, logger, { ...(folder && { folder }), env }));
           const written = () => receiver.records().filter(({ attributes }) => attributes['rdcp.category.name']);
           await until('the last record', () => written().length >= EXPECTED);
           check(
@@ -231,40 +185,28 @@ describe(`of ${REQUESTS} requests under load exactly the lines of those come out
     const redis = await startRedis();
     t.after(() => redis.close());
     const config: RdcpConfig = { ...CONFIG, emit: { to: 'json' }, store: redis.url };
-    const fleet = await Promise.all(
-      Array.from({ length: 4 }, () => start(t, 'category', { folder: root, preload: withoutSdk(), config })),
-    );
-    const [first] = fleet;
-    const processes = () =>
-      first!.client.fleet().then(
-        ({ instances }) => instances.length,
-        () => 0,
-      );
-    await until('four processes', async () => (await processes()) === 4);
-    const command = ['tail', 'ORDERS', '--on-error', '--for', '5m', '--rate', '10000', '-o', 'json'];
-    const tail = spawn(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...command], {
-      env: { ...PROGRAM_ENV, RDCP_URL: first!.url, RDCP_API_KEY: KEY },
+    const env = { OTEL_LOGS_EXPORTER: 'none' };
+    const fleet = await Promise.all(Array.from({ length: 4 }, () => start(t, 'category', { config, env })));
+    const [first] = fleet as [Service];
+    await until('four processes', async () => {
+      const { instances } = await first.client.fleet().catch(() => ({ instances: [] }));
+      return instances.length === 4;
     });
-    t.after(() => tail.kill('SIGKILL'));
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const) {
-      tail[name].setEncoding('utf8').on('data', (text: string) => {
-        output[name] += text;
-      });
-    }
-    await until('all take part', () => output.stderr.includes('All 4 processes take part.')).catch((cause) => {
-      throw new Error(output.stderr, { cause });
+    const { output, found } = run(t, built('cli/main.js').replace('file://', ''), {
+      args: ['tail', 'ORDERS', '--on-error', '--for', '5m', '--rate', '10000', '-o', 'json'],
+      env: { RDCP_URL: first.url, RDCP_API_KEY: KEY },
     });
+    await found(/All 4 processes take part\./, 'stderr');
     await load(fleet.map(({ port }) => port));
     await until('the last line', () => jsonLines(output.stdout).length >= EXPECTED).catch((cause) => {
       throw new Error(`${jsonLines(output.stdout).length} lines. ${output.stderr}`, { cause });
     });
     await until('each process to have announced what it counted', async () => {
-      const { written, forgotten, cut } = await counted(first!);
+      const { written, forgotten, cut } = await counted(first);
       return written + forgotten + cut >= REQUESTS * LINES_OF_EACH;
     });
-    assert.deepEqual(await counted(first!), ALL_COUNTED);
+    assert.deepEqual(await counted(first), ALL_COUNTED);
     check(jsonLines(output.stdout), 'category');
-    for (const { stderr } of fleet) assert.deepEqual(jsonLines(stderr()), []);
+    for (const { output } of fleet) assert.deepEqual(jsonLines(output.stderr), []);
   });
 });

@@ -3,18 +3,21 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, beforeEach, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import { context, logs, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
+import type { InMemoryLogRecordExporter } from '@opentelemetry/sdk-logs';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { OutputOptions } from '../../src/calls/emit/outputs.ts';
-import type { CategoryDescriptor } from '../../src/gate/types.ts';
+import type { Attributes, CategoryDescriptor } from '../../src/gate/types.ts';
 import type { DebugRecord } from '../../src/index.ts';
 import { createTelemetry } from '../../src/otel/telemetry.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { sinkOf } from '../support/sink.ts';
 import { inFull } from '../support/tiers.ts';
+import { keepRecords } from './kept-records.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const NOON = Date.UTC(2026, 0, 31, 12);
@@ -46,11 +49,10 @@ function emitted(options: Partial<OutputOptions>, exporter?: InMemoryLogRecordEx
   };
 }
 
-/** Registers a provider whose records are kept. */
-function registerKept(): InMemoryLogRecordExporter {
-  const exporter = new InMemoryLogRecordExporter();
-  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
-  return exporter;
+function bench() {
+  const lines: string[] = [];
+  const sink = sinkOf({ clock: { now: () => NOON }, writeLine: (line) => lines.push(line) });
+  return { sink, lines };
 }
 
 describe('debug calls', () => {
@@ -58,12 +60,7 @@ describe('debug calls', () => {
   after(() => logs.disable());
 
   it('show stacks in lines of their own below, and the ids of the span once', () => {
-    const lines: string[] = [];
-    const sink = sinkOf({
-      clock: { now: () => NOON },
-      reporter: { warn: () => undefined },
-      writeLine: (line) => lines.push(line),
-    });
+    const { sink, lines } = bench();
     const failure = new RangeError('no\u001b credit', { cause: new Error('too little') });
     failure.stack = 'RangeError: no\u001b credit\n    at pay (pay.js:1:2)\n2026 DEBUG FORGED';
     (failure.cause as Error).stack = 'Error: too little\n    at count (pay.js:9:9)';
@@ -98,12 +95,12 @@ describe('debug calls', () => {
   });
 
   it('go to OpenTelemetry alone where the application registered a logger provider of its own', () => {
-    const { to, lines, records } = emitted({}, registerKept());
+    const { to, lines, records } = emitted({}, keepRecords());
     assert.deepEqual([to, lines, records], ['otel', [], 2]);
   });
 
   it('go to OpenTelemetry alone where a variable configures the export, which is named as the reason', () => {
-    registerKept();
+    keepRecords();
     for (const env of [{ [OTLP]: 'http://localhost:4318' }, { OTEL_LOGS_EXPORTER: 'otlp' }]) {
       const { to, lines, reason } = emitted({ env });
       assert.deepEqual([to, lines], ['otel', []]);
@@ -115,21 +112,17 @@ describe('debug calls', () => {
   });
 
   it('follow a logger provider that is registered later', () => {
-    const lines: string[] = [];
-    const sink = sinkOf({
-      clock: { now: () => NOON },
-      writeLine: (l) => lines.push(l),
-    });
+    const { sink, lines } = bench();
     sink.emit(PAYMENTS, 'before', undefined);
     assert.equal(sink.outputs.emission.to, 'stderr');
-    const exporter = registerKept();
+    const exporter = keepRecords();
     assert.equal(sink.outputs.emission.to, 'otel');
     sink.emit(PAYMENTS, 'charging', undefined);
     assert.deepEqual([lines.length, exporter.getFinishedLogRecords().length], [1, 1]);
   });
 
   it('go where emit.to says', () => {
-    const exporter = registerKept();
+    const exporter = keepRecords();
     const of = (to: OutputOptions['to']) => {
       exporter.reset();
       const { lines, records, reason } = emitted({ to }, exporter);
@@ -161,7 +154,7 @@ describe('debug calls', () => {
   });
 
   it('carry the ids of the active span, as JSON and as records', () => {
-    const exporter = registerKept();
+    const exporter = keepRecords();
     const lines: string[] = [];
     const records: DebugRecord[] = [];
     const common = {
@@ -192,6 +185,125 @@ describe('debug calls', () => {
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', listener);
     assert.deepEqual(rejections, []);
+  });
+});
+
+describe('a debug call', () => {
+  beforeEach(() => logs.disable());
+  after(() => logs.disable());
+
+  it('becomes an OpenTelemetry log record with severity, body, attributes and category', () => {
+    const exporter = keepRecords();
+    const { sink, lines } = bench();
+    sink.emit(PAYMENTS, 'charging', { order: 42, currency: 'EUR' });
+    const [record] = exporter.getFinishedLogRecords();
+    assert.equal(record?.severityNumber, 5);
+    assert.equal(record?.severityText, 'DEBUG');
+    assert.equal(record?.body, 'charging');
+    assert.deepEqual(record?.attributes, { order: 42, currency: 'EUR', 'rdcp.category.name': 'PAYMENTS' });
+    assert.equal(record?.instrumentationScope.name, 'opentelemetry-instrumentation-rdcp');
+    assert.deepEqual(lines, []);
+  });
+
+  it('stays one line, without a control character, whatever it holds', () => {
+    const { sink, lines } = bench();
+    sink.emit(PAYMENTS, 'a\nb\u001b[31m\u2028\u202Ec\u0085', { text: 'd\r\ne\u009b' });
+    assert.equal(
+      lines[0],
+      String.raw`2026-01-31T12:00:00.000Z DEBUG PAYMENTS a\u000ab\u001b[31m\u2028\u202ec\u0085 {"text":"d\r\ne\u009b"}`,
+    );
+  });
+
+  it('is emitted without attributes, and says why, where their function throws or is asynchronous', async () => {
+    const exporter = keepRecords();
+    const { sink } = bench();
+    const error = new TypeError('no total');
+    const throwing = () => {
+      throw error;
+    };
+    assert.deepEqual(sink.emit(PAYMENTS, 'charged', throwing), { error });
+    // The types do not allow it; a caller without types may do it. Its rejection must end nothing.
+    const late = (async () => Promise.reject(new Error('too late'))) as unknown as () => Attributes;
+    assert.match(inspect(sink.emit(PAYMENTS, 'charged', late)), /asynchronous/);
+    // Of another realm, as code that Jest runs in its own context makes them.
+    const foreign: () => Attributes = runInNewContext('() => Promise.reject(new Error("too late"))');
+    assert.match(inspect(sink.emit(PAYMENTS, 'charged', foreign)), /asynchronous/);
+    let queries = 0;
+    class Query extends Promise<never> {}
+    Object.defineProperty(Query.prototype, 'then', { value: () => (queries += 1) });
+    sink.emit(PAYMENTS, 'charged', (() => Query.reject(new Error('too late'))) as unknown as () => Attributes);
+    const query = Object.fromEntries([['then', () => queries++]]);
+    sink.emit(PAYMENTS, 'charged', (() => query) as unknown as () => Attributes);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(queries, 0, 'a lazy query is not sent');
+    assert.deepEqual(
+      exporter.getFinishedLogRecords().map(({ body, attributes }) => [body, attributes['rdcp.attributes.error']]),
+      [
+        ['charged', 'the attribute function threw TypeError: no total'],
+        ...Array(4).fill(['charged', 'the attribute function is asynchronous']),
+      ],
+    );
+  });
+
+  it('keeps a message that is no string or too long, and the stack trace of one that is an error', () => {
+    const exporter = keepRecords();
+    const { sink } = bench();
+    const given = [new RangeError('too much'), { order: 42 }, 'm'.repeat(1e6)] as unknown as string[];
+    for (const message of given) sink.emit(PAYMENTS, message, { tried: 1 });
+    const [error, object, long] = exporter.getFinishedLogRecords();
+    assert.partialDeepStrictEqual(error?.attributes, { 'exception.type': 'RangeError', tried: 1 });
+    assert.match(String(error?.attributes['exception.stacktrace']), /^RangeError: too much\n {4}at /);
+    assert.deepEqual([error?.body, object?.body], ['too much', '{"order":42}']);
+    assert.match(String(long?.body), /^m{8000,8192}… \[cut from 1000000 characters\]$/);
+  });
+
+  it('keeps nested values, and names and numbers that an SDK would lose, in its log record', () => {
+    const exporter = keepRecords();
+    const { sink } = bench();
+    const attributes = JSON.parse(
+      '{"__proto__":{"polluted":1},"":1,"team":{"constructor":"F1","__proto__":2},"n":1e300}',
+    );
+    sink.emit(PAYMENTS, 'odd', { ...attributes, when: new Date(0), list: [1, 'a', { b: null }] });
+    assert.deepEqual(exporter.getFinishedLogRecords()[0]?.attributes, {
+      'rdcp.category.name': 'PAYMENTS',
+      '[__proto__]': { polluted: 1 },
+      '[]': 1,
+      team: { '[constructor]': 'F1', '[__proto__]': 2 },
+      n: '1e+300',
+      when: '1970-01-01T00:00:00.000Z',
+      list: [1, 'a', { b: null }],
+    });
+    assert.equal(Reflect.get({}, 'polluted'), undefined);
+  });
+
+  it('is not written on stderr where the SDK that is registered wants none of it', () => {
+    const exporter = keepRecords({ enabled: false });
+    const { sink, lines } = bench();
+    sink.emit(PAYMENTS, 'charging', undefined);
+    assert.deepEqual(lines, []);
+    assert.deepEqual(exporter.getFinishedLogRecords(), []);
+  });
+
+  it('goes to stderr by default, and bears one that is closed', () => {
+    const source = (path: string) => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
+    const script = `
+      const { sinkOf } = await import(${source('test/support/sink.ts')});
+      const { createTelemetry } = await import(${source('src/otel/telemetry.ts')});
+      const sink = sinkOf({ clock: { now: () => 0 } });
+      const category = { index: 0, name: 'PAYMENTS' };
+      for (let i = 0; i < 50; i++) {
+        sink.emit(category, 'call ' + i);
+        sink.emit(category, 'again');
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      console.log('alive');`;
+    const args = ['--input-type=module', '-e', script];
+    const open = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+    assert.match(open.stderr, /^1970-01-01T00:00:00.000Z DEBUG PAYMENTS call 0\n/);
+    const shell = '"$0" "$@" 2> >(exec true)';
+    const closed = spawnSync('bash', ['-c', shell, process.execPath, ...args], { encoding: 'utf8', timeout: 20_000 });
+    assert.equal(closed.stdout, 'alive\n');
+    assert.equal(closed.status, 0);
   });
 });
 

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { request, ServerResponse } from 'node:http';
 import { describe, it, test } from 'node:test';
 import { logs } from '@opentelemetry/api';
-import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import type { CategoryDescriptor } from '../../src/gate/types.ts';
 import { parseConfig } from '../../src/options/config.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 import { sinkOf } from '../support/sink.ts';
+import { keepRecords } from './kept-records.ts';
 
 const PAYMENTS: CategoryDescriptor = { index: 0, name: 'PAYMENTS', description: '', defaultEnabled: false };
 const SECRET = 'hunter2-hunter2';
@@ -20,8 +20,7 @@ function written(
   redact: readonly string[] | false = [],
   message: unknown = 'login',
 ): string {
-  const exporter = new InMemoryLogRecordExporter();
-  logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter })] }));
+  const exporter = keepRecords();
   const texts: string[] = [];
   for (const to of ['both', 'json', (record: unknown) => void texts.push(JSON.stringify(record))] as const) {
     const sink = sinkOf({

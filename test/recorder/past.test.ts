@@ -116,24 +116,6 @@ describe('the past', () => {
     assert.deepEqual((await past.lines({ ...query, match: { password: 'hunter2' } })).lines, []);
   });
 
-  it('is of the tenant that is asked for', async (t) => {
-    const { gate, orders, messages, works } = recording(t);
-    for (const tenant of ['acme', 'globex']) {
-      gate.runWithTenant(tenant, () =>
-        gate.work.runNamed('order', () => {
-          orders.debug(`of ${tenant}`);
-          gate.work.fail(undefined);
-        }),
-      );
-    }
-    gate.work.runNamed('order', () => gate.work.fail(undefined));
-    assert.deepEqual(await messages({ tenantId: 'acme' }), ['of acme']);
-    const of = async (query: Partial<PastQuery>) =>
-      (await works(query)).works.map(({ tenant, lines }) => [tenant, lines]);
-    assert.deepEqual(await of({ tenantId: 'acme' }), [['acme', { ORDERS: 1 }]]);
-    assert.equal((await of({})).length, 3);
-  });
-
   it('shows of work for several users or tenants only the attributes of what is asked for', async (t) => {
     const { gate, orders, works } = recording(t);
     const attributesOf = async (query: Partial<PastQuery>) =>

@@ -151,18 +151,6 @@ test('a category that is on is measured as it runs, with what its budget drops',
   assert.equal(a.gate.callsTotal(0), 1000);
 });
 
-test('a forecast for a tenant counts the calls of that tenant alone', async () => {
-  const net = network();
-  const [a, b] = [net.process('a'), net.process('b')];
-  const calls = () => {
-    for (const { gate, database } of [a, b]) {
-      for (const tenant of ['acme', 'beta', 'beta']) gate.runWithTenant(tenant, () => database.debug('m'));
-    }
-  };
-  const { load } = await forecast(net, a, calls, { processes: 2, tenantId: 'acme' });
-  assert.ok(Math.abs(load.callsPerSecond - 20) < 0.5, `${load.callsPerSecond}`);
-});
-
 test('a forecast that is given up ends everywhere', async () => {
   const net = network();
   const [a, b] = [net.process('a'), net.process('b')];

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import type { TestContext } from 'node:test';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import { createRedaction } from '../../src/wire/redaction.ts';
 import type { Match } from '../../src/wire/target.ts';
+import { serve as started } from '../support/serve.ts';
 
 /** Work of this process, of which some is followed. */
 export function workOf(t: TestContext, match: Match, redact: readonly string[] = []) {
@@ -23,8 +24,5 @@ export async function listen(server: Server): Promise<number> {
 }
 
 /** Returns the base URL of a service. */
-export async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  t.after(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${await listen(server)}`;
-}
+export const serve = async (t: TestContext, listener: RequestListener): Promise<string> =>
+  (await started(t, listener)).url;

@@ -10,13 +10,6 @@ function following() {
   return { host, seen, follow };
 }
 
-test('exceptions are seen before the application’s listener runs', () => {
-  const { host, seen, follow } = following();
-  follow();
-  host.emit('uncaughtExceptionMonitor', 'thrown');
-  assert.deepEqual(seen, ['thrown']);
-});
-
 test('rejections are seen while the application listens for them, and only then is there a listener', () => {
   const { host, seen, follow } = following();
   const rejections = () => host.listenerCount('unhandledRejection');
