@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -122,4 +123,57 @@ export async function serveApplication(
       await fetch(`http://127.0.0.1:${port}/${path}`, { headers: tenant === undefined ? {} : { 'x-tenant': tenant } })
     ).text();
   return { output, found, operatorOf, request };
+}
+
+interface Switched {
+  /** Of a category that is off. */
+  readonly name: string;
+  /** Makes it write lines while it is on. @param tenant whose work it is */
+  use(tenant?: string): Promise<unknown>;
+  /** How many lines it has written so far. */
+  written(): number;
+  /** One for whom it is switched apart, and another. */
+  readonly tenants: readonly string[];
+}
+
+/** Asserts that a category is switched and counted for everybody, and for one tenant alone. */
+export async function assertSwitched(
+  operatorOf: (tenantId?: string) => ReturnType<typeof createRdcpClient>,
+  { name, use, written, tenants }: Switched,
+): Promise<void> {
+  const listed = async (tenantId?: string) => {
+    const { categories } = await operatorOf(tenantId).discovery();
+    const found = categories.find((each) => each.name === name);
+    assert.ok(found, `${name} is not among ${categories.map((each) => each.name)}`);
+    return found;
+  };
+  const totalOf = async (tenantId?: string) => (await listed(tenantId)).metrics.callsTotal;
+  const totals = () => Promise.all(tenants.map(totalOf));
+  const lines = async (tenant?: string) => {
+    const before = written();
+    await use(tenant);
+    return written() - before;
+  };
+  const { enabled, otelrdcp_source: source } = await listed();
+  assert.deepEqual([enabled, typeof source?.kind], [false, 'string'], name);
+  assert.equal(await lines(), 0, `${name} is off`);
+  const from = written();
+  await operatorOf().enable(name);
+  assert.ok((await lines()) > 0, `${name} is on`);
+  await operatorOf().disable(name);
+  await use();
+  assert.equal(await lines(), 0, `${name} is off again`);
+  assert.equal(await totalOf(), written() - from, `${name} is counted`);
+  const [first] = tenants;
+  if (first === undefined) return;
+  for (const tenant of [...tenants, undefined]) assert.equal(await lines(tenant), 0, `${name} is off for ${tenant}`);
+  const before = await totals();
+  const since = written();
+  await operatorOf(first).enable(name);
+  for (const tenant of [...tenants, undefined])
+    assert.equal((await lines(tenant)) > 0, tenant === first, `${name} for ${tenant}`);
+  await operatorOf(first).reset(name);
+  assert.equal(await lines(first), 0, `${name} is off for ${first} again`);
+  const counted = (await totals()).map((total, at) => total - before[at]!);
+  assert.deepEqual(counted, [written() - since, ...tenants.slice(1).map(() => 0)], `${name} is counted for ${first}`);
 }

@@ -2,31 +2,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { newFolder } from '../support/folder.ts';
-import { installInto, serveApplication } from './application.ts';
+import { assertSwitched, installInto, serveApplication } from './application.ts';
 
-const PINO_9 = ['pino-http@10', 'pino@9'];
-const LINES = {
-  '10': [
-    '@nestjs/common@10',
-    '@nestjs/core@10',
-    '@nestjs/platform-express@10',
-    'nestjs-pino@4',
-    'nest-winston@1',
-    ...PINO_9,
-  ],
-  '11': [
-    '@nestjs/common@11',
-    '@nestjs/core@11',
-    '@nestjs/platform-express@11',
-    'nestjs-pino@5',
-    'nest-winston@2',
-    ...PINO_9,
-  ],
-  '12': [
-    ...['@nestjs/common@12', '@nestjs/core@12', '@nestjs/platform-express@12', 'nestjs-pino@5', 'nest-winston@2'],
-    ...['pino-http@11', 'pino@10'],
-  ],
-};
+/** Nest with two of its loggers, and the pino that nestjs-pino needs. */
+const nest = (line: number, ofPino: number, ofWinston: number, http: number, pino: number) => [
+  ...['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@${line}`),
+  ...[`nestjs-pino@${ofPino}`, `nest-winston@${ofWinston}`, `pino-http@${http}`, `pino@${pino}`],
+];
+const LINES = { '10': nest(10, 4, 1, 10, 9), '11': nest(11, 5, 2, 10, 9), '12': nest(12, 5, 2, 11, 10) };
 
 /** A service without a line of ours. Its logger is that of its argument. */
 const SERVICE = `
@@ -94,19 +77,6 @@ const require = (name) => modules[name];
 
 const OTHERS = ['reflect-metadata@0.2', 'rxjs@7', 'winston@3'];
 
-async function serve(t: TestContext, cwd: string, file: string, kind: string) {
-  const service = await serveApplication(t, { cwd, file, args: [kind], env: { NO_COLOR: '1' } });
-  const { output, found } = service;
-  /** Returns how many debug lines a request causes. @param tenant whose request it is */
-  const request = async (tenant?: string) => {
-    output.text = '';
-    assert.deepEqual(JSON.parse(await service.request('cats', tenant)), ['cat']);
-    await found(/cats found/);
-    return output.text.match(/looking for cats/g)?.length ?? 0;
-  };
-  return { operatorOf: service.operatorOf, request };
-}
-
 for (const [line, packages] of Object.entries(LINES)) {
   test(`a service of Nest ${line} under register: each context is switched, for everybody or one tenant, whatever logger is behind`, async (t) => {
     const cwd = await installInto(newFolder(t), [...packages, ...OTHERS], {
@@ -121,36 +91,20 @@ for (const [line, packages] of Object.entries(LINES)) {
 }
 
 async function switches(t: TestContext, cwd: string, file: string, kind: string): Promise<void> {
-  const which = `${file} ${kind}`;
-  const { operatorOf, request } = await serve(t, cwd, file, kind);
-  const operator = operatorOf();
-  const cats = async (tenant?: string) => {
-    const { categories } = await operatorOf(tenant).discovery();
-    const found = categories.find(({ otelrdcp_source }) => otelrdcp_source?.name === 'CatsService');
-    assert.ok(found, `${which}: ${categories.map(({ name }) => name)}`);
-    assert.ok(!categories.some(({ name }) => name.startsWith('KOA')), 'only the endpoint uses Koa');
-    return found;
+  const { output, found, operatorOf, request } = await serveApplication(t, {
+    ...{ cwd, file, args: [kind], env: { NO_COLOR: '1' } },
+  });
+  let lines = 0;
+  const use = async (tenant?: string) => {
+    output.text = '';
+    assert.deepEqual(JSON.parse(await request('cats', tenant)), ['cat']);
+    await found(/cats found/);
+    const times = output.text.match(/looking for cats/g)?.length ?? 0;
+    assert.ok(times <= 1, `${file} ${kind}: each line comes out once`);
+    lines += times;
   };
-  const { name, enabled } = await cats();
-  assert.equal(enabled, false, which);
-  assert.equal(await request(), 0, which);
-  await operator.enable(name);
-  assert.deepEqual([await request(), await request()], [1, 1], which);
-  await operator.disable(name);
-  assert.equal(await request(), 0, which);
-  assert.equal((await cats()).metrics.callsTotal, 2, which);
-  const everybody = ['acme', 'globex', undefined];
-  const linesOf = async () => {
-    const lines = [];
-    for (const tenant of everybody) lines.push(await request(tenant));
-    return lines;
-  };
-  assert.deepEqual(await linesOf(), [0, 0, 0], which);
-  const operatorOfAcme = operatorOf('acme');
-  await operatorOfAcme.enable(name);
-  assert.deepEqual(await linesOf(), [1, 0, 0], `${which} is on for acme`);
-  await operatorOfAcme.reset(name);
-  assert.deepEqual(await linesOf(), [0, 0, 0], `${which} is off for acme again`);
-  const counted = await Promise.all(everybody.map(async (tenant) => (await cats(tenant)).metrics.callsTotal));
-  assert.deepEqual(counted, [1, 0, 3], `${which} is counted for acme`);
+  const { categories } = await operatorOf().discovery();
+  const { name } = categories.find(({ otelrdcp_source: source }) => source?.name === 'CatsService')!;
+  assert.ok(!categories.some((each) => each.name.startsWith('KOA')), 'only the endpoint uses Koa');
+  await assertSwitched(operatorOf, { name, use, written: () => lines, tenants: ['acme', 'globex'] });
 }

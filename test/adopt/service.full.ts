@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
-import { folderOf, serveApplication } from './application.ts';
+import { assertSwitched, folderOf, serveApplication } from './application.ts';
 
 /** A service of published packages without a line of ours. Each path of its server uses one of them. */
 const SERVICE = `
@@ -82,7 +82,9 @@ const CATEGORIES: Readonly<Record<string, readonly [path: string, line: RegExp]>
   NET: ['mysql', /DEBUG NET /],
 };
 
-async function serve(t: TestContext) {
+test('a service without a line of ours: each category is listed, switched, and counted as often as it wrote', {
+  skip: whyNoRedis(),
+}, async (t) => {
   const redis = await startRedis();
   t.after(() => redis.close());
   const { output, operatorOf, request } = await serveApplication(t, {
@@ -93,71 +95,19 @@ async function serve(t: TestContext) {
     }),
     env: { REDIS: redis.url },
   });
-  /** How many lines of a pattern were written from a position on. */
-  const lines = (pattern: RegExp, from: number) =>
-    output.text
-      .slice(from)
-      .split('\n')
-      .filter((line) => pattern.test(line)).length;
-  /** The lines of a pattern that requests for a path cause. */
-  const use = async (path: string, pattern: RegExp, tenant?: string) => {
-    const from = output.text.length;
+  const use = async (path: string, tenant?: string) => {
     for (let times = 0; times < 3; times++) assert.equal(await request(path, tenant), 'done');
     // The pipes of a child are read a moment later.
     await new Promise((wait) => setTimeout(wait, 150));
-    return lines(pattern, from);
   };
-  return { operatorOf, use, lines, position: () => output.text.length };
-}
-
-const skip = whyNoRedis();
-
-test('a service without a line of ours: each category is listed, switched, and counted as often as it wrote', {
-  skip,
-}, async (t) => {
-  const { operatorOf, use, lines, position } = await serve(t);
-  const operator = operatorOf();
-  const operatorOfAcme = operatorOf('acme');
-  const listed = async (name: string, tenantId?: string) => {
-    const { categories } = await operatorOf(tenantId).discovery();
-    const category = categories.find((each) => each.name === name);
-    assert.ok(category, `${name} is not among ${categories.map((each) => each.name)}`);
-    return category;
-  };
-  for (const [path] of Object.values(CATEGORIES)) await use(path, /./);
+  for (const [path] of Object.values(CATEGORIES)) await use(path);
   for (const [name, [path, line]] of Object.entries(CATEGORIES)) {
-    const { enabled, otelrdcp_source: source } = await listed(name);
-    assert.deepEqual([enabled, typeof source?.kind], [false, 'string'], name);
-    assert.equal(await use(path, line), 0, `${name} is off`);
-    const from = position();
-    await operator.enable(name);
-    assert.ok((await use(path, line)) >= 3, `${name} is on`);
-    await operator.disable(name);
-    await use(path, line);
-    assert.equal(await use(path, line), 0, `${name} is off again`);
-    // Those of the endpoint, which uses @koa/router, included.
-    assert.equal((await listed(name)).metrics.callsTotal, lines(line, from), `${name} is counted`);
-  }
-  for (const [name, [path, line]] of Object.entries(CATEGORIES)) {
-    if (OF_NO_TENANT.has(name)) continue;
-    assert.deepEqual(
-      [await use(path, line, 'acme'), await use(path, line, 'globex')],
-      [0, 0],
-      `${name} is off for every tenant`,
-    );
-    const before = await Promise.all(['acme', 'globex'].map(async (id) => (await listed(name, id)).metrics.callsTotal));
-    const from = position();
-    await operatorOfAcme.enable(name);
-    assert.ok((await use(path, line, 'acme')) >= 3, `${name} is on for acme`);
-    assert.equal(await use(path, line, 'globex'), 0, `${name} is off for globex`);
-    assert.equal(await use(path, line), 0, `${name} is off without a tenant`);
-    await operatorOfAcme.reset(name);
-    assert.equal(await use(path, line, 'acme'), 0, `${name} is off for acme again`);
-    const after = await Promise.all(['acme', 'globex'].map(async (id) => (await listed(name, id)).metrics.callsTotal));
-    assert.deepEqual(
-      after.map((total, at) => total - before[at]!),
-      [lines(line, from), 0],
-      `${name} is counted for acme`,
-    );
+    await assertSwitched(operatorOf, {
+      name,
+      use: (tenant) => use(path, tenant),
+      // Those of the endpoint, which uses @koa/router, included.
+      written: () => output.text.split('\n').filter((each) => line.test(each)).length,
+      tenants: OF_NO_TENANT.has(name) ? [] : ['acme', 'globex'],
+    });
   }
 });

@@ -146,29 +146,22 @@ describe('instruments', () => {
     );
   });
 
-  it('move to a provider that is registered later, at the next check', async () => {
-    const { state } = bench(createNoopMeter());
-    const { provider, scrape } = createPrometheus();
-    state.meter = provider.getMeter('rdcp');
-    state.calls = [4, 0];
-    assert.deepEqual(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name'), {});
-    state.tick();
-    assert.equal(samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS, 4);
-  });
-
-  it('leave the provider that was replaced', async () => {
-    const first = createPrometheus();
-    const { state, instruments } = bench(first.provider.getMeter('rdcp'));
-    const second = createPrometheus();
-    state.meter = second.provider.getMeter('rdcp');
-    instruments.controlRequest('enable', 'success', 0.001);
-    state.calls = [7, 7];
-    const before = await first.scrape();
-    assert.deepEqual(samples(before, 'rdcp_debug_calls_total', 'rdcp_category_name'), {});
-    const after = await second.scrape();
-    assert.equal(samples(after, 'rdcp_debug_calls_total', 'rdcp_category_name').PAYMENTS, 7);
-    assert.deepEqual(samples(after, 'rdcp_control_requests_total', 'rdcp_outcome'), { success: 1 });
-  });
+  for (const how of ['at the next check', 'with the next request']) {
+    it(`leave a provider for one that is registered later, ${how}`, async () => {
+      const [first, second] = [createPrometheus(), createPrometheus()];
+      const { state, instruments } = bench(first.provider.getMeter('rdcp'));
+      state.meter = second.provider.getMeter('rdcp');
+      state.calls = [7, 7];
+      const callsIn = async ({ scrape }: typeof first) =>
+        samples(await scrape(), 'rdcp_debug_calls_total', 'rdcp_category_name');
+      const isTick = how === 'at the next check';
+      if (isTick) state.tick();
+      else instruments.controlRequest('enable', 'success', 0.001);
+      assert.deepEqual([await callsIn(first), await callsIn(second)], [{}, { PAYMENTS: 7, CACHE: 7 }]);
+      const requests = samples(await second.scrape(), 'rdcp_control_requests_total', 'rdcp_outcome');
+      assert.deepEqual(requests, isTick ? {} : { success: 1 });
+    });
+  }
 
   it('are observed no more once closed', async () => {
     const { instruments, scrape } = scraped();

@@ -14,6 +14,10 @@ const entry = fc.record<RingEntry>(
   { noNullPrototype: true },
 );
 
+const endedAt = (time: number, text = '{}'): RingEntry => ({
+  ...{ endedAt: time, failed: false, milliseconds: 1, categories: [1], text },
+});
+
 const readAll = (ring: Ring): RingEntry[] =>
   [...ring.upTo(ring.end)].map(({ text, ...rest }) => ({ ...rest, text: text() }));
 
@@ -36,14 +40,7 @@ describe('a ring of bytes', () => {
 
   it('drops what ended before a time, from the oldest on', () => {
     const ring = new Ring(10_000);
-    const at = (endedAt: number): RingEntry => ({
-      endedAt,
-      failed: false,
-      milliseconds: 1,
-      categories: [1],
-      text: '{}',
-    });
-    for (const time of [1, 2, 3, 4]) ring.add(at(time));
+    for (const time of [1, 2, 3, 4]) ring.add(endedAt(time));
     ring.dropOutside(3, 100);
     assert.deepEqual(
       readAll(ring).map(({ endedAt }) => endedAt),
@@ -57,17 +54,10 @@ describe('a ring of bytes', () => {
   it('leaves out what had to make room while it is read', () => {
     const ring = new Ring(1000);
     const text = 'x'.repeat(200);
-    const at = (endedAt: number): RingEntry => ({
-      endedAt,
-      failed: false,
-      milliseconds: 1,
-      categories: [],
-      text,
-    });
-    for (const time of [1, 2, 3, 4]) ring.add(at(time));
+    for (const time of [1, 2, 3, 4]) ring.add(endedAt(time, text));
     const reading = ring.upTo(ring.end);
     assert.equal(reading.next().value?.endedAt, 1);
-    for (const time of [5, 6]) ring.add(at(time));
+    for (const time of [5, 6]) ring.add(endedAt(time, text));
     assert.deepEqual(
       [...reading].map((entry) => [entry.endedAt, entry.text()]),
       [
