@@ -3,6 +3,8 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { runsApplication } from '../../src/assembly/register/application.ts';
+import { takePm2Variables } from '../../src/assembly/register/environment.ts';
+import { applicationPackage } from '../../src/otel/loading/package.ts';
 import { start } from '../examples/child.ts';
 import { built, ROOT } from '../support/built.ts';
 import { newFolder } from '../support/folder.ts';
@@ -145,4 +147,47 @@ describe('with register in NODE_OPTIONS', { concurrency: 2 }, () => {
     const command = `node ${built('cli/main.js')} --version`;
     assert.deepEqual(await inherit(t, command, {}), { code: 0, stdout: '0.1.0\n', stderr: '' });
   });
+});
+
+it("takes what it needs from the variables that PM2's cluster mode unpacks later, and no others", () => {
+  const pm2_env = JSON.stringify({
+    name: 'shop',
+    namespace: 'default',
+    pm_id: 3,
+    RDCP_PORT: '1',
+    PATH: '/elsewhere',
+    env: { RDCP_PORT: '9000', OTEL_SERVICE_NAME: 'shop', SECRET: 'x' },
+  });
+  const env: NodeJS.ProcessEnv = { pm2_env, PATH: '/bin' };
+  takePm2Variables(env);
+  assert.deepEqual(env, {
+    pm2_env,
+    PATH: '/bin',
+    name: 'shop',
+    namespace: 'default',
+    pm_id: '3',
+    RDCP_PORT: '9000',
+    OTEL_SERVICE_NAME: 'shop',
+  });
+});
+
+it('leaves a variable of that name alone that is not from PM2', () => {
+  const env: NodeJS.ProcessEnv = { pm2_env: 'production' };
+  takePm2Variables(env);
+  assert.deepEqual(env, { pm2_env: 'production' });
+});
+
+it('names the application that PM2 runs, and not PM2', (t) => {
+  const folder = newFolder(t);
+  const program = (name: string) => {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name }));
+    return join(folder, name, 'main.js');
+  };
+  const [pm2, shop] = [program('pm2'), program('shop')];
+  assert.equal(applicationPackage(pm2, { pm_exec_path: shop }), 'shop');
+  assert.equal(applicationPackage(pm2, {}), undefined);
+  // A process that the application has started.
+  assert.equal(applicationPackage(program('report'), { pm_exec_path: shop }), 'report');
+  assert.equal(applicationPackage(undefined, {}), undefined);
 });

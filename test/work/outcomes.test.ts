@@ -8,6 +8,7 @@ import { HttpRequests } from '../../src/calls/work/http-requests.ts';
 import { WorkFollower } from '../../src/calls/work/match.ts';
 import { type PieceOfWork, WorkOutcomes } from '../../src/calls/work/outcomes.ts';
 import { summaryOf } from '../../src/calls/work/summary.ts';
+import { followUncaught } from '../../src/calls/work/uncaught.ts';
 import { WorkContext } from '../../src/gate/work.ts';
 import { until } from '../support/until.ts';
 import { listen, serve } from './following.ts';
@@ -189,15 +190,13 @@ it('a timer that a request has left behind fails no other request', async (t) =>
   assert.match(summaries()[1]!, /^ok: GET \/other /);
 });
 
-describe('an uncaught error', () => {
-  it('fails the work in which it happened', (t) => {
-    const { context, host, outcomes } = following(t);
-    context.runNamed('job', () => {
-      host.emit('uncaughtExceptionMonitor', new TypeError(), 'uncaughtException');
-      assert.ok(outcomes.current()?.failure?.error instanceof TypeError);
-    });
-    host.emit('uncaughtExceptionMonitor', new TypeError(), 'unhandledRejection');
+it('an uncaught error fails the work in which it happened', (t) => {
+  const { context, host, outcomes } = following(t);
+  context.runNamed('job', () => {
+    host.emit('uncaughtExceptionMonitor', new TypeError(), 'uncaughtException');
+    assert.ok(outcomes.current()?.failure?.error instanceof TypeError);
   });
+  host.emit('uncaughtExceptionMonitor', new TypeError(), 'unhandledRejection');
 });
 
 it('nothing is followed once the last listener has left', async (t) => {
@@ -209,4 +208,54 @@ it('nothing is followed once the last listener has left', async (t) => {
   assert.equal(await (await fetch(url)).text(), 'undefined');
   context.runNamed('job', () => context.fail(new Error()));
   assert.deepEqual(ended, []);
+});
+
+function followingUncaught() {
+  const host = new EventEmitter();
+  const seen: unknown[] = [];
+  const follow = () => followUncaught(host as unknown as NodeJS.Process, (error) => void seen.push(error));
+  return { host, seen, follow };
+}
+
+it('rejections are seen while the application listens for them, and only then is there a listener', () => {
+  const { host, seen, follow } = followingUncaught();
+  const rejections = () => host.listenerCount('unhandledRejection');
+  follow();
+  assert.equal(rejections(), 0, 'a listener would keep the process alive');
+  const own = () => undefined;
+  host.on('unhandledRejection', own).on('unhandledRejection', own);
+  host.emit('unhandledRejection', 'first');
+  host.off('unhandledRejection', own);
+  host.emit('unhandledRejection', 'second');
+  host.off('unhandledRejection', own);
+  assert.equal(rejections(), 0);
+  host.once('unhandledRejection', own);
+  host.emit('unhandledRejection', 'third');
+  assert.equal(rejections(), 0);
+  host.on('unhandledRejection', own).removeAllListeners('unhandledRejection');
+  assert.equal(rejections(), 0);
+  assert.deepEqual(seen, ['first', 'second', 'third']);
+});
+
+it('a listener that the application has already is found', () => {
+  const { host, seen, follow } = followingUncaught();
+  host.on('unhandledRejection', () => undefined);
+  const unfollow = follow();
+  host.emit('unhandledRejection', 'rejected');
+  unfollow();
+  host.emit('unhandledRejection', 'later');
+  assert.deepEqual(seen, ['rejected']);
+  assert.deepEqual(host.eventNames(), ['unhandledRejection']);
+});
+
+it('several that follow do not keep each other listening', () => {
+  const { host, follow } = followingUncaught();
+  const unfollow = [follow(), follow()];
+  const own = () => undefined;
+  host.on('unhandledRejection', own);
+  assert.equal(host.listenerCount('unhandledRejection'), 3);
+  host.off('unhandledRejection', own);
+  assert.equal(host.listenerCount('unhandledRejection'), 0);
+  for (const end of unfollow) end();
+  assert.deepEqual(host.eventNames(), []);
 });
