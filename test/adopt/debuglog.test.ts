@@ -3,7 +3,7 @@ import { it, type TestContext } from 'node:test';
 import util, { debug as importedDebug, debuglog as importedDebuglog } from 'node:util';
 import { DEBUGLOG } from '../../src/adopt/debug/debuglog.ts';
 import { asOwnWork, loadOwn, markOwnWork } from '../../src/otel/own-work.ts';
-import { announced, start, until, WAIT } from '../register/running.ts';
+import { announced, start, WAIT } from '../register/running.ts';
 import { adoptionBench } from './bench.ts';
 
 const adopted = (t: TestContext) => adoptionBench(t, [DEBUGLOG]);
@@ -104,7 +104,7 @@ it('a section of NODE_DEBUG is on by default, and Node.js prints its lines', asy
       ${WAIT}`,
   });
   const { url } = await announced(run);
-  await until(() => run.output.stdout !== '', run.child, run.output);
+  await run.until(() => run.output.stdout !== '');
   assert.equal(run.output.stdout, 'true false\n');
   assert.match(run.output.stderr, new RegExp(`^SHOP ${run.child.pid}: two 2$`, 'm'));
   assert.doesNotMatch(run.output.stderr, /nothing/);

@@ -12,7 +12,7 @@ import { attachOn, RecordingController } from '../gate/controllers.ts';
 const MODULE: AdoptedModule = { name: 'noisy', versions: '>=1.0.0 <2', file: 'index.js' };
 
 /** A process with a source of a package, one of an API, and libraries that load when `load` is called. */
-function bench({ broken = false } = {}) {
+function bench() {
   const log: string[] = [];
   const warnings: string[] = [];
   let adoption: Adoption | undefined;
@@ -21,7 +21,6 @@ function bench({ broken = false } = {}) {
     option: 'debug',
     modules: [MODULE],
     adopt(exports, { version }, given) {
-      if (broken) throw new Error('unknown shape');
       adoption = given;
       log.push(`patch ${String(exports)} ${version}`);
       return () => log.push(`restore ${String(exports)}`);

@@ -7,18 +7,11 @@ import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { gate } from '../../src/gate/gate.ts';
 import { activeSpan, withSpan } from '../../src/gate/span-context.ts';
-import type { Attributes } from '../../src/gate/types.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
+import { RecordingController } from './controllers.ts';
 
 const FILE = join(import.meta.dirname, 'threads-worker.ts');
-
-interface Line {
-  readonly category: string;
-  readonly message: string;
-  readonly attributes: Attributes | undefined;
-  readonly tenantId: string | undefined;
-}
 
 function start(t: TestContext, workerData?: unknown) {
   const worker = new Worker(FILE, { workerData });
@@ -42,34 +35,22 @@ function start(t: TestContext, workerData?: unknown) {
 }
 
 function control() {
-  const lines: Line[] = [];
   const tapped: string[] = [];
   const works: (string | undefined)[] = [];
   let tap: (index: number, on: boolean) => void = () => {};
-  const attachment = gate.attach({
-    sink: {
-      emit: ({ name }, message, given, tenantId) => {
-        const attributes = typeof given === 'function' ? given() : given;
-        lines.push({ category: name, message, attributes, tenantId });
-        return undefined;
-      },
-      span: (_category, _name, fn) => fn(),
-      watchTaps: (listener) => {
-        tap = listener;
-        return () => {};
-      },
-      tapped: () => true,
-      tap: ({ message }) => {
-        tapped.push(message);
-        works.push(gate.work.current()?.attributes.get('user.id'));
-        return undefined;
-      },
+  const controller = new RecordingController(4096, {
+    watchTaps: (listener) => {
+      tap = listener;
+      return () => {};
     },
-    maxCategories: 4096,
-    registered: () => {},
-    failed: (_category, error) => assert.fail(error as Error),
+    tapped: () => true,
+    tap: ({ message }) => {
+      tapped.push(message);
+      works.push(gate.work.current()?.attributes.get('user.id'));
+      return undefined;
+    },
   });
-  return { lines, attachment, tapped, works, tap };
+  return { lines: controller.emitted, attachment: gate.attach(controller), tapped, works, tap };
 }
 
 function indexOf(name: string): number {
@@ -91,9 +72,7 @@ describe('worker threads', () => {
     await until('SQL is on', () => thread.ask('enabled', 'SQL'));
     await thread.ask('emit', 'SQL', 1);
     await until('a line', () => lines.length === 1);
-    assert.deepEqual(lines.splice(0), [
-      { category: 'SQL', message: 'from a thread', attributes: { i: 0 }, tenantId: undefined },
-    ]);
+    assert.deepEqual(lines.splice(0), [{ category: 'SQL', message: 'from a thread', attributes: { i: 0 } }]);
     assert.equal(gate.callsTotal(index), 1);
   });
 

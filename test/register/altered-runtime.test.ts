@@ -8,7 +8,7 @@ import { createRdcpClient } from '../../src/client.ts';
 import { TOKEN_PATHS } from '../../src/wire/constants.ts';
 import { built } from '../support/built.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
-import { announced, KEY, REGISTER, start, until } from './running.ts';
+import { announced, KEY, REGISTER, start } from './running.ts';
 
 const CONFIG = {
   categories: { PAYMENTS: { description: 'cards' } },
@@ -55,13 +55,10 @@ describe('an enumerable member of a prototype', { concurrency: 2 }, () => {
       ['PAYMENTS'],
     );
     await assert.rejects(client.enable('PAYMENTS'), { code: 'RDCP_SERVER_ERROR' });
-    await until(
-      () =>
-        /^rdcp: POST \/rdcp\/v1\/control failed: .*member extendWith; see docs\/messages\.md#internal-errors$/m.test(
-          run.output.stderr,
-        ),
-      run.child,
-      run.output,
+    await run.until(() =>
+      /^rdcp: POST \/rdcp\/v1\/control failed: .*member extendWith; see docs\/messages\.md#internal-errors$/m.test(
+        run.output.stderr,
+      ),
     );
     for await (const { event, data } of client.tail(['PAYMENTS'])) {
       if (event !== 'line') continue;
@@ -98,11 +95,7 @@ describe('an enumerable member of a prototype', { concurrency: 2 }, () => {
       assert.deepEqual(data.attributes, { order: 42, password: '[redacted]' });
       break;
     }
-    await until(
-      () => /DEBUG PAYMENTS charging \{"order":42,"password":"\[redacted\]"\}\n/.test(run.output.stderr),
-      run.child,
-      run.output,
-    );
+    await run.until(() => /DEBUG PAYMENTS charging \{"order":42,"password":"\[redacted\]"\}\n/.test(run.output.stderr));
     for (const [args, said] of [
       [['list', '-o', 'json'], /"PAYMENTS"/],
       [['status'], /PAYMENTS/],
@@ -129,7 +122,7 @@ describe('an option of Node.js under which Koa cannot be loaded', { concurrency:
         app: `process.stdin.resume(); console.log('runs');`,
       });
       const line = `rdcp: the endpoint did not start: the endpoint cannot run under Node.js's ${flag}; see docs/messages.md#options-of-nodejs\n`;
-      await until(() => run.output.stderr.includes(line), run.child, run.output);
+      await run.until(() => run.output.stderr.includes(line));
       run.child.stdin.end();
       assert.deepEqual(await run.closed, [0, null], run.output.stderr);
       assert.equal(run.output.stdout, 'runs\n');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { openReceiver } from './otlp-receiver.ts';
-import { announced, KEY, start, until, WAIT } from './running.ts';
+import { announced, KEY, start, WAIT } from './running.ts';
 
 const ON = ['HTTP_SERVER', 'HTTP_CLIENT', 'UNDICI', 'NET', 'REDIS'];
 /** A pattern of their lines on stderr. */
@@ -44,11 +44,11 @@ describe('under register, the categories of diagnostics channels', { skip: whyNo
       assert.equal((await fetch(`${url}/rdcp/v1/discovery`, { headers })).status, 200);
       assert.equal((await fetch(metrics)).status, 200);
     }
-    await until(() => receiver.spans().length > 0, run.child, run.output);
+    await run.until(() => receiver.spans().length > 0);
     const lines = () => [...run.output.stderr.matchAll(LINE)].map(([, name, rest]) => `${name} ${rest}`);
     const before = lines();
     run.child.stdin?.write('go');
-    await until(() => lines().some((line) => line.startsWith('HTTP_CLIENT response received')), run.child, run.output);
+    await run.until(() => lines().some((line) => line.startsWith('HTTP_CLIENT response received')));
     const after = lines().slice(before.length);
     // The application's own server listens.
     assert.deepEqual(

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { built } from '../support/built.ts';
 import { inFull } from '../support/tiers.ts';
 import { openReceiver } from './otlp-receiver.ts';
-import { announced, enable, KEY, start, until, WAIT } from './running.ts';
+import { announced, enable, KEY, start, WAIT } from './running.ts';
 
 /** A refusal without a valid credential waits to be counted with others; it is written at the end of the process. */
 const ALL = ['enable', 'authenticate', 'rdcp.audit.checkpoint'];
@@ -59,7 +59,7 @@ describe('every audit record arrives at the collector, the last ones too', { con
       assert.equal(await enable(url, 'another-key-that-was-never-issued!'), 401);
       assert.equal(await enable(url), 200);
       if (signal !== undefined) run.child.kill(signal);
-      if (app === HANDLED) await until(() => receiver.audit().length === ALL.length, run.child, run.output);
+      if (app === HANDLED) await run.until(() => receiver.audit().length === ALL.length);
       if (signal === undefined || app === HANDLED) run.child.stdin.end();
       assert.deepEqual(await run.closed, end, run.output.stderr);
       assert.deepEqual(receiver.audit(), ALL);

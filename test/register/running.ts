@@ -50,7 +50,14 @@ export async function start(t: TestContext, { env = {}, app, options = ['--impor
   });
   const output = outputOf(child);
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  return { child, output, closed, cwd, metricsPort };
+  return {
+    child,
+    output,
+    closed,
+    cwd,
+    metricsPort,
+    until: (condition: () => boolean) => until(condition, child, output),
+  };
 }
 
 /** A port that another server has, which answers whatever it is asked. */
@@ -70,12 +77,8 @@ export async function until(condition: () => boolean, child: ChildProcess, outpu
 }
 
 /** Waits for the line with the addresses. */
-export async function announced({ child, output }: Awaited<ReturnType<typeof start>>) {
-  await until(
-    () => /remote control on|metrics on|attached to/.test(output.stderr) && output.stderr.endsWith('\n'),
-    child,
-    output,
-  );
+export async function announced({ output, until }: Awaited<ReturnType<typeof start>>) {
+  await until(() => /remote control on|metrics on|attached to/.test(output.stderr) && output.stderr.endsWith('\n'));
   return {
     url: /remote control on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',
     metrics: /metrics on (http:\/\/[^,\s]+)/.exec(output.stderr)?.[1] ?? '',

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { createRedisStore } from '../../src/store/redis/store.ts';
+import { test } from 'node:test';
 import { createSqliteStore } from '../../src/store/sqlite/store.ts';
-import type { StateStore } from '../../src/store/state-store.ts';
 import type { TailEvent } from '../../src/wire/streams.ts';
-import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { clientFor, startFleet } from './fleet.ts';
@@ -39,10 +36,10 @@ function forgedLines(): string[] {
   ];
 }
 
-/** A member of the fleet that answers every lease with garbage. */
-async function checkForgeries(t: TestContext, store: string, open: () => StateStore): Promise<void> {
-  const fleet = await startFleet(t, store, 1);
-  const forger = open();
+test('a process of the fleet that answers every lease with garbage neither ends the service nor forges events', async (t) => {
+  const file = join(newFolder(t), 'state.sqlite');
+  const fleet = await startFleet(t, `sqlite:${file}`, 1);
+  const forger = createSqliteStore(file);
   t.after(() => forger.close());
   await forger.load();
   const { messages } = forger;
@@ -86,18 +83,4 @@ async function checkForgeries(t: TestContext, store: string, open: () => StateSt
   assert.doesNotMatch(fleet[0]!.output, /Error/);
   await until('health says it', async () => (await fleet[0]!.client.health()).status === 'degraded');
   assert.match(fleet[0]!.output, /rdcp: another process sent a malformed message; it is ignored/);
-}
-
-test('a SQLite process that answers a tail with garbage neither ends the service nor forges events', async (t) => {
-  const folder = newFolder(t);
-  const file = join(folder, 'state.sqlite');
-  await checkForgeries(t, `sqlite:${file}`, () => createSqliteStore(file));
-});
-
-test('a Redis process that answers a tail with garbage neither ends the service nor forges events', {
-  skip: whyNoRedis(),
-}, async (t) => {
-  const redis = await startRedis();
-  t.after(() => redis.close());
-  await checkForgeries(t, redis.url, () => createRedisStore({ url: redis.url }));
 });
