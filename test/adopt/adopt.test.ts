@@ -115,36 +115,53 @@ for (const [library, copy] of HANDED) {
   });
 }
 
-test('a logger with getLevel and setLevel writes debug lines while its category is on, where the tenant has it on', (t) => {
-  const { adopter, turn, turnFor, gate, counted } = bench(t);
+for (const library of ['debug', 'pino', 'winston'] as const) {
+  test(`what ${library} exports is adopted, and put back, behind a Proxy`, (t) => {
+    const { exports, version } = loadCopy<object>(library);
+    const before = propertiesOf(exports);
+    const { load, leave, turn, records, warnings } = adoptionBench(t, [SOURCES[library]]);
+    const proxy = new Proxy(exports, {});
+    load(library, version, proxy);
+    const made = [proxy, exports].map((each) => making(library, each)());
+    turn('APP', true);
+    // debug writes by our outputs.
+    const said = () => made.filter(({ say }) => [say(), records.splice(0).length > 0].includes(true)).length;
+    assert.equal(said(), 2);
+    leave();
+    assert.deepEqual([said(), warnings, propertiesOf(exports)], [0, [], before]);
+  });
+
+  test(`what ${library} exports is left alone, with one warning, where it is unknown`, (t) => {
+    const { load, warnings } = adoptionBench(t, [SOURCES[library]]);
+    for (const strange of [() => ({}), class {}, { createLogger: () => ({}) }, undefined])
+      load(library, '10.9.9', strange);
+    assert.equal(warnings.length, 1);
+    assert.ok(warnings[0]!.includes(`${library} 10.9.9`), warnings[0]);
+  });
+}
+
+test('a logger of loglevel, which makes its methods from its level, writes debug lines while its category is on', (t) => {
+  const { adopter, turn } = bench(t);
   const logger = loglevel.getLogger(`sql ${t.name.length}`);
   const lines: string[] = [];
-  logger.methodFactory =
-    (method) =>
-    (...args) =>
+  const write =
+    (method: string) =>
+    (...args: unknown[]) =>
       lines.push(`${method} ${args.join(' ')}`);
+  logger.methodFactory = write;
   logger.setLevel('warn');
-  const before = [logger.getLevel(), logger.debug];
+  const level = logger.getLevel();
   const undo = adopter.adopt(logger, { category: 'SQL' });
-  const write = (text: string) => {
-    logger.debug(text);
-    logger.trace(text);
-    logger.warn(text);
+  const say = (text: string) => {
+    for (const method of ['debug', 'trace', 'warn'] as const) logger[method](text);
+    return lines.splice(0);
   };
-  write('off');
+  assert.deepEqual(say('off'), ['warn off']);
   turn('SQL', true);
-  write('on');
-  turn('SQL', false);
-  turnFor('acme', 'SQL', true);
-  gate.runWithTenant('acme', () => logger.debug('acme'));
-  gate.runWithTenant('beta', () => logger.debug('beta'));
-  assert.deepEqual(lines, ['warn off', 'debug on', 'warn on', 'debug acme']);
-  assert.equal(counted('SQL'), 2);
+  assert.deepEqual(say('on'), ['debug on', 'warn on']);
   assert.deepEqual(adopter.sourceOf('SQL')?.kind, 'custom');
   undo();
-  assert.equal(logger.getLevel(), before[0]);
-  write('undone');
-  assert.deepEqual(lines.slice(4), ['warn undone']);
+  assert.deepEqual([logger.getLevel(), say('undone')], [level, ['warn undone']]);
 });
 
 test('a level and a method that the application sets meanwhile stay, and a level that it had already is its own', (t) => {

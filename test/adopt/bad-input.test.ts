@@ -1,11 +1,10 @@
 // In a process of its own: it patches loggers.
 
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import type { Debugger } from 'debug';
-import { adoptionBench, loadCopy, propertiesOf } from './bench.ts';
-import { adopted, type CreateDebug, destination, type Libraries, type Pino, SOURCES, type Winston } from './loggers.ts';
+import { propertiesOf } from './bench.ts';
+import { adopted, destination, type Libraries } from './loggers.ts';
 
 function setUp<Name extends keyof Libraries>(t: TestContext, name: Name) {
   const lines: Record<string, unknown>[] = [];
@@ -300,49 +299,4 @@ describe('debug', () => {
       1,
     );
   });
-});
-
-/** A logger of an export, which writes a line of debug into `lines`. */
-const SAYING: Readonly<Record<'debug' | 'pino' | 'winston', (exports: never, lines: unknown[]) => () => void>> = {
-  debug: (create: CreateDebug, lines) => {
-    const log = create('app');
-    log.log = (text: unknown) => void lines.push(text);
-    return () => log('d');
-  },
-  pino: (make: Pino, lines) => {
-    const logger = make({ name: 'app' }, { write: (line: string) => void lines.push(line) });
-    return () => logger.debug('d');
-  },
-  winston: (winston: Winston, lines) => {
-    const stream = new Writable({ write: (line, _encoding, done) => done(void lines.push(line)) });
-    const logger = winston.createLogger({ transports: [new winston.transports.Stream({ stream })] });
-    return () => logger.debug('d');
-  },
-};
-
-describe('what a library exports', () => {
-  for (const [name, saying] of Object.entries(SAYING) as [keyof typeof SAYING, (typeof SAYING)['pino']][]) {
-    it(`is adopted, and put back, behind a Proxy: ${name}`, (t) => {
-      const { exports, version } = loadCopy<object>(name);
-      const before = propertiesOf(exports);
-      const { load, leave, turn, warnings } = adoptionBench(t, [SOURCES[name]]);
-      const proxy = new Proxy(exports, {});
-      load(name, version, proxy);
-      const lines: unknown[] = [];
-      const say = [saying(proxy as never, lines), saying(exports as never, lines)];
-      turn('APP', true);
-      for (const each of say) each();
-      leave();
-      for (const each of say) each();
-      assert.deepEqual([lines.length, warnings, propertiesOf(exports)], [2, [], before]);
-    });
-
-    it(`is left alone, with one warning, where it is unknown: ${name}`, (t) => {
-      const { load, warnings } = adoptionBench(t, [SOURCES[name]]);
-      for (const strange of [() => ({}), class {}, { createLogger: () => ({}) }, undefined])
-        load(name, '10.9.9', strange);
-      assert.equal(warnings.length, 1);
-      assert.ok(warnings[0]!.includes(`${name} 10.9.9`), warnings[0]);
-    });
-  }
 });

@@ -198,89 +198,67 @@ describe('a traced function', () => {
     assert.equal(controller.emitted.length, 1);
   });
 
-  test('throws its own error, whatever the sink makes of it', () => {
-    const error = new Error('its own');
-    const sinks = [
-      <T>(fn: () => T): T => fn(),
-      <T>(fn: () => T): T | undefined => {
-        try {
-          return fn();
-        } catch {
-          return undefined;
-        }
-      },
-      <T>(fn: () => T): T => {
+  let later = () => {};
+  const SINKS: Readonly<
+    Record<string, readonly [span: <T>(fn: () => T) => T, counted: readonly [number, number], reported: number]>
+  > = {
+    'calls it': [(fn) => fn(), [1, 0], 0],
+    'fails before it': [() => broken(), [1, 1], 1],
+    'forgets it': [() => undefined as never, [1, 1], 0],
+    'fails after it': [
+      (fn) => {
         try {
           return fn();
         } finally {
           broken();
         }
       },
-    ];
-    for (const sink of sinks) {
-      const { category } = emitting({ span: (_category, _name, fn) => sink(fn) as never });
-      let runs = 0;
-      assert.throws(
-        () =>
+      [1, 0],
+      1,
+    ],
+    'calls it twice': [(fn) => [fn(), fn()][1]!, [1, 0], 0],
+    'catches its error': [
+      (fn) => {
+        try {
+          return fn();
+        } catch {
+          return undefined as never;
+        }
+      },
+      [1, 0],
+      0,
+    ],
+    'fails, and calls it later': [
+      (fn) => {
+        later = fn;
+        return broken();
+      },
+      [1, 1],
+      1,
+    ],
+  };
+  for (const [how, [sink, counted, reported]] of Object.entries(SINKS)) {
+    test(`runs exactly once, with its own result or error, when the sink ${how}`, () => {
+      for (const error of [undefined, new Error('its own')]) {
+        const { category, controller, counts } = emitting({ span: (_category, _name, fn) => sink(fn) });
+        let runs = 0;
+        const call = () =>
           category.span('s', () => {
             runs += 1;
-            throw error;
-          }),
-        (thrown) => thrown === error,
-      );
-      assert.equal(runs, 1);
-    }
-  });
-
-  test('runs exactly once when the sink fails before it, after it, forgets it, or calls it twice or later', () => {
-    let later = () => {};
-    const cases: readonly [string, <T>(fn: () => T) => T, counted: [number, number], reported: number][] = [
-      ['before', () => broken(), [1, 1], 1],
-      ['forgets', () => undefined as never, [1, 1], 0],
-      [
-        'after',
-        (fn) => {
-          fn();
-          return broken();
-        },
-        [1, 0],
-        1,
-      ],
-      [
-        'twice',
-        (fn) => {
-          fn();
-          return fn();
-        },
-        [1, 0],
-        0,
-      ],
-      [
-        'later',
-        (fn) => {
-          later = fn;
-          return broken();
-        },
-        [1, 1],
-        1,
-      ],
-    ];
-    for (const [when, sink, counted, reported] of cases) {
-      const { category, controller, counts } = emitting({ span: (_category, _name, fn) => sink(fn) });
-      let runs = 0;
-      assert.equal(
-        category.span('s', () => ++runs),
-        1,
-        when,
-      );
-      later();
-      assert.equal(runs, 1, when);
-      assert.deepEqual(counts(), counted, when);
-      assert.equal(controller.failures.length, reported, when);
-      category.debug('the gate is not stuck');
-      assert.equal(controller.emitted.length, 1, when);
-    }
-  });
+            if (error !== undefined) throw error;
+            return runs;
+          });
+        if (error === undefined) assert.equal(call(), 1);
+        else assert.throws(call, (thrown) => thrown === error);
+        later();
+        later = () => {};
+        assert.equal(runs, 1);
+        if (error === undefined) assert.deepEqual([counts(), controller.failures.length], [counted, reported]);
+        category.debug('the gate is not stuck');
+        assert.equal(controller.emitted.length, 1);
+      }
+    });
+  }
 });
 
 function broken(): never {

@@ -213,22 +213,6 @@ describe('tenants', () => {
     for (const tenant of tenants) attachment.setTenant(tenant, 0, true);
     assert.equal(on(), 1000);
   });
-
-  test('what the function returns or throws is passed on', () => {
-    const gate = new GateCore();
-    const error = new Error('its own');
-    assert.equal(
-      gate.runWithTenant('acme', () => 7),
-      7,
-    );
-    assert.throws(
-      () =>
-        gate.runWithTenant('acme', () => {
-          throw error;
-        }),
-      (thrown) => thrown === error,
-    );
-  });
 });
 
 describe('control planes one after the other', () => {

@@ -14,7 +14,8 @@ export function workOf(t: TestContext, match: Match, redact: readonly string[] =
   const matching = new WorkFollower(context, createRedaction(redact)).matching<true>();
   const end = matching.add(match, true);
   t.after(end);
-  return { context, matches: () => matching.current().length > 0, end };
+  const matches = () => matching.current().length > 0;
+  return { context, matches, within: (attributes: object) => context.run(attributes as never, matches), end };
 }
 
 /** Returns the port. */

@@ -13,7 +13,7 @@ import { serve, workOf } from './following.ts';
 
 describe('work with attributes of the application', () => {
   it('matches what is called in it, also later, and nothing else', async (t) => {
-    const { context, matches } = workOf(t, { 'user.id': '42' });
+    const { context, matches, within } = workOf(t, { 'user.id': '42' });
     assert.equal(matches(), false);
     const seen = await context.run({ 'user.id': 42 }, async () => {
       await turn();
@@ -21,19 +21,13 @@ describe('work with attributes of the application', () => {
     });
     assert.equal(seen, true);
     assert.equal(matches(), false);
-    assert.equal(
-      context.run({ 'user.id': '420' }, () => matches()),
-      false,
-    );
+    assert.equal(within({ 'user.id': '420' }), false);
   });
 
   it('has the attributes of the work around it, and changes none of them', (t) => {
-    const { context, matches } = workOf(t, { 'user.id': '42', 'job.name': 'mail*' });
+    const { context, matches, within } = workOf(t, { 'user.id': '42', 'job.name': 'mail*' });
     context.run({ 'user.id': '42' }, () => {
-      assert.equal(
-        context.run({ 'job.name': 'mailing' }, () => matches()),
-        true,
-      );
+      assert.equal(within({ 'job.name': 'mailing' }), true);
       assert.equal(matches(), false);
     });
   });
@@ -65,23 +59,17 @@ describe('work with attributes of the application', () => {
   });
 
   it('ignores what is no attribute, and takes no more than 64', (t) => {
-    const { context, matches } = workOf(t, { last: '1' });
+    const { within } = workOf(t, { last: '1' });
     const throwing = {
       get bad(): string {
         throw new Error('a getter of the application');
       },
     };
     for (const odd of [null, 1, 'text', throwing, { last: {} }, { last: 'x'.repeat(2000) }]) {
-      assert.equal(
-        context.run(odd as never, () => matches()),
-        false,
-      );
+      assert.equal(within(odd as never), false);
     }
     const many = Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`a${index}`, '1']));
-    assert.equal(
-      context.run({ ...many, last: '1' }, () => matches()),
-      false,
-    );
+    assert.equal(within({ ...many, last: '1' }), false);
   });
 });
 
@@ -205,21 +193,13 @@ describe('what redaction hides', () => {
     ['job.header', 'Bearer abcdefgh', 'Bearer a*'],
   ] as const) {
     it(`cannot be guessed by the beginning of ${name}=${value}`, (t) => {
-      const { context, matches } = workOf(t, { [name]: guess }, ['ssn']);
-      assert.equal(
-        context.run({ [name]: value }, () => matches()),
-        false,
-      );
+      assert.equal(workOf(t, { [name]: guess }, ['ssn']).within({ [name]: value }), false);
     });
   }
 
   it('leaves the rest of a value', (t) => {
-    const { context, matches } = workOf(t, { 'http.target': '/reset?page=1&token=[redacted]&size=2' });
-    const attributes = { 'http.target': '/reset?page=1&token=hunter2&size=2' };
-    assert.equal(
-      context.run(attributes, () => matches()),
-      true,
-    );
+    const { within } = workOf(t, { 'http.target': '/reset?page=1&token=[redacted]&size=2' });
+    assert.equal(within({ 'http.target': '/reset?page=1&token=hunter2&size=2' }), true);
   });
 });
 
