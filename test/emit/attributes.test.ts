@@ -7,6 +7,7 @@ import type { Attributes } from '../../src/gate/types.ts';
 import { NO_REDACTION } from '../../src/wire/redaction.ts';
 import fc from '../support/fast-check.ts';
 import { inBoth, runs } from '../support/tiers.ts';
+import { HOSTILE, revoked } from './hostile.ts';
 
 const CATEGORY = 'PAYMENTS';
 const KIB = 1024;
@@ -19,12 +20,6 @@ function built(given: unknown): Record<string, unknown> {
 }
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
-
-function revoked(): object {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
 
 class Order {
   readonly id = 42;
@@ -288,46 +283,7 @@ describe('whatever is given', () => {
     withBoxedValues: true,
     maxDepth: 4,
   });
-  const hostile = fc.constantFrom<unknown>(
-    { revoked: revoked() },
-    new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error('get');
-        },
-      },
-    ),
-    new Proxy([], {
-      get: () => {
-        throw new Error('get');
-      },
-    }),
-    new Proxy(new Error('e'), {
-      getPrototypeOf: () => {
-        throw new Error('prototype');
-      },
-    }),
-    {
-      get a() {
-        throw undefined;
-      },
-    },
-    {
-      toJSON: () => {
-        throw null;
-      },
-    },
-    { toString: null, valueOf: null, constructor: null },
-    Object.create({
-      get constructor() {
-        throw new Error('constructor');
-      },
-    }),
-    '\ud800'.repeat(20_000),
-    'x'.repeat(50_000),
-    Symbol.iterator,
-  );
+  const hostile = fc.constantFrom(...HOSTILE);
   const value = fc.oneof(anything, hostile, fc.array(hostile), fc.dictionary(fc.string(), fc.oneof(anything, hostile)));
   const simple = fc.oneof(
     fc.string({ maxLength: 50 }),

@@ -38,6 +38,8 @@ function recording(t: TestContext, { limits = {}, to }: Given = {}) {
   return {
     ...{ ...followed, records, database, activate, job },
     messages: () => records.splice(0).map(({ message }) => message),
+    /** Messages, each with an attribute. */
+    withAttribute: (name: string) => records.map(({ message, attributes }) => [message, attributes[name]]),
     counts: () => sink.recorder.countsOf(0),
   };
 }
@@ -163,7 +165,7 @@ describe('calls of work that fails', () => {
 });
 
 it('calls of slow work come out, and of none that is faster', (t) => {
-  const { activate, gate, time, database, records } = recording(t);
+  const { activate, gate, time, database, withAttribute } = recording(t);
   activate({ when: { slowerThan: '2s' } });
   for (const milliseconds of [1999, 2000]) {
     gate.work.runNamed('job', () => {
@@ -171,10 +173,7 @@ it('calls of slow work come out, and of none that is faster', (t) => {
       time.now += milliseconds;
     });
   }
-  assert.deepEqual(
-    records.map(({ message, attributes }) => [message, attributes['rdcp.work.outcome']]),
-    [['2000', 'job done after 2.0 s']],
-  );
+  assert.deepEqual(withAttribute('rdcp.work.outcome'), [['2000', 'job done after 2.0 s']]);
 });
 
 it('targets and filters hold for what is recorded', async (t) => {
@@ -213,7 +212,7 @@ describe('nested work', () => {
       [{ callsPerWork: 3 }, 5],
       [{ bytesPerWork: 3000 }, 1],
     ] as const) {
-      const { activate, gate, database, records } = recording(t, { limits });
+      const { activate, gate, database, withAttribute } = recording(t, { limits });
       activate();
       const text = 'x'.repeat(900);
       gate.work.runNamed('outer', () => {
@@ -224,9 +223,8 @@ describe('nested work', () => {
         }
         gate.work.fail(undefined);
       });
-      const lines = records.map(({ message, attributes }) => [message, attributes['rdcp.recorder.cut']]);
       assert.deepEqual(
-        lines,
+        withAttribute('rdcp.recorder.cut'),
         [
           ['call 3', 2],
           ['call 4', undefined],
@@ -275,7 +273,8 @@ describe('what is kept is bounded', () => {
     });
 
   it('in bytes of all work, and a piece of work whose calls are all gone says so later', (t) => {
-    const { activate, gate, database, records } = recording(t, { limits: { bytes: 65_536, bytesPerWork: 65_536 } });
+    const limits = { bytes: 65_536, bytesPerWork: 65_536 };
+    const { activate, gate, database, withAttribute } = recording(t, { limits });
     activate();
     const text = 'x'.repeat(2000);
     gate.work.runNamed('long', () => {
@@ -289,10 +288,7 @@ describe('what is kept is bounded', () => {
       database.debug('late');
       gate.work.fail(undefined);
     });
-    assert.deepEqual(
-      records.map(({ message, attributes }) => [message, attributes['rdcp.recorder.cut']]),
-      [['late', 10]],
-    );
+    assert.deepEqual(withAttribute('rdcp.recorder.cut'), [['late', 10]]);
   });
 
   it('to a number of open pieces of work: 50,000 requests that never end', (t) => {
@@ -385,16 +381,14 @@ describe('bad luck', () => {
   });
 
   it('open work comes out when the process ends', (t) => {
-    const { activate, gate, database, host, records } = recording(t);
+    const { activate, gate, database, host, withAttribute } = recording(t);
     activate();
     gate.work.runNamed('job', () => {
       database.debug('call');
       host.emit('exit', 1);
     });
-    assert.deepEqual(
-      records.map(({ message, attributes }) => [message, attributes['rdcp.work.outcome']]),
-      [['call', 'job interrupted by the end of the process after 0 ms']],
-    );
+    const outcome = 'job interrupted by the end of the process after 0 ms';
+    assert.deepEqual(withAttribute('rdcp.work.outcome'), [['call', outcome]]);
   });
 
   it('what is recorded for an activation that ends is forgotten, and nothing is followed any more', (t) => {
