@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import type { TestContext } from 'node:test';
 import type { Loaded } from '../../src/adopt/hook.ts';
@@ -165,6 +166,25 @@ export function adoptionBench(
 }
 
 export type AdoptionBench = ReturnType<typeof adoptionBench>;
+
+/** Asserts that the recorded lines of a category have the messages and fields that a tail has. @param say writes them */
+export async function assertRecordedAsTapped(
+  { gate, tap, recordAll, past }: Pick<AdoptionBench, 'gate' | 'tap' | 'recordAll' | 'past'>,
+  category: string,
+  say: () => void,
+): Promise<void> {
+  const work = () => gate.work.runNamed('job', say);
+  const { calls, stop } = tap(category);
+  work();
+  stop();
+  recordAll(true);
+  work();
+  const lines = (await past()).map(({ message, attributes: { 'rdcp.work.id': _id, ...rest } }) => [message, rest]);
+  const shown = calls.map(({ message, attributes: { 'rdcp.category.name': _name, ...rest } }) => [message, rest]);
+  // Fields with symbols stay in the process.
+  assert.deepEqual(lines, JSON.parse(JSON.stringify(shown)));
+  recordAll(false);
+}
 
 /** Own properties of objects, to compare before and after. */
 export function propertiesOf(...targets: readonly object[]): (readonly [PropertyKey, PropertyDescriptor])[][] {

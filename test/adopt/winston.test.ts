@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { assertRecordedAsTapped } from './bench.ts';
 import { ALL, INFO, setUp, speak, winstonCases } from './winston-cases.ts';
 
 describe('winston 3.0', () => winstonCases('winston-3.0'));
@@ -22,32 +23,18 @@ describe('winston 3', () => {
       [format.combine(format.splat(), format.json()), undefined],
       [upper(), filter()],
     ]) {
-      const { winston, memory, tap, recordAll, past, gate } = setUp(t, 'winston');
+      const { winston, memory, ...bench } = setUp(t, 'winston');
       const options = { ...(own && { format: own }), defaultMeta: { service: 'app' } };
       const transports = [memory(ofTransport && { format: ofTransport })];
       const logger = winston.createLogger({ ...options, transports });
-      const say = () =>
-        gate.work.runNamed('job', () => {
-          logger.debug('text');
-          logger.debug('\u001b[31mred\u001b[39m', { a: 1, ok: true, text: 'x' });
-          logger.debug('%s', 'inserted', { a: 1 });
-          logger.debug('nested', { a: { b: [1] }, huge: Infinity, nothing: null });
-          logger.log({ level: 'debug', message: 'whole', n: 7 });
-          logger.verbose('verbose');
-        });
-      const { calls, stop } = tap('APP');
-      say();
-      stop();
-      recordAll(true);
-      say();
-      const lines = (await past()).map(({ message, attributes: { 'rdcp.work.id': _id, ...rest } }) => [message, rest]);
-      const expected = calls.map(({ message, attributes: { 'rdcp.category.name': _name, ...rest } }) => [
-        message,
-        rest,
-      ]);
-      // Fields with symbols stay in the process.
-      assert.deepEqual(lines, JSON.parse(JSON.stringify(expected)));
-      recordAll(false);
+      await assertRecordedAsTapped(bench, 'APP', () => {
+        logger.debug('text');
+        logger.debug('\u001b[31mred\u001b[39m', { a: 1, ok: true, text: 'x' });
+        logger.debug('%s', 'inserted', { a: 1 });
+        logger.debug('nested', { a: { b: [1] }, huge: Infinity, nothing: null });
+        logger.log({ level: 'debug', message: 'whole', n: 7 });
+        logger.verbose('verbose');
+      });
     }
   });
 

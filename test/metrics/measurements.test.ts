@@ -1,7 +1,6 @@
 // In a process of its own: it measures the event loop.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEventLoopDelay } from '../../src/calls/metrics/event-loop-delay.ts';
@@ -60,22 +59,6 @@ describe('measurements', () => {
     assert.equal(measurements.callsPerSecond(0), 0);
     measurements.close();
     assert.equal(task, undefined);
-  });
-
-  it('keep no process alive', () => {
-    const module = new URL('../../src/calls/metrics/measurements.ts', import.meta.url).href;
-    const schedule = new URL('../../src/wire/time/clock.ts', import.meta.url).href;
-    const script = `
-      const { createMeasurements } = await import('${module}');
-      const { unrefInterval } = await import('${schedule}');
-      createMeasurements({ gate: { categories: () => [] }, clock: { monotonic: () => performance.now() },
-        windowSeconds: 60, schedule: unrefInterval });
-      console.log('done');`;
-    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-      encoding: 'utf8',
-      timeout: 20_000,
-    });
-    assert.equal(output, 'done\n');
   });
 });
 

@@ -43,8 +43,7 @@ describe('an enumerable member of a prototype', { concurrency: 2 }, () => {
 
   it('of Object, added by the application: it is asked and listed as before, and what cannot be read is said', async (t) => {
     const run = await start(t, {
-      env: { RDCP_CONFIG: 'rdcp.json' },
-      files: { 'rdcp.json': JSON.stringify(CONFIG) },
+      config: CONFIG,
       options: ['--import', REGISTER],
       app: OLD_EXTEND + APP,
     });
@@ -69,8 +68,7 @@ describe('an enumerable member of a prototype', { concurrency: 2 }, () => {
 
   it('of Array, added before, is in nothing that the endpoint, the command and the lines have', async (t) => {
     const run = await start(t, {
-      env: { RDCP_CONFIG: 'rdcp.json' },
-      files: { 'rdcp.json': JSON.stringify(CONFIG) },
+      config: CONFIG,
       options: [...importing(OLD_LAST), '--import', REGISTER],
       app: APP,
     });

@@ -16,18 +16,15 @@ describe('under register, the categories of diagnostics channels', { skip: whyNo
     const run = await start(t, {
       env: {
         RDCP_SERVER_API_KEY: KEY,
-        RDCP_CONFIG: 'rdcp.json',
         RDCP_STORE: redis.url,
         ...receiver.env,
         OTEL_BLRP_SCHEDULE_DELAY: '10',
         OTEL_BSP_SCHEDULE_DELAY: '10',
       },
-      files: {
-        'rdcp.json': JSON.stringify({
-          emit: { to: 'both' },
-          adopt: { debug: false },
-          categories: Object.fromEntries([...ON, 'PAYMENTS'].map((name) => [name, { enabled: true }])),
-        }),
+      config: {
+        emit: { to: 'both' },
+        adopt: { debug: false },
+        categories: Object.fromEntries([...ON, 'PAYMENTS'].map((name) => [name, { enabled: true }])),
       },
       app: `
         import { createServer, get } from 'node:http';

@@ -7,16 +7,14 @@ import { RECORD_AND_SAMPLED } from '../../src/calls/emit/sampler.ts';
 import { inFull } from '../support/tiers.ts';
 import { until } from '../support/until.ts';
 import { openReceiver } from './otlp-receiver.ts';
-import { API, announced, DEBUG_IN_A_SPAN, start } from './running.ts';
-
-const KEY = 'k'.repeat(40);
+import { API, announced, DEBUG_IN_A_SPAN, KEY, start } from './running.ts';
 
 describe('under register', () => {
   it('log records of a scope below INFO are exported while its category is on', async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
-      env: { RDCP_SERVER_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json', ...receiver.env },
-      files: { 'rdcp.json': JSON.stringify({ categories: { OTEL_ORDERS: { enabled: true } } }) },
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+      config: { categories: { OTEL_ORDERS: { enabled: true } } },
       app: `
         import { logs } from '${API}';
         for (const scope of ['orders', 'payments']) {
@@ -69,8 +67,8 @@ describe('under register', () => {
   inFull('log records pass as they did with adopt.otel false', async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
-      env: { RDCP_SERVER_API_KEY: KEY, RDCP_CONFIG: 'rdcp.json', ...receiver.env },
-      files: { 'rdcp.json': JSON.stringify({ adopt: { otel: false } }) },
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+      config: { adopt: { otel: false } },
       app: `import { logs } from '${API}'; logs.getLogger('orders').emit({ severityNumber: 5 });`,
     });
     assert.deepEqual(await run.closed, [0, null], run.output.stderr);
@@ -80,13 +78,8 @@ describe('under register', () => {
   inFull("OpenTelemetry's diagnostics are exported without feeding themselves", async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
-      env: {
-        RDCP_SERVER_API_KEY: KEY,
-        RDCP_CONFIG: 'rdcp.json',
-        ...receiver.env,
-        OTEL_BLRP_SCHEDULE_DELAY: '10',
-      },
-      files: { 'rdcp.json': JSON.stringify({ categories: { OTEL_DIAG: { enabled: true } } }) },
+      env: { RDCP_SERVER_API_KEY: KEY, ...receiver.env, OTEL_BLRP_SCHEDULE_DELAY: '10' },
+      config: { categories: { OTEL_DIAG: { enabled: true } } },
       app: `
         import { diag } from '${API}';
         diag.debug('said by the application');
@@ -124,10 +117,8 @@ describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {
-        RDCP_SERVER_API_KEY: 'k'.repeat(40),
-        ...receiver.env,
-        OTEL_TRACES_SAMPLER: 'always_off',
-        OTEL_BSP_SCHEDULE_DELAY: '600000',
+        ...{ RDCP_SERVER_API_KEY: KEY, ...receiver.env },
+        ...{ OTEL_TRACES_SAMPLER: 'always_off', OTEL_BSP_SCHEDULE_DELAY: '600000' },
       },
       app: `
         import { trace } from '${API}';

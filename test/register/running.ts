@@ -24,6 +24,8 @@ interface Run {
   readonly app: string;
   /** Options of Node before the application's file. @default `--import` of this package's register */
   readonly options?: readonly string[];
+  /** What is in the file of RDCP_CONFIG. */
+  readonly config?: object;
   /** Other files of the directory, by path. @default {} */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -31,18 +33,28 @@ interface Run {
 export const REGISTER = built('register.js');
 
 /** Runs an application in an empty directory, under `--import register` if nothing else is said. */
-export async function start(t: TestContext, { env = {}, app, options = ['--import', REGISTER], files = {} }: Run) {
+export async function start(
+  t: TestContext,
+  { env = {}, app, options = ['--import', REGISTER], config, files = {} }: Run,
+) {
   const cwd = newFolder(t);
   const metricsPort = await freePort();
   const file = join(cwd, 'app.mjs');
   writeFileSync(file, `import { category } from '${built('api.js')}';\n${app}`);
-  for (const [path, text] of Object.entries(files)) {
+  const configured = config && { 'rdcp.json': JSON.stringify(config) };
+  for (const [path, text] of Object.entries({ ...files, ...configured })) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
   }
   const child = spawn(process.execPath, [...options, file], {
     cwd,
-    env: { ...PROGRAM_ENV, RDCP_PORT: '0', OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort), ...env },
+    env: {
+      ...PROGRAM_ENV,
+      RDCP_PORT: '0',
+      OTEL_EXPORTER_PROMETHEUS_PORT: String(metricsPort),
+      ...(config && { RDCP_CONFIG: 'rdcp.json' }),
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   t.after(() => {
