@@ -60,25 +60,10 @@ export async function run(
     'otel-hook.mjs': `import { register } from 'node:module'; register('@opentelemetry/instrumentation/hook.mjs', import.meta.url);`,
   });
   const args = preload.flatMap((file) => ['--import', file]);
-  return new Promise<{ stdout: string; stderr: string[] }>((done, failed) => {
-    execFile(
-      process.execPath,
-      [...args, 'app.mjs'],
-      {
-        cwd,
-        timeout: 60_000,
-        env: {
-          ...SERVICE_ENV,
-          ...env,
-        },
-      },
-      (error, stdout, stderr) => {
-        const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('rdcp: remote control on'));
-        if (error === null) done({ stdout, stderr: lines.map((line) => line.replace(/^\S+ /, '')) });
-        else failed(new Error(stderr, { cause: error }));
-      },
-    );
-  });
+  const options = { cwd, timeout: 60_000, env: { ...SERVICE_ENV, ...env } };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...args, 'app.mjs'], options);
+  const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('rdcp: remote control on'));
+  return { stdout, stderr: lines.map((line) => line.replace(/^\S+ /, '')) };
 }
 
 /** A service under `register` that says on which port it serves: what it writes, and operators of it. */

@@ -24,22 +24,26 @@ const ENDINGS: readonly (readonly [name: string, way: string, type: string, exit
     ['a signal whose listener exits', 'waits', '', 0, 'SIGINT'],
   ];
 
+interface Way {
+  readonly signal?: NodeJS.Signals | undefined;
+  /** Whether log records are exported, later than the process lives. */
+  readonly exports?: boolean;
+  readonly register?: boolean;
+}
+
 /** Records a request in which the service ends. Returns the lines on stderr, with what they say of the work, and how it ended. */
-async function end(
-  t: TestContext,
-  way: string,
-  { signal, exports = false }: { signal?: NodeJS.Signals | undefined; exports?: boolean } = {},
-) {
+async function end(t: TestContext, way: string, { signal, exports = false, register = false }: Way = {}) {
   assertBuilt();
-  const { child, output, ended } = run(t, join(import.meta.dirname, 'ending-service.ts'), {
-    args: [JSON.stringify(CONFIG), String(exports)],
-    env: { OTEL_LOGS_EXPORTER: 'otlp' },
+  const { child, output, ended, found } = run(t, join(import.meta.dirname, 'ending-service.ts'), {
+    ...(register ? { imports: [built('register.js')] } : { args: [JSON.stringify(CONFIG), String(exports)] }),
+    env: register
+      ? { RDCP_PORT: '0', RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' }
+      : { OTEL_LOGS_EXPORTER: 'otlp' },
   });
-  const [{ url, port }] = (await once(child, 'message')) as [{ url: string; port: number }];
-  await createRdcpClient({ baseUrl: url, apiKey: KEY }).enable('ORDERS', {
-    duration: '1m',
-    otelrdcp_when: { failed: true },
-  });
+  const [{ url, port }] = (await once(child, 'message')) as [{ url?: string; port: number }];
+  const baseUrl = url ?? (await found(/remote control on ([^\s,]+)/, 'stderr'))[1]!;
+  const when = { duration: '1m', otelrdcp_when: { failed: true } } as const;
+  await createRdcpClient({ baseUrl, apiKey: KEY }).enable('ORDERS', when);
   const answer = fetch(`http://127.0.0.1:${port}/${way}`).catch(() => 'broken');
   if (signal !== undefined) {
     await once(child, 'message');
@@ -67,28 +71,11 @@ describe('a process that ends in the middle of a recorded request', () => {
     }
   }
 
-  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-    it(`by ${signal} without a listener writes nothing`, async (t) => {
-      assert.deepEqual(await end(t, 'waits', { signal }), { lines: [], exit: signal });
-    });
+  for (const register of [false, true]) {
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      it(`by ${signal} without a listener writes nothing${register ? ', also under register' : ''}`, async (t) => {
+        assert.deepEqual(await end(t, 'waits', { signal, register }), { lines: [], exit: signal });
+      });
+    }
   }
-
-  it('by SIGTERM under register writes nothing, and ends soon', async (t) => {
-    const program = run(t, join(import.meta.dirname, 'ending-registered.ts'), {
-      imports: [built('register.js')],
-      env: { RDCP_PORT: '0', RDCP_SERVER_API_KEY: KEY, OTEL_METRICS_EXPORTER: 'none' },
-    });
-    const [, port] = await program.found(/serves on (\d+)/);
-    const [, url = ''] = await program.found(/remote control on ([^\s,]+)/, 'stderr');
-    await createRdcpClient({ baseUrl: url, apiKey: KEY }).enable('ORDERS', {
-      duration: '1m',
-      otelrdcp_when: { failed: true },
-    });
-    const answer = fetch(`http://127.0.0.1:${port}/`).catch(() => 'broken');
-    await program.found(/in the middle/);
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 'SIGTERM');
-    assert.equal(await answer, 'broken');
-    assert.doesNotMatch(program.output.stderr, /begun/);
-  });
 });

@@ -1,4 +1,4 @@
-// A service that ends in the middle of a request, in the way that the request's path names.
+// A service that ends in the middle of a request, in the way that the request's path names. Without arguments it is under register.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,15 +6,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { logs } from '@opentelemetry/api';
 import { BatchLogRecordProcessor, InMemoryLogRecordExporter, LoggerProvider } from '@opentelemetry/sdk-logs';
 import { createRdcp, type RdcpConfig } from 'opentelemetry-instrumentation-rdcp';
+import { category } from 'opentelemetry-instrumentation-rdcp/api';
 
-const [config, exports] = process.argv.slice(2) as [string, string];
+const [config, exports] = process.argv.slice(2);
 if (exports === 'true') {
   // Exports later than the process lives.
   const processor = new BatchLogRecordProcessor({ exporter: new InMemoryLogRecordExporter() });
   logs.setGlobalLoggerProvider(new LoggerProvider({ processors: [processor] }));
 }
-const rdcp = createRdcp(JSON.parse(config) as RdcpConfig);
-const orders = rdcp.category('ORDERS');
+const rdcp = config === undefined ? undefined : createRdcp(JSON.parse(config) as RdcpConfig);
+const orders = category('ORDERS');
 
 const ENDS: Readonly<Record<string, () => unknown>> = {
   throws: () => {
@@ -27,8 +28,8 @@ const ENDS: Readonly<Record<string, () => unknown>> = {
   waits: () => process.send?.('waits'),
 };
 
-process.once('SIGINT', () => process.exit(0));
-const { url } = await rdcp.listen();
+if (rdcp !== undefined) process.once('SIGINT', () => process.exit(0));
+const url = (await rdcp?.listen())?.url;
 const server = createServer(async (request) => {
   orders.debug('begun');
   await turn();

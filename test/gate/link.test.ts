@@ -55,7 +55,8 @@ function twoGates(t: TestContext) {
   return {
     main,
     thread,
-    deliver: () => {
+    deliver: async () => {
+      await Promise.resolve();
       for (let busy = true; busy; ) {
         busy = false;
         for (const channel of open) {
@@ -73,7 +74,7 @@ test('a thread follows the levels of everybody and of tenants, and the main thre
   const orders = thread.category('ORDERS');
   const controller = new RecordingController();
   const attachment = main.attach(controller);
-  deliver();
+  await deliver();
   const passing = () =>
     Object.entries(LEVEL)
       .filter(
@@ -87,8 +88,7 @@ test('a thread follows the levels of everybody and of tenants, and the main thre
   assert.deepEqual([passing(), orders.enabled, orders.level], ['info', false, LEVEL.info]);
   attachment.setTenant('acme', 0, true, LEVEL.warn);
   attachment.setTenant('other', 0, true, LEVEL.trace);
-  await Promise.resolve();
-  deliver();
+  await deliver();
   assert.deepEqual(
     ['acme', 'other', 'third'].map((tenant) => thread.runWithTenant(tenant, passing)),
     ['warn', 'trace', 'info'],
@@ -97,8 +97,7 @@ test('a thread follows the levels of everybody and of tenants, and the main thre
   attachment.setTenant('other', 0, undefined);
   attachment.setTenant('acme', 0, undefined);
   attachment.setBase(0, true);
-  await Promise.resolve();
-  deliver();
+  await deliver();
   assert.deepEqual([passing(), orders.leastLevel, heard.at(-1)], ['silly', 0, 0]);
 });
 
@@ -112,7 +111,7 @@ test('a thread follows what is switched in the main thread, and its calls come o
   main.category('OF_MAIN');
   const controller = new RecordingController();
   const attachment = main.attach(controller);
-  deliver();
+  await deliver();
   assert.deepEqual(
     main.categories().map(({ name, description }) => [name, description]),
     [
@@ -123,13 +122,12 @@ test('a thread follows what is switched in the main thread, and its calls come o
   assert.deepEqual([controlled, orders.wanted], [[true], false]);
   attachment.setBase(1, true);
   assert.equal(orders.wanted, true, 'without a message');
-  await Promise.resolve();
-  deliver();
+  await deliver();
   assert.deepEqual(heard, [true]);
   orders.debug('plain', { order: 42 });
   orders.debug('function', () => ({ order: 43 }));
   orders.debug('cannot be sent', { order: 44, render: () => 'rendered' });
-  deliver();
+  await deliver();
   assert.deepEqual(controller.emitted, [
     { category: 'ORDERS', message: 'plain', attributes: { order: 42 } },
     { category: 'ORDERS', message: 'function', attributes: { order: 43 } },
@@ -139,52 +137,51 @@ test('a thread follows what is switched in the main thread, and its calls come o
   orders.debug('throws', () => {
     throw new Error('no attributes');
   });
-  deliver();
+  await deliver();
   assert.deepEqual([main.callsTotal(1), main.droppedTotal(1, 'failed')], [4, 1]);
   assert.deepEqual(
     controller.failures.map(({ category, error }) => `${category}: ${(error as Error).message}`),
     ['ORDERS: no attributes'],
   );
   thread.category('BY_DEFAULT', { enabled: true });
-  deliver();
+  await deliver();
   assert.deepEqual(controller.announced.at(-1), 'BY_DEFAULT on');
   attachment.suspend(true);
-  await Promise.resolve();
-  deliver();
+  await deliver();
   assert.deepEqual([controlled, heard, orders.wanted], [[true, false], [true, false], false]);
 });
 
-test("a tenant's override reaches a thread, and its calls are counted for it", (t) => {
+test("a tenant's override reaches a thread, and its calls are counted for it", async (t) => {
   const { main, thread, deliver } = twoGates(t);
   const orders = thread.category('ORDERS');
   const attachment = main.attach(Object.assign(new RecordingController(), { countsTenants: true }));
-  deliver();
+  await deliver();
   const on = (tenant: string) => thread.runWithTenant(tenant, () => orders.enabled);
   attachment.setTenant('acme', 0, true);
-  deliver();
+  await deliver();
   assert.deepEqual([on('acme'), on('other')], [true, false]);
   thread.runWithTenant('acme', () => orders.debug('m'));
   thread.runWithTenant('other', () => orders.debug('m'));
-  deliver();
+  await deliver();
   assert.deepEqual([main.tenantCalls.total('acme', 0), main.tenantCalls.total('other', 0)], [1, 0]);
   const late = thread.category('LATE');
   attachment.setTenant('acme', 0, undefined);
-  deliver();
+  await deliver();
   assert.deepEqual([on('acme'), late.wanted], [false, false]);
   attachment.setTenant('acme', 0, true);
-  deliver();
+  await deliver();
   attachment.detach();
   main.attach(new RecordingController()).setTenant('other', 0, true);
-  deliver();
+  await deliver();
   assert.deepEqual([on('acme'), on('other')], [false, true], 'with another control plane');
 });
 
-test('a control plane in the thread decides there, and hands back when it leaves', (t) => {
+test('a control plane in the thread decides there, and hands back when it leaves', async (t) => {
   const { main, thread, deliver } = twoGates(t);
   const orders = thread.category('ORDERS');
   const attachment = main.attach(new RecordingController());
   attachment.setBase(0, true);
-  deliver();
+  await deliver();
   assert.equal(orders.wanted, true);
   const own = new RecordingController();
   const inThread = thread.attach(own);
@@ -193,22 +190,22 @@ test('a control plane in the thread decides there, and hands back when it leaves
   assert.equal(orders.wanted, false, 'the main thread writes nothing');
   inThread.setBase(0, true);
   orders.debug('its own');
-  deliver();
+  await deliver();
   assert.equal(own.emitted.length, 1);
   inThread.detach();
-  deliver();
+  await deliver();
   assert.equal(orders.wanted, true);
   attachment.setBase(0, false);
   assert.equal(orders.wanted, false);
 });
 
-test('what an ended thread has counted stays, and what it sent before its end still comes out', (t) => {
+test('what an ended thread has counted stays, and what it sent before its end still comes out', async (t) => {
   const { main, thread, deliver } = twoGates(t);
   const orders = thread.category('ORDERS');
   const controller = new RecordingController();
   const attachment = main.attach(controller);
   attachment.setBase(0, true);
-  deliver();
+  await deliver();
   attachment.setBase(0, true);
   const worker = Object.assign(new EventEmitter(), { threadId: THREAD_ID });
   process.emit('worker', worker as never);
