@@ -195,57 +195,53 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
   });
 });
 
-describe('HTTP_CLIENT and UNDICI', () => {
-  it('show an answer to the tenant that asked, on a connection that another one opened', async (t) => {
-    const { gate, set, lines } = followChannels(t);
-    const url = await serve(t, answer);
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    t.after(() => agent.destroy());
-    const ways = {
-      HTTP_CLIENT: (path: string) => ask(url + path, { agent }),
-      UNDICI: async (path: string) => (await fetch(url + path)).text(),
-    };
-    for (const [name, request] of Object.entries(ways)) {
-      set(name, true, 'acme');
-      for (const tenant of ['acme', 'other', 'acme']) {
-        await gate.runWithTenant(tenant, () => request(`/${tenant}`));
-        // The agent has the connection back before its next request.
-        await until('the connection is free', () => Object.keys(agent.sockets).length === 0);
-        await turn();
-      }
-      const shown = lines(name).map((line) => `${line.message} ${line['url.path']}`);
-      const acme = ['request started /acme', 'response received /acme'];
-      assert.deepEqual(shown, [...acme, ...acme], name);
+it('HTTP_CLIENT and UNDICI show an answer to the tenant that asked, on a connection that another one opened', async (t) => {
+  const { gate, set, lines } = followChannels(t);
+  const url = await serve(t, answer);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ways = {
+    HTTP_CLIENT: (path: string) => ask(url + path, { agent }),
+    UNDICI: async (path: string) => (await fetch(url + path)).text(),
+  };
+  for (const [name, request] of Object.entries(ways)) {
+    set(name, true, 'acme');
+    for (const tenant of ['acme', 'other', 'acme']) {
+      await gate.runWithTenant(tenant, () => request(`/${tenant}`));
+      // The agent has the connection back before its next request.
+      await until('the connection is free', () => Object.keys(agent.sockets).length === 0);
+      await turn();
     }
-  });
+    const shown = lines(name).map((line) => `${line.message} ${line['url.path']}`);
+    const acme = ['request started /acme', 'response received /acme'];
+    assert.deepEqual(shown, [...acme, ...acme], name);
+  }
 });
 
-describe('UNDICI', () => {
-  it('shows what fetch does, without query, headers and body', async (t) => {
-    const { set, lines } = followChannels(t);
-    const url = await serve(t, answer);
-    set('UNDICI', true);
-    const init = { method: 'POST', body: SECRET, headers: { Authorization: SECRET } };
-    await (await fetch(`${url}/orders?token=${SECRET}`, init)).text();
-    const shown = lines('UNDICI');
-    assert.ok(!JSON.stringify(shown).includes(SECRET));
-    const request = {
-      'http.request.method': 'POST',
-      'server.address': '127.0.0.1',
-      'server.port': Number(new URL(url).port),
-      'url.scheme': 'http',
-      'url.path': '/orders',
-    };
-    assert.deepEqual(shown, [
-      { message: 'request started', ...request },
-      {
-        message: 'response received',
-        ...request,
-        'http.response.status_code': 200,
-        duration_ms: shown[1]?.duration_ms,
-      },
-    ]);
-  });
+it('UNDICI shows what fetch does, without query, headers and body', async (t) => {
+  const { set, lines } = followChannels(t);
+  const url = await serve(t, answer);
+  set('UNDICI', true);
+  const init = { method: 'POST', body: SECRET, headers: { Authorization: SECRET } };
+  await (await fetch(`${url}/orders?token=${SECRET}`, init)).text();
+  const shown = lines('UNDICI');
+  assert.ok(!JSON.stringify(shown).includes(SECRET));
+  const request = {
+    'http.request.method': 'POST',
+    'server.address': '127.0.0.1',
+    'server.port': Number(new URL(url).port),
+    'url.scheme': 'http',
+    'url.path': '/orders',
+  };
+  assert.deepEqual(shown, [
+    { message: 'request started', ...request },
+    {
+      message: 'response received',
+      ...request,
+      'http.response.status_code': 200,
+      duration_ms: shown[1]?.duration_ms,
+    },
+  ]);
 });
 
 describe('NET', () => {
@@ -303,60 +299,56 @@ describe('NET', () => {
 });
 
 // Node.js before 22.18 and 24.2 publishes nothing.
-describe('HTTP2', { skip: !HAS_HTTP2 }, () => {
-  it('shows streams of both sides with method, path and status', async (t) => {
-    const { set, lines } = followChannels(t);
-    set('HTTP2', true);
-    const server = createHttp2Server((_req, res) => {
-      res.statusCode = 201;
-      res.end(SECRET);
-    });
-    t.after(() => server.close());
-    const session = connect(`http://127.0.0.1:${await listen(server as never)}`);
-    const stream = session.request({ ':path': `/orders?token=${SECRET}`, authorization: SECRET });
-    await text(stream);
-    if (!stream.closed) await once(stream, 'close');
-    session.close();
-    await turn();
-    const shown = lines('HTTP2');
-    assert.ok(!JSON.stringify(shown).includes(SECRET));
-    const request = { 'http.request.method': 'GET', 'url.path': '/orders' };
-    assert.deepEqual(
-      shown.filter(({ message }) => message === 'stream opened'),
-      Array(2).fill({ message: 'stream opened', ...request }),
-    );
-    const ends = shown.filter(({ message }) => message === 'stream closed');
-    assert.deepEqual(
-      ends.map((line) => [line['http.response.status_code'], line['http2.error_code']]),
-      [
-        [201, 0],
-        [201, 0],
-      ],
-    );
+it('HTTP2 shows streams of both sides with method, path and status', { skip: !HAS_HTTP2 }, async (t) => {
+  const { set, lines } = followChannels(t);
+  set('HTTP2', true);
+  const server = createHttp2Server((_req, res) => {
+    res.statusCode = 201;
+    res.end(SECRET);
   });
+  t.after(() => server.close());
+  const session = connect(`http://127.0.0.1:${await listen(server as never)}`);
+  const stream = session.request({ ':path': `/orders?token=${SECRET}`, authorization: SECRET });
+  await text(stream);
+  if (!stream.closed) await once(stream, 'close');
+  session.close();
+  await turn();
+  const shown = lines('HTTP2');
+  assert.ok(!JSON.stringify(shown).includes(SECRET));
+  const request = { 'http.request.method': 'GET', 'url.path': '/orders' };
+  assert.deepEqual(
+    shown.filter(({ message }) => message === 'stream opened'),
+    Array(2).fill({ message: 'stream opened', ...request }),
+  );
+  const ends = shown.filter(({ message }) => message === 'stream closed');
+  assert.deepEqual(
+    ends.map((line) => [line['http.response.status_code'], line['http2.error_code']]),
+    [
+      [201, 0],
+      [201, 0],
+    ],
+  );
 });
 
-describe('CHILD_PROCESS', () => {
-  it('shows the program, its process id and how it ended, and no argument', async (t) => {
-    const { set, lines } = followChannels(t);
-    set('CHILD_PROCESS', true);
-    const child = spawn(process.execPath, ['-e', 'process.exit(3)', SECRET]);
-    await once(child, 'exit');
-    const killed = exec('exec sleep 60');
-    killed.kill();
-    await once(killed, 'exit');
-    const [error] = await once(spawn(`/missing/${SECRET}/program`), 'error');
-    assert.equal(error.code, 'ENOENT');
-    const shown = lines('CHILD_PROCESS').map(({ duration_ms, ...line }) => line);
-    assert.ok(!JSON.stringify(shown).includes(SECRET));
-    const node = { 'process.executable.name': 'node', 'process.pid': child.pid };
-    const shell = { 'process.executable.name': 'sh', 'process.pid': killed.pid };
-    assert.deepEqual(shown, [
-      { message: 'process started', ...node },
-      { message: 'process ended', ...node, 'process.exit.code': 3 },
-      { message: 'process started', ...shell },
-      { message: 'process ended', ...shell, 'process.exit.signal': 'SIGTERM' },
-      { message: 'process not started', 'process.executable.name': 'program' },
-    ]);
-  });
+it('CHILD_PROCESS shows the program, its process id and how it ended, and no argument', async (t) => {
+  const { set, lines } = followChannels(t);
+  set('CHILD_PROCESS', true);
+  const child = spawn(process.execPath, ['-e', 'process.exit(3)', SECRET]);
+  await once(child, 'exit');
+  const killed = exec('exec sleep 60');
+  killed.kill();
+  await once(killed, 'exit');
+  const [error] = await once(spawn(`/missing/${SECRET}/program`), 'error');
+  assert.equal(error.code, 'ENOENT');
+  const shown = lines('CHILD_PROCESS').map(({ duration_ms, ...line }) => line);
+  assert.ok(!JSON.stringify(shown).includes(SECRET));
+  const node = { 'process.executable.name': 'node', 'process.pid': child.pid };
+  const shell = { 'process.executable.name': 'sh', 'process.pid': killed.pid };
+  assert.deepEqual(shown, [
+    { message: 'process started', ...node },
+    { message: 'process ended', ...node, 'process.exit.code': 3 },
+    { message: 'process started', ...shell },
+    { message: 'process ended', ...shell, 'process.exit.signal': 'SIGTERM' },
+    { message: 'process not started', 'process.executable.name': 'program' },
+  ]);
 });

@@ -207,21 +207,19 @@ describe('an error among the attributes', () => {
   });
 });
 
-describe('something that was passed in place of attributes', () => {
-  it('is not lost', () => {
-    assert.deepEqual(built('text'), { value: 'text' });
-    assert.deepEqual(built([1, 2]), { value: [1, 2] });
-    assert.deepEqual(built(new Date(0)), { value: '1970-01-01T00:00:00.000Z' });
-    assert.deepEqual(built(new Map([['a', 1]])), { value: { a: 1 } });
-    assert.deepEqual(built(new Order()), { id: 42 });
-    assert.deepEqual(built({ toJSON: () => 'ignored', a: 1 }), { toJSON: '[Function: toJSON]', a: 1 });
-    assert.deepEqual(built(null), {});
-    assert.deepEqual(
-      built(() => undefined),
-      {},
-    );
-    assert.match(String(built(revoked())['rdcp.attributes.error']), /^the attributes threw TypeError: /);
-  });
+it('something that was passed in place of attributes is not lost', () => {
+  assert.deepEqual(built('text'), { value: 'text' });
+  assert.deepEqual(built([1, 2]), { value: [1, 2] });
+  assert.deepEqual(built(new Date(0)), { value: '1970-01-01T00:00:00.000Z' });
+  assert.deepEqual(built(new Map([['a', 1]])), { value: { a: 1 } });
+  assert.deepEqual(built(new Order()), { id: 42 });
+  assert.deepEqual(built({ toJSON: () => 'ignored', a: 1 }), { toJSON: '[Function: toJSON]', a: 1 });
+  assert.deepEqual(built(null), {});
+  assert.deepEqual(
+    built(() => undefined),
+    {},
+  );
+  assert.match(String(built(revoked())['rdcp.attributes.error']), /^the attributes threw TypeError: /);
 });
 
 describe('what is too large', () => {

@@ -215,26 +215,24 @@ describe('tenants', () => {
   });
 });
 
-describe('control planes one after the other', () => {
-  test('calls go to the one that decides', () => {
-    const gate = new GateCore();
-    const category = gate.category('A');
-    const controllers = [new RecordingController(), new RecordingController()];
-    const attachments = controllers.map((controller) => gate.attach(controller));
-    for (const attachment of attachments) attachment.setBase(0, true);
-    category.debug('m');
-    assert.deepEqual(
-      controllers.map(({ emitted }) => emitted.length),
-      [0, 1],
-    );
-    attachments[1]?.detach();
-    category.debug('m');
-    assert.deepEqual(
-      controllers.map(({ emitted }) => emitted.length),
-      [1, 1],
-    );
-    assert.equal(gate.callsTotal(0), 2);
-  });
+test('control planes one after the other calls go to the one that decides', () => {
+  const gate = new GateCore();
+  const category = gate.category('A');
+  const controllers = [new RecordingController(), new RecordingController()];
+  const attachments = controllers.map((controller) => gate.attach(controller));
+  for (const attachment of attachments) attachment.setBase(0, true);
+  category.debug('m');
+  assert.deepEqual(
+    controllers.map(({ emitted }) => emitted.length),
+    [0, 1],
+  );
+  attachments[1]?.detach();
+  category.debug('m');
+  assert.deepEqual(
+    controllers.map(({ emitted }) => emitted.length),
+    [1, 1],
+  );
+  assert.equal(gate.callsTotal(0), 2);
 });
 
 test('tenants are remembered within bounds: beyond them every id may have been named', () => {

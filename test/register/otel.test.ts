@@ -112,8 +112,9 @@ describe('the sampler of OTEL_TRACES_SAMPLER', () => {
   }
 });
 
-describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
-  inFull('exports the spans of a category that is on, and no others', async (t) => {
+inFull(
+  'under register with OTEL_TRACES_SAMPLER=always_off exports the spans of a category that is on, and no others',
+  async (t) => {
     const receiver = await openReceiver(t);
     const run = await start(t, {
       env: {
@@ -121,17 +122,17 @@ describe('under register with OTEL_TRACES_SAMPLER=always_off', () => {
         ...{ OTEL_TRACES_SAMPLER: 'always_off', OTEL_BSP_SCHEDULE_DELAY: '600000' },
       },
       app: `
-        import { trace } from '${API}';
-        trace.getTracer('contrib').startActiveSpan('GET', (span) => {
-          category('PAYMENTS', { enabled: true }).span('charge', () => {});
-          category('ORDERS').span('place', () => {});
-          span.end();
-        });`,
+      import { trace } from '${API}';
+      trace.getTracer('contrib').startActiveSpan('GET', (span) => {
+        category('PAYMENTS', { enabled: true }).span('charge', () => {});
+        category('ORDERS').span('place', () => {});
+        span.end();
+      });`,
     });
     assert.deepEqual(await run.closed, [0, null], run.output.stderr);
     assert.deepEqual(receiver.spans(), ['charge']);
-  });
-});
+  },
+);
 
 describe('the sampler of a service whose owner lets tickets sample traces', () => {
   const sampler = samplerFrom({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, (value) => value === 'valid');

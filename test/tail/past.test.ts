@@ -188,42 +188,40 @@ describe('a tail with since', () => {
   });
 });
 
-describe('work that failed', () => {
-  it('is listed from every process, the newest first, within tenant, attributes and limit', async () => {
-    const { net, processes, work } = recording();
-    work(0, ['too old'], { fails: 'true' });
-    await net.time.pass(41_000);
-    for (const [at, attributes] of [{ 'user.id': '42' }, {}, { tenant: 'acme' }].entries()) {
-      work(at % 2, ['one', 'two'], { fails: String(at), ...attributes });
-      net.time.setWall(net.time.clock.now() + 1);
-    }
-    work(0, ['succeeded']);
-    const ask = async (filter: object, limit: number) => {
-      const gathering = { processes: 2, delay: net.time.delay, signal: new AbortController().signal };
-      const part = { categories: ['DATABASE'], ...filter };
-      const found = findFailures(processes[0]!.relay, part, { since: 20, limit }, gathering);
-      await settle(net, 6000);
-      return found;
-    };
-    const { failures, ...rest } = await ask({}, 2);
-    assert.deepEqual(rest, { instances: { asked: 2, answered: 2 }, more: true, reach: 41.003 });
-    assert.deepEqual(
-      failures.map(({ service, instance, tenant, lines, outcome }) => {
-        const what = outcome.replace(/\d+ ms/, 'some ms');
-        return [service, instance, tenant, lines, what];
-      }),
-      [
-        ['service of a', 'a', 'acme', { DATABASE: 2 }, 'job failed after some ms, TypeError'],
-        ['service of b', 'b', undefined, { DATABASE: 2 }, 'job failed after some ms, TypeError'],
-      ],
-    );
-    const [of42] = (await ask({ match: { 'user.id': '42' } }, 200)).failures;
-    assert.deepEqual(of42?.attributes, { 'user.id': '42', fails: '0' });
-    const opened = { since: 60, past: true, filter: { where: `attributes["rdcp.work.id"] == "${of42?.id}"` } };
-    const lines = readingTail(net, processes[0]!, opened);
-    net.cut.add('at-b');
-    const acme = await ask({ tenantId: 'acme' }, 200);
-    assert.deepEqual([acme.failures.length, acme.instances], [1, { asked: 2, answered: 1 }]);
-    assert.deepEqual(lines.shown, ['recorded: one', 'recorded: two']);
-  });
+it('work that failed is listed from every process, the newest first, within tenant, attributes and limit', async () => {
+  const { net, processes, work } = recording();
+  work(0, ['too old'], { fails: 'true' });
+  await net.time.pass(41_000);
+  for (const [at, attributes] of [{ 'user.id': '42' }, {}, { tenant: 'acme' }].entries()) {
+    work(at % 2, ['one', 'two'], { fails: String(at), ...attributes });
+    net.time.setWall(net.time.clock.now() + 1);
+  }
+  work(0, ['succeeded']);
+  const ask = async (filter: object, limit: number) => {
+    const gathering = { processes: 2, delay: net.time.delay, signal: new AbortController().signal };
+    const part = { categories: ['DATABASE'], ...filter };
+    const found = findFailures(processes[0]!.relay, part, { since: 20, limit }, gathering);
+    await settle(net, 6000);
+    return found;
+  };
+  const { failures, ...rest } = await ask({}, 2);
+  assert.deepEqual(rest, { instances: { asked: 2, answered: 2 }, more: true, reach: 41.003 });
+  assert.deepEqual(
+    failures.map(({ service, instance, tenant, lines, outcome }) => {
+      const what = outcome.replace(/\d+ ms/, 'some ms');
+      return [service, instance, tenant, lines, what];
+    }),
+    [
+      ['service of a', 'a', 'acme', { DATABASE: 2 }, 'job failed after some ms, TypeError'],
+      ['service of b', 'b', undefined, { DATABASE: 2 }, 'job failed after some ms, TypeError'],
+    ],
+  );
+  const [of42] = (await ask({ match: { 'user.id': '42' } }, 200)).failures;
+  assert.deepEqual(of42?.attributes, { 'user.id': '42', fails: '0' });
+  const opened = { since: 60, past: true, filter: { where: `attributes["rdcp.work.id"] == "${of42?.id}"` } };
+  const lines = readingTail(net, processes[0]!, opened);
+  net.cut.add('at-b');
+  const acme = await ask({ tenantId: 'acme' }, 200);
+  assert.deepEqual([acme.failures.length, acme.instances], [1, { asked: 2, answered: 1 }]);
+  assert.deepEqual(lines.shown, ['recorded: one', 'recorded: two']);
 });

@@ -101,25 +101,23 @@ describe('an HTTP request', () => {
   });
 });
 
-describe('two control planes in a process', () => {
-  it('see each request as the same piece of work, by one more listener for its end', async (t) => {
-    const context = new WorkContext();
-    const listeners: number[] = [];
-    const url = await serve(t, (_request, response) => {
-      listeners.push(response.listenerCount('close'));
-      response.end();
-    });
-    await fetch(url);
-    const ended = [0, 1].map(() => {
-      const pieces: PieceOfWork[] = [];
-      t.after(new WorkFollower(context).outcomes.watch({ ended: (piece) => void pieces.push(piece) }));
-      return pieces;
-    });
-    await fetch(url);
-    await until('both have seen the end', () => ended.every(({ length }) => length === 1));
-    assert.equal(ended[0]![0], ended[1]![0]);
-    assert.equal(listeners[1], listeners[0]! + 1);
+it('two control planes in a process see each request as the same piece of work, by one more listener for its end', async (t) => {
+  const context = new WorkContext();
+  const listeners: number[] = [];
+  const url = await serve(t, (_request, response) => {
+    listeners.push(response.listenerCount('close'));
+    response.end();
   });
+  await fetch(url);
+  const ended = [0, 1].map(() => {
+    const pieces: PieceOfWork[] = [];
+    t.after(new WorkFollower(context).outcomes.watch({ ended: (piece) => void pieces.push(piece) }));
+    return pieces;
+  });
+  await fetch(url);
+  await until('both have seen the end', () => ended.every(({ length }) => length === 1));
+  assert.equal(ended[0]![0], ended[1]![0]);
+  assert.equal(listeners[1], listeners[0]! + 1);
 });
 
 describe('named work', () => {
