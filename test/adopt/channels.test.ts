@@ -140,6 +140,23 @@ describe('HTTP_SERVER and HTTP_CLIENT', () => {
     assert.deepEqual([lines('HTTP_SERVER'), counted('HTTP_SERVER')], [[], 2]);
   });
 
+  it('show the path of a target in any form, without the host and the user before it, its query and its fragment', async (t) => {
+    const { set, lines } = followChannels(t);
+    const url = await serve(t, answer);
+    set('HTTP_SERVER', true);
+    for (const [path, shown] of [
+      [`/orders?token=${SECRET}`, '/orders'],
+      [`/orders#${SECRET}`, '/orders'],
+      [`https://ada:${SECRET}@shop.example/orders?x`, '/orders'],
+      ['*', undefined],
+    ] as const) {
+      await ask(url, { path, method: 'OPTIONS' });
+      await turn();
+      const paths = lines('HTTP_SERVER').map((line) => line['url.path']);
+      assert.deepEqual(paths, [shown, shown], path);
+    }
+  });
+
   it('show a request that failed by the code of its error', async (t) => {
     const { set, lines } = followChannels(t);
     set('HTTP_CLIENT', true);
