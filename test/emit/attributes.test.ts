@@ -29,6 +29,17 @@ class Order {
   }
 }
 
+class Money {
+  readonly #json: unknown;
+  readonly currency = 'EUR';
+  constructor(json: unknown) {
+    this.#json = json;
+  }
+  toJSON(): unknown {
+    return this.#json;
+  }
+}
+
 class PaymentError extends Error {
   readonly code = 'E_DECLINED';
   readonly config = { headers: { authorization: 'Bearer secret' } };
@@ -208,17 +219,22 @@ describe('an error among the attributes', () => {
 });
 
 it('something that was passed in place of attributes is not lost', () => {
-  assert.deepEqual(built('text'), { value: 'text' });
-  assert.deepEqual(built([1, 2]), { value: [1, 2] });
-  assert.deepEqual(built(new Date(0)), { value: '1970-01-01T00:00:00.000Z' });
-  assert.deepEqual(built(new Map([['a', 1]])), { value: { a: 1 } });
-  assert.deepEqual(built(new Order()), { id: 42 });
-  assert.deepEqual(built({ toJSON: () => 'ignored', a: 1 }), { toJSON: '[Function: toJSON]', a: 1 });
-  assert.deepEqual(built(null), {});
-  assert.deepEqual(
-    built(() => undefined),
-    {},
-  );
+  const cases: [unknown, object][] = [
+    ['text', { value: 'text' }],
+    [[1, 2], { value: [1, 2] }],
+    [new Date(0), { value: '1970-01-01T00:00:00.000Z' }],
+    [new Map([['a', 1]]), { value: { a: 1 } }],
+    [new Order(), { id: 42 }],
+    [
+      { toJSON: () => 'ignored', a: 1 },
+      { toJSON: '[Function: toJSON]', a: 1 },
+    ],
+    ...[null, () => undefined].map((nothing): [unknown, object] => [nothing, {}]),
+    // An object that says its own JSON is taken at its word.
+    [new Money({ amount: 1 }), { amount: 1 }],
+    ...['1.00 EUR', null, [1, 2]].map((json): [unknown, object] => [new Money(json), { value: json }]),
+  ];
+  for (const [given, expected] of cases) assert.deepEqual(built(given), expected);
   assert.match(String(built(revoked())['rdcp.attributes.error']), /^the attributes threw TypeError: /);
 });
 
@@ -348,24 +364,6 @@ describe('what gives itself no name', () => {
 });
 
 describe('in place of attributes', () => {
-  class Money {
-    readonly #json: unknown;
-    readonly currency = 'EUR';
-    constructor(json: unknown) {
-      this.#json = json;
-    }
-    toJSON(): unknown {
-      return this.#json;
-    }
-  }
-
-  it('an object that says its own JSON is taken at its word', () => {
-    assert.deepEqual(built(new Money({ amount: 1 })), { amount: 1 });
-    assert.deepEqual(built(new Money('1.00 EUR')), { value: '1.00 EUR' });
-    assert.deepEqual(built(new Money(null)), { value: null });
-    assert.deepEqual(built(new Money([1, 2])), { value: [1, 2] });
-  });
-
   it('an error as the message keeps the attributes beside it', () => {
     const error = new PaymentError('declined');
     const alone = built(withError(error, undefined));

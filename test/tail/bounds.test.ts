@@ -40,27 +40,23 @@ test('every parameter of a tail is taken up to its bounds, and not beyond', asyn
 
   const NAMES = 'must be names of categories such as SQL_POOL, each once, with commas between them';
   const KNOWN = 'is not one of categories, duration, rate, lines, since, past, log';
+  const each = (values: readonly string[], field: string, problem: string) =>
+    values.map((value) => [`categories=HTTP&${field}=${value}`, field, problem] as const);
   const beyond: readonly (readonly [query: string, field: string, problem: string])[] = [
     ['', 'categories', 'is required'],
     ...['', ',', 'HTTP,', ',HTTP', 'HTTP,,HTTP', 'HTTP,HTTP', 'http', 'HTTP%00', 'H%zz', 'HT TP', `${LONGEST}A`].map(
       (value) => [`categories=${value}`, 'categories', NAMES] as const,
     ),
     ['categories=HTTP&categories=HTTP', 'categories', 'was given more than once'],
-    ...['', '0', '0s', '-1', '1.5', '1e1', '%2B5', '1H', '1 s', '5x', '9'.repeat(16)].map(
-      (value) => [`categories=HTTP&duration=${value}`, 'duration', A_DURATION] as const,
+    ...each(['', '0', '0s', '-1', '1.5', '1e1', '%2B5', '1H', '1 s', '5x', '9'.repeat(16)], 'duration', A_DURATION),
+    ...each(['3601', '3601s', '61m', '2h', '1d'], 'duration', 'must be at most 1h'),
+    ...each(
+      ['', '0', '10001', '-1', '1.5', '1e3', '%2B5', '%205', 'all', '9'.repeat(30)],
+      'rate',
+      'must be a whole number from 1 to 10000',
     ),
-    ...['3601', '3601s', '61m', '2h', '1d'].map(
-      (value) => [`categories=HTTP&duration=${value}`, 'duration', 'must be at most 1h'] as const,
-    ),
-    ...['', '0', '10001', '-1', '1.5', '1e3', '%2B5', '%205', 'all', '9'.repeat(30)].map(
-      (value) => [`categories=HTTP&rate=${value}`, 'rate', 'must be a whole number from 1 to 10000'] as const,
-    ),
-    ...['', '0', '1000000001', 'all'].map(
-      (value) => [`categories=HTTP&lines=${value}`, 'lines', 'must be a whole number from 1 to 1000000000'] as const,
-    ),
-    ...['', 'TRUE', '1', 'yes'].map(
-      (value) => [`categories=HTTP&log=${value}`, 'log', 'must be true or false'] as const,
-    ),
+    ...each(['', '0', '1000000001', 'all'], 'lines', 'must be a whole number from 1 to 1000000000'),
+    ...each(['', 'TRUE', '1', 'yes'], 'log', 'must be true or false'),
     ...['Categories', 'categories[]', 'tenant', '__proto__', 'constructor'].map(
       (name) => [`categories=HTTP&${name}=1`, name, KNOWN] as const,
     ),
@@ -101,16 +97,12 @@ test('every field of a forecast is taken up to its bounds, and not beyond', asyn
 
   const server = await startServer(t, { config: { limits: { controlPerMinute: 1000 } } });
   const NAME = 'must be a category name: ^[A-Z][A-Z0-9_]{0,63}$, or ^X-[A-Z][A-Z0-9_-]{0,61}$ for a custom one';
+  const each = (durations: readonly unknown[], problem: string) =>
+    durations.map((duration) => [{ categories: 'HTTP', duration }, 'duration', problem] as const);
   const beyond: readonly (readonly [body: object, field: string, problem: string])[] = [
-    ...[0, -1, 1.5, 1e21, '', '0s', '10', '61', '1 s', '1S', '9999999999999999s'].map(
-      (duration) => [{ categories: 'HTTP', duration }, 'duration', A_DURATION] as const,
-    ),
-    ...[61, '61s', '2m', '1h', '1d', '999999999999999s'].map(
-      (duration) => [{ categories: 'HTTP', duration }, 'duration', 'must be at most 60s'] as const,
-    ),
-    ...[null, true, [], {}].map(
-      (duration) => [{ categories: 'HTTP', duration }, 'duration', 'must be a number or a string'] as const,
-    ),
+    ...each([0, -1, 1.5, 1e21, '', '0s', '10', '61', '1 s', '1S', '9999999999999999s'], A_DURATION),
+    ...each([61, '61s', '2m', '1h', '1d', '999999999999999s'], 'must be at most 60s'),
+    ...each([null, true, [], {}], 'must be a number or a string'),
     [{}, 'categories', 'is required'],
     ...[null, 5, {}].map((categories) => [{ categories }, 'categories', 'must be a string or an array'] as const),
     ...['', 'http', 'HTTP,DATABASE', `${LONGEST}A`, '__proto__', 'HTTP\u0000'].map(
