@@ -116,6 +116,17 @@ describe('the past', () => {
     assert.deepEqual((await read({ match: { password: 'hunter2' } })).lines, []);
   });
 
+  it('is of the tenant that is asked for, also of work that goes on', async (t) => {
+    const { gate, orders, messages } = recording(t);
+    for (const tenant of ['acme', 'globex']) {
+      for (const open of [undefined, new Promise<void>(() => {})]) {
+        const work = () => gate.work.runNamed('order', () => [orders.debug(`of ${tenant}`), open][1]);
+        void gate.runWithTenant(tenant, work);
+      }
+    }
+    assert.deepEqual(await messages({ tenantId: 'acme' }), ['of acme', 'of acme']);
+  });
+
   it('shows of work for several users or tenants only the attributes of what is asked for', async (t) => {
     const { gate, orders, works } = recording(t);
     const attributesOf = async (query: Partial<PastQuery>) =>
