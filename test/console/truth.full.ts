@@ -68,7 +68,8 @@ async function tenantsAreTrue(page: Page, client: RdcpClient, what: string): Pro
   await until(`the tenants are as the API says after ${what}`, async () => {
     const { tenants } = await client.tenants();
     for (const { id, categories } of tenants) {
-      const cell = page.getByRole('row').filter({ hasText: id }).getByRole('cell').nth(1);
+      const table = page.getByRole('table', { name: 'Tenants', exact: true });
+      const cell = table.getByRole('row').filter({ hasText: id }).getByRole('cell').nth(1);
       const on = Object.values(categories).filter(Boolean).length;
       if (!(await cell.textContent())?.startsWith(`${on} on`)) return false;
     }
