@@ -24,6 +24,8 @@ interface WhoIsOnProps {
   readonly back: number;
 }
 
+const keyOf = ({ category, whom }: Span) => `${category} ${whom}`;
+
 /** A lane for each category and whom it is on for: since when, by whom, and until when. */
 export function WhoIsOn({ label, lanes: all, spans, back }: WhoIsOnProps) {
   const at = now.value;
@@ -35,10 +37,11 @@ export function WhoIsOn({ label, lanes: all, spans, back }: WhoIsOnProps) {
   const scale = { from: at - Math.max(past, coming / 4), to: at + coming };
   const newest = (same: readonly Span[]) => Math.max(...same.map(({ from }) => from));
   const shown = all.filter(({ to }) => to >= scale.from);
-  const known = [...Map.groupBy(shown, ({ category, whom }) => `${category} ${whom}`).values()];
-  const lanes = known.sort((a, b) => newest(b) - newest(a)).slice(0, MOST);
+  const drawn = Map.groupBy(spans, keyOf);
+  const known = [...Map.groupBy(shown, keyOf)];
+  const lanes = known.sort(([, a], [, b]) => newest(b) - newest(a)).slice(0, MOST);
   if (lanes.length === 0) return null;
-  const reaches = new Set(lanes.flat().map(({ reach }) => REACHES[reach]));
+  const reaches = new Set(lanes.flatMap(([, same]) => same).map(({ reach }) => REACHES[reach]));
   const clock = (time: number, otherwise: string) => (Number.isFinite(time) ? clockTime(time) : otherwise);
   return (
     <Lanes
@@ -52,10 +55,10 @@ export function WhoIsOn({ label, lanes: all, spans, back }: WhoIsOnProps) {
       heads={['Category', 'For whom', 'When']}
       scale={scale}
       now={at}
-      lanes={lanes.map((same) => ({
+      lanes={lanes.map(([key, same]) => ({
         name: same[0]?.category ?? '',
         detail: same[0]?.whom ?? '',
-        bars: spans.filter(isWith(same[0])).map(({ reach, from, to, who }) => ({
+        bars: (drawn.get(key) ?? []).map(({ reach, from, to, who }) => ({
           tone: REACHES[reach][0],
           from,
           to,
@@ -65,10 +68,6 @@ export function WhoIsOn({ label, lanes: all, spans, back }: WhoIsOnProps) {
       }))}
     />
   );
-}
-
-function isWith(one: Span | undefined): (span: Span) => boolean {
-  return ({ category, whom }) => category === one?.category && whom === one.whom;
 }
 
 /** Such as `AS` of `alice.smith`. */
