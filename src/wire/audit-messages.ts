@@ -11,10 +11,15 @@ export type AuditOutcome = 'success' | 'partial' | 'failed' | 'denied';
 
 /** The identity behind a request, as far as the credential shows it. */
 export interface AuditIdentity {
+  /** Kind of the credential. */
   readonly method?: AuthMethod;
+  /** User of the credential. */
   readonly userId?: string;
+  /** Client of the credential. */
   readonly clientId?: string;
+  /** Scopes of the credential. */
   readonly scopes?: readonly string[];
+  /** Session of the token. */
   readonly sessionId?: string;
 }
 
@@ -28,12 +33,14 @@ export type AuditedActivation = Pick<
 export type AuditedApproval =
   | {
       readonly id: string;
+      /** The action that waits. */
       readonly action: ControlAction;
       /** How long it waits. */
       readonly expiresAt: Timestamp;
     }
   | {
       readonly id: string;
+      /** Who approved it. */
       readonly by: AuditIdentity;
     };
 
@@ -73,21 +80,28 @@ export function actionOf({ action, otelrdcp_only: only, otelrdcp_activation: act
 export interface AuditEntry {
   /** The entry's own id, a UUID. */
   readonly id: string;
+  /** When it was written. */
   readonly timestamp: Timestamp;
+  /** The action that was done or tried. */
   readonly action: AuditAction;
+  /** Categories that it was about. */
   readonly categories: readonly string[];
   /** The changes; empty for other actions. */
   readonly changes: readonly ChangeRecord[];
+  /** How it ended. */
   readonly outcome: AuditOutcome;
   /** The identity that did it; empty for actions of the server itself, such as an expiry. */
   readonly identity: AuditIdentity;
   /** Tenant that it was for; absent if for everybody. */
   readonly tenant?: {
+    /** Its id. */
     readonly id: string;
+    /** Its configured name, if it has one. */
     readonly name?: string;
   };
   /** Id of the request (`X-RDCP-Request-ID`). */
   readonly requestId?: string;
+  /** The operator's reason. */
   readonly reason?: string;
   /** The option of the control. */
   readonly otelrdcp_budget?: ControlBudget | false;
@@ -101,7 +115,9 @@ export interface AuditEntry {
   readonly otelrdcp_approval?: AuditedApproval;
   /** Source of the request. */
   readonly source?: {
+    /** IP address of the client. */
     readonly address?: string;
+    /** Its `User-Agent`. */
     readonly userAgent?: string;
   };
   /** On a `tail`: its beginning, or its end with what the reader got. */
@@ -141,7 +157,9 @@ export interface AuditEntry {
      * it, and vouches for all that come before it in the chain.
      */
     readonly signature?: {
+      /** Id of the key that signed. */
       readonly keyId: string;
+      /** The signature. */
       readonly value: string;
     };
   };

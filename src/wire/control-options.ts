@@ -51,6 +51,7 @@ export interface ControlOptions {
 
 /** The body of a control request (RDCP 1.0, POST /rdcp/v1/control). */
 export interface ControlCommand {
+  /** Kind of the change. */
   readonly action: ControlAction;
   /** May be omitted for `reset` and `status`, to select every category. */
   readonly categories?: CategorySelection | undefined;

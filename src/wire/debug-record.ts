@@ -11,7 +11,9 @@ export interface DebugRecord {
   readonly timestamp: string;
   /** `WARN` for a record about calls that the budget dropped. */
   readonly severity: 'DEBUG' | 'WARN';
+  /** Name of the category. */
   readonly category: string;
+  /** The line's message. */
   readonly message: string;
   /** Its attributes, with secrets masked. */
   readonly attributes: { readonly [name: string]: Value };

@@ -49,6 +49,7 @@ const BRAND = Symbol.for('opentelemetry-instrumentation-rdcp.error');
  * no text of a library. The underlying error is in `cause`, which is never sent.
  */
 export class RdcpError extends Error {
+  /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */
   readonly code: ErrorCode;
   /** Machine-readable facts for the client. `undefined` if there are none. */
   readonly details: Readonly<Record<string, unknown>> | undefined;

@@ -9,6 +9,7 @@ import type { Timestamp } from './time.ts';
 
 /** The tenant whose settings an answer is about. Present where there are tenants. */
 export interface TenantContext {
+  /** The tenant's id. */
   readonly id: string;
   /** How far the service separates its tenants, as configured. */
   readonly isolationLevel: IsolationLevel;
@@ -18,7 +19,9 @@ export interface TenantContext {
 
 /** Fields of every response. */
 export interface RdcpAnswer {
+  /** Name and version of the protocol. */
   readonly protocol: typeof PROTOCOL;
+  /** When the response was made. */
   readonly timestamp: Timestamp;
   /** In every response to an authenticated request in multi-tenant mode. */
   readonly tenant?: TenantContext;
@@ -34,13 +37,17 @@ export interface WellKnownDocument extends Omit<RdcpAnswer, 'timestamp'> {
   >;
   /** How clients authenticate. */
   readonly security: {
+    /** The configured level of security. */
     readonly level: SecurityLevel;
+    /** Kinds of credentials that are accepted. */
     readonly methods: readonly Exclude<AuthMethod, 'hybrid'>[];
+    /** Scopes that a credential may have. */
     readonly scopes: readonly Scope[];
     /** Whether every request but health and this one needs a credential. */
     readonly required: boolean;
     /** Whether credentials can be replaced while the server runs. */
     readonly keyRotation: boolean;
+    /** Whether the server issues tokens that can be refreshed. */
     readonly tokenRefresh: boolean;
   };
   /** Paths of the endpoints of this implementation that this server has, by name: `metrics`, `audit`, `tail`, … */
@@ -49,6 +56,7 @@ export interface WellKnownDocument extends Omit<RdcpAnswer, 'timestamp'> {
   readonly otelrdcp_authenticated?: true;
   /** The console, if the server has it. */
   readonly otelrdcp_console?: {
+    /** Its path. */
     readonly page: string;
   };
   /** In responses to a credential with the scope `status`. */
@@ -70,14 +78,17 @@ export interface ControlBudget {
 
 /** A budget in force, and what is left of it now. */
 export interface BudgetState {
+  /** Most calls a second. */
   readonly callsPerSecond?: number;
   /** Calls that may come at once. */
   readonly burst?: number;
+  /** Most bytes of text a second. */
   readonly bytesPerSecond?: number;
   /** Calls that there is room for at once. */
   readonly callsLeftNow?: number;
   /** Calls left, where the control has a total of them. */
   readonly callsLeft?: number;
+  /** Bytes of text left, where the control has a total of them. */
   readonly bytesLeft?: number;
 }
 
@@ -90,6 +101,7 @@ export interface DiscoveredSource {
   readonly kind: 'debug' | 'pino' | 'winston' | 'nest' | 'debuglog' | 'channel' | 'otel' | 'custom';
   /** The logger's own name. The first in alphabetical order, if there are several. */
   readonly name: string;
+  /** Version of the library. */
   readonly version?: string;
   /** The package in `node_modules` that made the logger, such as `body-parser`. Absent for loggers that the application makes or calls. */
   readonly package?: string;
@@ -101,20 +113,29 @@ export interface DiscoveredSource {
 
 /** The maker of a temporary control, its time and reason. */
 export interface DiscoveredControl {
+  /** User of the credential. */
   readonly userId?: string;
+  /** Client of the credential. */
   readonly clientId?: string;
+  /** The operator's reason. */
   readonly reason?: string;
+  /** When it was made. */
   readonly since: Timestamp;
 }
 
 /** A tenant's own setting of a category. */
 export interface TenantSetting {
+  /** The tenant's id. */
   readonly id: string;
+  /** Whether the category is on for it. */
   readonly enabled: boolean;
+  /** Whether the setting ends by itself. */
   readonly temporary: boolean;
+  /** When a temporary setting ends. */
   readonly expiresAt?: Timestamp;
   /** The least urgent level that comes out; absent for every line. */
   readonly level?: Level;
+  /** Who made it, when and why, if known. */
   readonly control?: DiscoveredControl;
 }
 
@@ -122,6 +143,7 @@ export interface TenantSetting {
 export interface TenantSettings {
   /** Number of tenants that have it on for a while. */
   readonly temporary: number;
+  /** Number of tenants that have it on permanently. */
   readonly permanent: number;
   /** The first 20 of them all, sorted by id. */
   readonly tenants: readonly TenantSetting[];
@@ -133,6 +155,7 @@ export interface TenantSettings {
 export interface DiscoveredActivation {
   /** Ends this activation alone, as `options.otelrdcp_id` of a `disable` or `reset`. */
   readonly id: string;
+  /** Names of its categories. */
   readonly categories: readonly string[];
   /** The tenant whose work it is for; absent for the work of all. */
   readonly tenant?: string;
@@ -153,6 +176,7 @@ export interface DiscoveredActivation {
   readonly budget?: ControlBudget | false;
   /** When it ends; absent for what is recorded without an end. */
   readonly expiresAt?: Timestamp;
+  /** The operator's reason. */
   readonly reason?: string;
   /** Who made it, and when. Hidden from a tenant if it is for all tenants. */
   readonly by?: Omit<DiscoveredControl, 'reason'>;
@@ -168,6 +192,7 @@ export interface RequestTicket {
 
 /** A category with its state, why it has that, and what it emits. */
 export interface DiscoveredCategory {
+  /** Its name, such as `DATABASE`. */
   readonly name: string;
   /** Its description; empty without one. */
   readonly description: string;
@@ -184,7 +209,9 @@ export interface DiscoveredCategory {
   };
   /** Default state from its registration. */
   readonly otelrdcp_default: boolean;
+  /** The setting that decides whether it is on. */
   readonly otelrdcp_origin: StateOrigin;
+  /** When the temporary control ends. */
   readonly otelrdcp_expiresAt?: Timestamp;
   /**
    * The least urgent level that comes out while it is on; absent for every line. `warn` and `error` quieten loggers: lines that
@@ -239,6 +266,7 @@ export interface CountedInstances {
 
 /** Calls of all categories. */
 export interface CallTotals {
+  /** Since the process started. */
   readonly totalCalls: number;
   /** Over the last 60 seconds. */
   readonly callsPerSecond: number;
@@ -264,6 +292,7 @@ export interface RecorderReach {
   readonly reachesBack?: string;
   /** Number of pieces of work. */
   readonly works: number;
+  /** Their size in bytes. */
   readonly bytes: number;
 }
 
@@ -277,6 +306,7 @@ export interface WithReach {
 export interface DiscoveryResponse extends RdcpAnswer, FleetCalls, WithReach {
   /** Every registered category, sorted by name. */
   readonly categories: readonly DiscoveredCategory[];
+  /** Calls of all categories. */
   readonly performance: CallTotals & {
     /** Calls since the process started, by category. */
     readonly categoryBreakdown: Readonly<Record<string, number>>;
@@ -285,11 +315,17 @@ export interface DiscoveryResponse extends RdcpAnswer, FleetCalls, WithReach {
 
 /** The effect of a control request on one category. */
 export interface ChangeRecord {
+  /** Name of the category. */
   readonly category: string;
+  /** Whether it was on before. */
   readonly previousState: boolean;
+  /** Whether it is on now. */
   readonly newState: boolean;
+  /** Whether the change ends by itself. */
   readonly temporary: boolean;
+  /** When the change was made. */
   readonly effectiveAt: Timestamp;
+  /** When a temporary change ends. */
   readonly expiresAt?: Timestamp;
   /** The least urgent level that comes out now; absent for every line. */
   readonly otelrdcp_level?: Level;
@@ -301,6 +337,7 @@ export interface FleetSummary {
   readonly revision: number;
   /** Number of processes, including the responding one, that have not shut down and may still run. */
   readonly instances: number;
+  /** Number of processes that have applied the revision. */
   readonly applied: number;
   /** Ids of the others. */
   readonly pending: readonly string[];
@@ -315,6 +352,7 @@ export interface FleetSummary {
 
 /** How many processes have a category, of those that say which they have. */
 export interface CategoryInstances {
+  /** Number of processes that have it. */
   readonly having: number;
   /** Number of processes, including the responding one. */
   readonly of: number;
@@ -326,6 +364,7 @@ export interface SignedControls {
   readonly id: string;
   /** The document: a JSON Web Signature in compact form. */
   readonly value: string;
+  /** When what it switches on ends. */
   readonly expiresAt: Timestamp;
 }
 
@@ -337,6 +376,7 @@ export interface ControlResponse extends RdcpAnswer {
   readonly categories: readonly string[];
   /** `partial` if it is in force here, but not in every process or not in the store. */
   readonly status: 'success' | 'partial' | 'failed';
+  /** The result, in one sentence. */
   readonly message: string;
   /** One for each category. */
   readonly changes: readonly ChangeRecord[];
@@ -373,6 +413,7 @@ export interface StatusResponse extends RdcpAnswer, FleetCalls, WithReach {
   readonly categories: Readonly<Record<string, boolean>>;
   /** The least urgent level that comes out, of those that are on with one. */
   readonly otelrdcp_levels?: Readonly<Record<string, Level>>;
+  /** Calls of all categories. */
   readonly performance: CallTotals;
   /** With a shared store: which processes have applied its newest revision. */
   readonly otelrdcp_fleet?: FleetSummary;
@@ -386,8 +427,11 @@ export interface StatusResponse extends RdcpAnswer, FleetCalls, WithReach {
 
 /** One process that shares the store. */
 export interface FleetMember {
+  /** Id of the process. */
   readonly id: string;
+  /** Name of its host. */
   readonly host: string;
+  /** Its process id on that host. */
   readonly pid: number;
   /** Name of its service (`service.name`). */
   readonly service: string;
@@ -395,11 +439,13 @@ export interface FleetMember {
   readonly version?: string;
   /** `service.instance.id` of its OpenTelemetry resource, if it has one. Processes may share it. */
   readonly serviceInstanceId?: string;
+  /** When it started. */
   readonly startedAt: Timestamp;
   /** Revision that the process has applied; absent if it has applied none of the store's current history. */
   readonly applied?: number;
   /** Whether the process has not applied the newest revision. */
   readonly pending: boolean;
+  /** When it last announced itself in the store. */
   readonly lastSeenAt: Timestamp;
   /** Its categories that not all processes have, 100 at most; absent if it does not say which it has. */
   readonly categories?: readonly string[];
@@ -407,6 +453,7 @@ export interface FleetMember {
 
 /** Response of the fleet endpoint, an extension of this implementation. */
 export interface FleetResponse extends RdcpAnswer {
+  /** The store's newest revision. */
   readonly revision: number;
   /** Sorted by host, then process id. */
   readonly instances: readonly FleetMember[];
@@ -420,11 +467,15 @@ export interface Delivery {
   readonly id: string;
   /** `change`, `expiry`, `refusal`, `budget`, `loss`, `credentials`, `failure.recorded`; `dropped` for one that says how many were dropped. */
   readonly event: string;
+  /** When it was tried last. */
   readonly timestamp: Timestamp;
   /** Whether the receiver took it. */
   readonly outcome: 'delivered' | 'failed';
+  /** Attempts so far. */
   readonly attempts: number;
+  /** Status of the receiver's answer, if it answered. */
   readonly status?: number;
+  /** Why it failed. */
   readonly problem?: string;
 }
 
@@ -434,10 +485,13 @@ export interface NotificationReceiver {
   readonly receiver: string;
   /** `gone`: it answered 410, and gets nothing until the next start. */
   readonly status: 'ok' | 'failing' | 'gone';
+  /** Events that wait. */
   readonly waiting: number;
   /** Events dropped since everything that waited was last delivered. */
   readonly dropped: number;
+  /** Why the last attempt failed. */
   readonly problem?: string;
+  /** When the next attempt follows. */
   readonly nextAttemptAt?: Timestamp;
   /** Newest first. */
   readonly deliveries: readonly Delivery[];
@@ -478,10 +532,13 @@ export type MetricUnit = 'percent' | 'bytes' | 'per_second' | 'count' | 'millise
 
 /** A measurement with its unit. */
 export interface MetricValue {
+  /** The measured value. */
   readonly value: number;
+  /** Unit of the value. */
   readonly unit: MetricUnit;
   /** Always true: nothing is estimated. */
   readonly measured: true;
+  /** When it was measured. */
   readonly timestamp: Timestamp;
 }
 
@@ -497,7 +554,9 @@ export type ProcessMetricName =
 
 /** Measurements of the process and of each category. */
 export interface MetricsResponse extends RdcpAnswer, FleetCalls {
+  /** Measurements of the process, by name. */
   readonly metrics: Readonly<Partial<Record<ProcessMetricName, MetricValue>>>;
+  /** Measurements of each category, by name. */
   readonly categories: Readonly<
     Record<
       string,
@@ -537,17 +596,21 @@ export interface TenantsResponse extends RdcpAnswer {
 export interface SessionResponse extends RdcpAnswer {
   /** Always true: a request without a valid credential is answered with 401. */
   readonly authenticated: true;
+  /** Kind of the credential. */
   readonly method: AuthMethod;
+  /** User of the credential. */
   readonly userId: string;
   /** Tenant that the credential is bound to, if any. */
   readonly tenantId?: string;
   /** Tenants that a credential without a tenant may name, where it may name no others: ids, and prefixes with `*`. */
   readonly otelrdcp_tenants?: readonly string[];
+  /** Scopes of the credential. */
   readonly scopes: readonly string[];
   /** What the credential may do with which categories, if it is limited to some. */
   readonly otelrdcp_allow?: Allow;
   /** Present if a change beyond `otelrdcp_allow` waits for the approval of another identity with the scope `admin`. */
   readonly otelrdcp_approval?: true;
+  /** Session of a token. */
   readonly sessionId?: string;
   /** When the credential ends; absent if it does not. */
   readonly expiresAt?: Timestamp;
@@ -559,6 +622,7 @@ export interface SessionResponse extends RdcpAnswer {
 export interface WaitingChange {
   /** Approves it, in `POST /rdcp/v1/approve`. */
   readonly id: string;
+  /** Kind of the change. */
   readonly action: ControlAction;
   /** Names of its categories; absent for all. */
   readonly categories?: readonly string[] | undefined;
@@ -566,8 +630,11 @@ export interface WaitingChange {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
   /** The tenant that it is for; absent if it is for everybody. */
   readonly tenant?: string;
+  /** Who asked for it. */
   readonly by: Pick<DiscoveredControl, 'userId' | 'clientId'>;
+  /** Why it waits. */
   readonly problem: string;
+  /** Since when. */
   readonly since: Timestamp;
   /** How long. */
   readonly expiresAt: Timestamp;
@@ -600,6 +667,7 @@ export interface ConsoleSettings {
 export interface ConsoleCodeResponse extends RdcpAnswer {
   /** Works once, from the same machine. */
   readonly code: string;
+  /** How long it works. */
   readonly expiresInSeconds: number;
 }
 
@@ -609,12 +677,14 @@ export interface ConsoleSessionResponse extends RdcpAnswer {
   readonly credential: {
     /** How to send it: `X-RDCP-API-Key` or `Authorization`. */
     readonly kind: 'api-key' | 'bearer';
+    /** The API key or the token. */
     readonly value: string;
   };
 }
 
 /** The error envelope. The specification puts `protocol` both next to `error` (every body) and inside it (Errors). */
 export interface ErrorResponse extends Omit<RdcpAnswer, 'timestamp'> {
+  /** The error. */
   readonly error: {
     /** A stable code, such as `RDCP_CATEGORY_NOT_FOUND`. */
     readonly code: string;
@@ -624,6 +694,7 @@ export interface ErrorResponse extends Omit<RdcpAnswer, 'timestamp'> {
     readonly method?: string;
     /** Machine-readable facts: `field`, `unknown`, `maximum`, … */
     readonly details?: Readonly<Record<string, unknown>>;
+    /** Name and version of the protocol. */
     readonly protocol: typeof PROTOCOL;
   };
 }

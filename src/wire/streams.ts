@@ -17,6 +17,7 @@ import type { Timestamp } from './time.ts';
 
 /** The body of a forecast request. */
 export interface ForecastRequest {
+  /** Names of the categories. */
   readonly categories: string | readonly string[];
   /** Seconds, or `<n>s` or `1m`: 1 to 60 seconds. @default 10 */
   readonly duration?: number | string;
@@ -30,6 +31,7 @@ export interface ForecastRequest {
 
 /** The body of `POST /rdcp/v1/tail`. `GET` takes all but `target`, `filter` and `when` as query parameters. */
 export interface TailBody {
+  /** Names of the categories. */
   readonly categories: string | readonly string[];
   /** Seconds, or `<n>s|m|h|d`. @default '5m' */
   readonly duration?: number | string;
@@ -72,12 +74,15 @@ export interface FailuresRequest {
 export interface FailedWork {
   /** On each of its lines, as `rdcp.work.id`. */
   readonly id: string;
+  /** When it ended. */
   readonly timestamp: Timestamp;
+  /** Name of the service that did it. */
   readonly service: string;
   /** Id of the process, as in the fleet. */
   readonly instance: string;
   /** What it was and how it ended: `POST /orders 500 after 12 ms, CreditError`. */
   readonly outcome: string;
+  /** How long it took. */
   readonly milliseconds: number;
   /** Trace that it belongs to, 32 hex digits. */
   readonly traceId?: string;
@@ -91,11 +96,13 @@ export interface FailedWork {
 
 /** Work that failed or was slow, from all processes. */
 export interface FailuresResponse extends RdcpAnswer {
+  /** How many processes were asked. */
   readonly instances: AskedInstances;
   /** The newest first. */
   readonly failures: readonly FailedWork[];
   /** Whether there are older ones. */
   readonly more: boolean;
+  /** What the answer is about. */
   readonly recorder: {
     /** How far back all processes reach, such as `41s`. Absent while nothing is kept. */
     readonly reachesBack?: string;
@@ -106,7 +113,9 @@ export interface FailuresResponse extends RdcpAnswer {
 
 /** Output of a category if it is on, or would be if it were. */
 export interface CategoryForecast {
+  /** Calls a second. */
   readonly callsPerSecond: MetricValue;
+  /** Size of its lines, in bytes a second. */
   readonly bytesPerSecond: MetricValue;
   /** Absent if there was no call. */
   readonly bytesPerCall?: MetricValue;
@@ -120,7 +129,9 @@ export interface CategoryForecast {
 
 /** How many processes were asked, and how many of them answered in time. */
 export interface AskedInstances {
+  /** Processes that were asked. */
   readonly asked: number;
+  /** Processes that answered in time. */
   readonly answered: number;
 }
 
@@ -128,11 +139,13 @@ export interface AskedInstances {
 export interface ForecastResponse extends RdcpAnswer {
   /** Such as `10s`. */
   readonly duration: string;
+  /** How many processes the sums are of. */
   readonly instances: AskedInstances;
   /** Ids of the processes that answered, 100 at most, if a number or a share of them was asked for. */
   readonly chosen?: readonly string[];
   /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
+  /** Keyed by category name. */
   readonly categories: Readonly<Record<string, CategoryForecast>>;
 }
 
@@ -151,7 +164,9 @@ export interface TailOpen {
   readonly revision: number;
   /** Processes asked for their lines. Each is named in an `instance` event once it has joined. */
   readonly instances: number;
+  /** Names of the categories whose lines come. */
   readonly categories: readonly string[];
+  /** When the server ends the tail. */
   readonly expiresAt: Timestamp;
   /** Present where the tenant that an operator named may be misspelt; see `otelrdcp_tenantKnown` of a control. */
   readonly tenantKnown?: false;
@@ -159,8 +174,11 @@ export interface TailOpen {
 
 /** A debug call, from any process of the fleet. */
 export interface TailLine {
+  /** When the call was made. */
   readonly timestamp: Timestamp;
+  /** Name of the category. */
   readonly category: string;
+  /** The line's message. */
   readonly message: string;
   /** Its attributes, with secrets masked. */
   readonly attributes: { readonly [name: string]: JsonValue };
@@ -198,6 +216,7 @@ export interface TailDropped {
 export interface TailInstance {
   /** Id of the process, as in the fleet. */
   readonly id: string;
+  /** Whether it began or stopped. */
   readonly state: 'joined' | 'left';
 }
 
@@ -211,9 +230,11 @@ export interface TailCounts {
 
 /** The last event of a tail that the server ended. */
 export interface TailEnd {
+  /** Why it ended. */
   readonly reason: TailEndReason;
   /** Lines sent, and lines dropped, in all. */
   readonly lines: number;
+  /** Lines dropped, in all. */
   readonly dropped: number;
 }
 
@@ -231,6 +252,7 @@ export type TailEvent =
 export interface EventsSnapshot extends DiscoveryResponse {
   /** The store's newest revision; without a shared store a number of the process's own. */
   readonly revision: number;
+  /** The fleet; present with a shared store. */
   readonly fleet?: EventsFleet;
 }
 
@@ -242,8 +264,11 @@ export interface EventsFleet extends FleetSummary {
 
 /** Calls a second over the last seconds, of the categories that have any. */
 export interface EventsRates {
+  /** When they were measured. */
   readonly timestamp: Timestamp;
+  /** Sum over all categories. */
   readonly callsPerSecond: number;
+  /** Keyed by category name. */
   readonly categories: Readonly<Record<string, number>>;
   /** With a shared store: whose calls they are. */
   readonly instances?: CountedInstances;
@@ -266,6 +291,7 @@ export interface EventsHistory {
 
 /** The present rest of a budget. */
 export interface EventsBudget extends Pick<BudgetState, 'burst' | 'callsLeftNow' | 'callsLeft' | 'bytesLeft'> {
+  /** Calls whose output was dropped so far. */
   readonly dropped?: number;
 }
 

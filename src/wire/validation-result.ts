@@ -5,6 +5,7 @@ export type ValidationResult = ValidCredential | { readonly valid: false };
 
 /** Result for a valid credential. Unknown fields are dropped. */
 export interface ValidCredential {
+  /** True for a valid credential. */
   readonly valid: true;
   /** Kind of credential. `mtls` and `hybrid` require a client certificate on the connection. */
   readonly method: AuthMethod;
@@ -12,6 +13,7 @@ export interface ValidCredential {
   readonly userId: string;
   /** Tenant of the credential. @default none */
   readonly tenantId?: string | undefined;
+  /** Scopes of the credential. */
   readonly scopes: readonly Scope[];
   /** Shown in the audit trail. @default none */
   readonly sessionId?: string | undefined;

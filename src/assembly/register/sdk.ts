@@ -52,7 +52,7 @@ export function startSdk(
   const { problems, ignored } = unusableVariables(env);
   for (const problem of problems) wanted.warn(problem);
   const usable = { ...env, ...ignored };
-  const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage(SDK);
+  const { NodeSDK }: typeof import('@opentelemetry/sdk-node') = loadPackage('@opentelemetry/sdk-node');
   // A dependency of every SDK that is supported, in the SDK's version.
   const { PrometheusExporter }: typeof import('@opentelemetry/exporter-prometheus') = loadPackageOf(
     SDK,

@@ -14,9 +14,13 @@ export interface AuditFilter {
   readonly since?: Date | Timestamp;
   /** Entries before this time. */
   readonly until?: Date | Timestamp;
+  /** Only entries of this action. @default all */
   readonly action?: AuditAction;
+  /** Only entries about this category. @default all */
   readonly category?: string;
+  /** Only entries of this client id. @default all */
   readonly client?: string;
+  /** Only entries with this outcome. @default all */
   readonly outcome?: AuditOutcome;
 }
 

@@ -5,11 +5,13 @@ import { given, isObject } from '../../wire/json-text.ts';
 export interface ResponseFacts {
   /** Address of the server, for the message. @default none */
   readonly base?: string;
+  /** HTTP status of the response. */
   readonly status: number;
   /** Id of the request (`X-RDCP-Request-ID`). */
   readonly requestId: string;
   /** The parsed body, or `undefined` if it is not JSON. */
   readonly body: unknown;
+  /** The `Retry-After` header. */
   readonly retryAfter: string | null;
   /** Whether an OAuth endpoint was asked, whose errors have another form (RFC 6749, section 5.2). @default false */
   readonly oauth?: boolean;
