@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMemoryStore } from '../../src/store/memory/store.ts';
-import { openStore } from '../../src/store/open.ts';
+import { copyState, openStore } from '../../src/store/open.ts';
+import type { Setting, StateStore } from '../../src/store/state-store.ts';
 import { isRdcpError } from '../../src/wire/errors.ts';
+import { appendAudit, auditEntry, auditIds, change, NOW } from './contract/samples.ts';
 
 test('memory: is a memory store of its own each time', () => {
   assert.equal(openStore('memory:').name, 'memory');
@@ -48,3 +50,22 @@ for (const store of [
     );
   });
 }
+
+test('a process that joins others brings the settings and the trail that it had, and replaces none of theirs', async () => {
+  const [own, shared] = [createMemoryStore(), createMemoryStore()];
+  const on: Setting = { permanent: true };
+  const off: Setting = { permanent: false };
+  await own.commit(change('acme', 0, { DATABASE: on }));
+  await own.commit(change('beta', 0, { DATABASE: on }));
+  await appendAudit(own, [auditEntry({ outcome: 'denied' })]);
+  await shared.commit(change('beta', 0, { DATABASE: off }));
+  const [before, [known]] = [await auditIds(own), await auditIds(shared)];
+  await copyState(own, shared, NOW);
+  const settingsOf = async (store: StateStore) =>
+    [...(await store.load())].map(([scope, { settings }]) => [scope, Object.fromEntries(settings)]).sort();
+  assert.deepEqual(await settingsOf(shared), [
+    ['acme', { DATABASE: on }],
+    ['beta', { DATABASE: off }],
+  ]);
+  assert.deepEqual(await auditIds(shared), [...before, known]);
+});
