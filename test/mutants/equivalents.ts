@@ -51,4 +51,22 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     instead: ';',
     because: 'the tally of an evicted tenant also leaves with its last snapshot; until then it costs memory',
   },
+  {
+    file: 'src/control/active-parts.ts',
+    line: 'if (before.size + activations.length === 0) return;',
+    instead: 'false',
+    because: 'it only saves the work for a scope that has and had none',
+  },
+  {
+    file: 'src/control/refusals.ts',
+    line: "{ ...(method !== undefined && { method }), details: { reason: 'own_request' } }),",
+    instead: '({ method })',
+    because: 'JSON leaves out what is undefined',
+  },
+  {
+    file: 'src/store/postgres/audit.ts',
+    line: 'for (let start = 0; start < positions.length; start += DROPPED_AT_ONCE) {',
+    instead: ' <= ',
+    because: 'the last query then deletes nothing',
+  },
 ];
