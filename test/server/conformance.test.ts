@@ -6,8 +6,10 @@ import { makeKey } from '../auth/records.ts';
 import { judge } from '../conformance/src/conformance.ts';
 import type { Report } from '../conformance/src/report.ts';
 import { apiKey, bearer, type Credentials } from '../conformance/src/session.ts';
+import { startRedis, whyNoRedis } from '../store/redis-server.ts';
 import { newStore } from '../support/folder.ts';
 import { startService } from '../support/service.ts';
+import { inFull } from '../support/tiers.ts';
 
 const main = makeKey({ id: 'main', clientId: 'operator', scopes: SCOPES });
 const viewer = makeKey({ id: 'readonly', clientId: 'viewer', scopes: ['discovery', 'status'] });
@@ -19,9 +21,9 @@ const CREDENTIALS: Credentials = {
 };
 
 /** The endpoint's address, with a store that other processes may share. */
-async function serve(t: TestContext): Promise<URL> {
+async function serve(t: TestContext, store = newStore(t)): Promise<URL> {
   const { url } = await startService(t, {
-    store: newStore(t),
+    store,
     categories: {
       CONFORMANCE_ON: { description: 'On from the start', enabled: true },
       CONFORMANCE_OFF: { description: 'Off from the start' },
@@ -53,12 +55,21 @@ function issue(claims: { readonly sub: string; readonly scope: string; readonly 
     .sign(new TextEncoder().encode(ISSUER.secret));
 }
 
-test('the endpoint conforms to level 1 of the specification', async (t) => {
-  const run = { level: 1, credentials: CREDENTIALS, exhaust: false, only: [] } as const;
-  const report = await judge({ target: { url: await serve(t) }, ...run }, quiet);
+async function assertLevel1(url: URL): Promise<void> {
+  const report = await judge({ target: { url }, level: 1, credentials: CREDENTIALS, exhaust: false, only: [] }, quiet);
   assert.deepEqual(failures(report), []);
   assert.deepEqual(report.leftOver, []);
   assert.equal(report.conformant, true);
+}
+
+test('the endpoint conforms to level 1 of the specification', async (t) => assertLevel1(await serve(t)));
+
+inFull('in memory it conforms to level 1', async (t) => assertLevel1(await serve(t, 'memory:')));
+
+inFull('with a Redis store it conforms to level 1', { skip: whyNoRedis() }, async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.close());
+  await assertLevel1(await serve(t, redis.url));
 });
 
 test('bearer tokens conform to level 2', async (t) => {
