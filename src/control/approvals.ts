@@ -158,7 +158,7 @@ export class Approvals {
   }
 
   /**
-   * Declines a change that nobody has approved yet. From then on its answer is `failed`, to who asked and to who approves it too late.
+   * Declines a change that waits. Whoever asks for it or approves it afterwards gets the answer `failed`.
    * @returns the answer, which is that of the change if somebody approved it meanwhile
    */
   async decline(

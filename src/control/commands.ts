@@ -15,7 +15,6 @@ import { EVERYBODY, PROTOCOL, REPLAY_WINDOW_MS } from '../wire/constants.ts';
 import type { ControlRequest } from '../wire/control-request.ts';
 import { decodeJson } from '../wire/decode.ts';
 import { isOutcomeUnknown, isRdcpError, isUnwritten, outcomeUnknown, type RdcpError } from '../wire/errors.ts';
-import { given } from '../wire/json-text.ts';
 import type { ControlResponse, RequestTicket } from '../wire/messages.ts';
 import { timestamp } from '../wire/time.ts';
 import { activationText } from '../wire/words/activation.ts';
@@ -478,9 +477,13 @@ function draftOf(
     changes,
     outcome,
     identity,
-    ...(tenantId !== undefined && { tenant: { id: tenantId, ...given({ name: tenantName }) } }),
+    ...(tenantId !== undefined && { tenant: { id: tenantId, ...(tenantName !== undefined && { name: tenantName }) } }),
     requestId,
-    ...given({ reason, otelrdcp_budget, otelrdcp_level, otelrdcp_approval: approval, source }),
+    ...(reason !== undefined && { reason }),
+    ...(otelrdcp_budget !== undefined && { otelrdcp_budget }),
+    ...(otelrdcp_level !== undefined && { otelrdcp_level }),
+    ...(approval !== undefined && { otelrdcp_approval: approval }),
+    ...(source !== undefined && { source }),
     ...(isEnd && { otelrdcp_only: 'temporary' as const }),
   };
 }

@@ -245,7 +245,11 @@ export function opening(ctx: Context, clock: Pick<Clock, 'now'>) {
 export function identityOf(principal: Principal | undefined): AuditIdentity {
   if (principal === undefined) return {};
   const { method, userId, clientId, scopes, sessionId } = principal;
-  return { method, userId, scopes, ...given({ clientId, sessionId }) };
+  return {
+    ...{ method, userId, scopes },
+    ...(clientId !== undefined && { clientId }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
 }
 
 const MAX_USER_AGENT_LENGTH = 256;

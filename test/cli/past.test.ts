@@ -57,6 +57,7 @@ describe('a complaint a minute ago', () => {
       },
     });
     const [past, now, next] = live.stdout.split('\n');
+    assert.match(live.stderr, /^What is kept reaches \d+s back; older lines are not in memory\.$/m);
     assert.match(past ?? '', / PAST_ORDERS of 44 cents=3462 .*recorded/);
     assert.match(now ?? '', /^[\d:.]+Z now: live lines from here on$/);
     assert.match(next ?? '', / PAST_ORDERS of 44 cents=3462(?!.*recorded)/);

@@ -99,13 +99,14 @@ describe('tools for agents', () => {
         response.writeHead(200, { 'Content-Type': 'text/event-stream' });
         response.write('event: start\ndata: {"revision":1,"instances":2,"categories":["ORDERS"],"expiresAt":""}\n\n');
         response.write('event: dropped\ndata: {"count":7,"since":""}\n\n');
+        response.write('event: now\ndata: {"instances":{"asked":2,"answered":2},"reachesBack":"41s"}\n\n');
         response.end(last);
       });
       const answer = await ask(await agentOf(t, { url, key: shop.key }), 'collect_lines', { categories: ['ORDERS'] });
       const dropped = last === '' ? 7 : 9;
       assert.deepEqual(
-        [answer.ended, answer.dropped, answer.lines, answer.processes],
-        [ended, dropped, [], { asked: 2, joined: 0 }],
+        [answer.ended, answer.dropped, answer.lines, answer.processes, answer.reachesBack],
+        [ended, dropped, [], { asked: 2, joined: 0 }, '41s'],
       );
     }
   });

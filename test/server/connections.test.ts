@@ -11,7 +11,7 @@ import {
 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { RequestHandler } from '../../src/endpoint/app.ts';
 import { Connections, Http2Sessions } from '../../src/endpoint/connections/connections.ts';
@@ -269,7 +269,7 @@ for (const [name, flood] of Object.entries(FLOODS)) {
     socket.write(PREFACE);
     for (let round = 0; round < 1000 && !socket.destroyed && socket.writable; round++) {
       socket.write(flood(round));
-      await sleep(1);
+      await turn();
     }
     socket.resume();
     await closed;

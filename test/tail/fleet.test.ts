@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TailEvent, TailLine } from '../../src/wire/streams.ts';
 import { onRedis } from '../store/on-redis.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
 import { atMost } from '../support/at-most.ts';
+import { until } from '../support/until.ts';
 import { clientFor, type Member, startFleet } from './fleet.ts';
 
 describe('a tail of three processes on Redis', { skip: whyNoRedis() }, () => {
@@ -76,9 +76,7 @@ describe('a tail of three processes on Redis', { skip: whyNoRedis() }, () => {
 /** Waits until no process is tapped any more. */
 async function off(fleet: readonly Member[], milliseconds: number): Promise<number> {
   const began = performance.now();
-  while ((await Promise.all(fleet.map((member) => member.enabled()))).includes(true)) {
-    assert.ok(performance.now() - began < atMost(milliseconds), `still tapped after ${milliseconds} ms`);
-    await sleep(50);
-  }
+  const areOff = async () => !(await Promise.all(fleet.map((member) => member.enabled()))).includes(true);
+  await until('no process is tapped', areOff, atMost(milliseconds));
   return performance.now() - began;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { EndpointParts } from '../../src/endpoint/parts.ts';
 import { Watchers } from '../../src/endpoint/streams/watchers.ts';
 import { createRdcpClient } from '../../src/tools/client/client.ts';
@@ -149,11 +149,18 @@ inFull('a watcher that reads nothing gets a snapshot of what it missed, and hold
   });
   const response = await fetch(`${server.url}${PATHS.events}`, { headers: { [HEADERS.apiKey]: KEYS.operator } });
   const client = clientOf(server, 'operator');
+  const reading = client.events();
   for (const action of ['enable', 'disable', 'enable'] as const) {
     await client[action](Array.from({ length: 400 }, (_, index) => `C${index}`));
-    // Longer than an interval in which changes are noticed.
-    await sleep(150);
+    // Another reader has heard of it, so it was noticed.
+    for (let heard = false; !heard; ) {
+      const { value } = await reading.next();
+      const categories =
+        value?.event === 'category' ? [value.data] : value?.event === 'snapshot' ? value.data.categories : [];
+      heard = categories.some(({ name, enabled }) => name === 'C399' && enabled === (action === 'enable'));
+    }
   }
+  await reading.return(undefined);
   assert.equal((await first(client.events())).event, 'snapshot');
   // What the reader finds at last is the state of the end, however much was left out.
   let text = '';

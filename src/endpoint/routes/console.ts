@@ -280,7 +280,7 @@ export class ConsoleCodes {
   }
 }
 
-/** A code is sealed as a message to nobody. */
+/** A code is sealed like a message between processes, which has a sender and a number. */
 const UNSENT = { from: '', number: 0 };
 const CHANNEL = 'console code';
 const fileOf = (hash: string) => `code-${hash}`;

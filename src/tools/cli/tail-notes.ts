@@ -2,7 +2,7 @@ import { type CountedPart, describeCalls } from '../../wire/call-counts.ts';
 import { nameSome } from '../../wire/printable.ts';
 import type { TailCounts, TailEvent, TailNow, TailOpen } from '../../wire/streams.ts';
 import { counted, processesText } from '../../wire/words/count.ts';
-import { tailEndText } from '../../wire/words/tail.ts';
+import { reachText, tailEndText } from '../../wire/words/tail.ts';
 
 /** After this time without a line a tail says why, in milliseconds. */
 const QUIET_MS = 10_000;
@@ -141,7 +141,7 @@ export class TailNotes {
   #pastOver({ instances: { asked, answered }, reachesBack }: TailNow): void {
     const { note, now } = this.#options;
     if (answered < asked) note(`Recorded lines of ${answered} of ${processesText(asked)}.`);
-    if (reachesBack !== undefined) note(`What is kept reaches ${reachesBack} back; older lines are not in memory.`);
+    if (reachesBack !== undefined) note(`${reachText(reachesBack)}; older lines are not in memory.`);
     if (this.lines === 0) note('No recorded line matches.');
     this.#quiet = true;
     this.#openedAt = now();

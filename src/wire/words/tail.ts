@@ -12,6 +12,11 @@ const ENDS: Readonly<Record<Reason, string>> = {
   replaced: 'the same client began another tail',
 };
 
+/** How far back recorded lines reach. @param of whose they are */
+export function reachText(reachesBack: string, of = ''): string {
+  return `What is kept${of && ` of ${of}`} reaches ${reachesBack} back`;
+}
+
 /** Why a tail ended. A newer server may send a reason that this version does not know. */
 export function tailEndText(reason: string): string {
   return Object.hasOwn(ENDS, reason) ? ENDS[reason as Reason] : reason;

@@ -4,6 +4,7 @@ import { nameSome } from '../../../wire/printable.ts';
 import type { FailedWork, FailuresResponse } from '../../../wire/streams.ts';
 import { parseDuration, type Timestamp } from '../../../wire/time.ts';
 import { counted } from '../../../wire/words/count.ts';
+import { reachText } from '../../../wire/words/tail.ts';
 import { remaining } from '../../../wire/words/time.ts';
 import { type Command, EXIT, type Terminal, text, UsageError, type Values } from '../command.ts';
 import { type Access, accessOf, CONNECTION_OPTIONS, clientOf } from '../connection.ts';
@@ -179,7 +180,7 @@ function linesOf({ lines }: FailedWork, wide: boolean): string {
 function silence({ recorder: { reachesBack, categories } }: FailuresResponse): string {
   if (categories.length === 0) return 'Nothing is recorded here, so no failure is known.';
   if (reachesBack === undefined) return `No work has ended since ${nameSome(categories)} is recorded.`;
-  return `No work has failed. What is kept of ${nameSome(categories)} reaches ${reachesBack} back.`;
+  return `No work has failed. ${reachText(reachesBack, nameSome(categories))}.`;
 }
 
 function open(

@@ -80,7 +80,7 @@ export function LogList(props: LogListProps) {
     anchor.current = anchorAt(rows, element.scrollTop, rowHeight);
     setTop(element.scrollTop);
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight;
-    // Where the list got smaller the end moved, and nobody scrolled up.
+    // A list that got shorter moves the end as well; only scrolling up stops following it.
     if (isAtEnd || element.scrollTop < top) setFollow(isAtEnd);
   }
 

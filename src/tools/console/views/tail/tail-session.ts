@@ -3,7 +3,7 @@ import type { TailEndReason } from '../../../../wire/audit-messages.ts';
 import { describeCalls } from '../../../../wire/call-counts.ts';
 import type { TailCounts, TailEvent, TailLine, TailNow } from '../../../../wire/streams.ts';
 import { counted } from '../../../../wire/words/count.ts';
-import { tailEndText } from '../../../../wire/words/tail.ts';
+import { reachText, tailEndText } from '../../../../wire/words/tail.ts';
 import type { Filled } from '../../../client/fields.ts';
 import { askedForMs } from '../../../client/passing.ts';
 import { Follower, type FollowerState, type Timing } from '../../state/follower.ts';
@@ -200,7 +200,7 @@ export class TailSession {
 
   #now({ instances: { asked, answered }, reachesBack }: TailNow): void {
     if (answered < asked) this.#note(`Recorded lines of ${answered} of ${asked} processes`, true);
-    if (reachesBack !== undefined) this.#note(`What is kept reaches ${reachesBack} back`, true);
+    if (reachesBack !== undefined) this.#note(reachText(reachesBack), true);
     if (this.settings.past !== true) this.#note('Now: live lines from here on');
   }
 
